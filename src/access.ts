@@ -4,7 +4,6 @@ import type { Caller } from './contract/record.ts'
 import { quote } from './contract/validation.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
 import { uuidOf } from './lib/ids.ts'
-import { remembering } from './lib/remember.ts'
 import { DEFAULT_SESSION } from './sessions/session.ts'
 
 /** What the rules are configured with. */
@@ -16,10 +15,10 @@ export interface AccessOptions {
 }
 
 /** Whether a `Host` header names this machine, or nothing. */
-const isOurs = remembering((header: string) => {
+function isOurs(header: string): boolean {
   const name = hostName(header)
   return name === '' || isLoopback(name)
-})
+}
 
 /** 403 when the `Host` header is neither loopback nor the host listened on: a page of another site that points here. */
 export function checkHost(request: Request, host: string | undefined): void {
@@ -49,7 +48,7 @@ export function tokenOf(request: Request): string | undefined {
   return key === null ? undefined : tokenIn(`${SCHEME}${key}`)
 }
 
-const tokenIn = remembering((header: string): string | undefined => {
+function tokenIn(header: string): string | undefined {
   const word = header.slice(SCHEME.length)
   if (header.startsWith(SCHEME) && WORD.test(word)) return word
   const [, token, more] = /^Bearer(?:[ \t]+(\S+)[ \t]*(.*))?$/is.exec(header) ?? []
@@ -57,7 +56,7 @@ const tokenIn = remembering((header: string): string | undefined => {
   if (/^(?:Bearer)?\s*$/i.test(header)) return undefined
   if (token !== undefined) throw unauthorized(`the token has a space in it: send one word, as in ${EXAMPLE}`)
   throw unauthorized(`the header 'Authorization' is not a bearer token: send ${EXAMPLE}`)
-})
+}
 
 /** 401 unless the token of a request, less what it says of the session, is one of those configured; gives the token. */
 export function checkToken(request: Request, { token: allowed, tokens }: AccessOptions): string | undefined {
@@ -120,9 +119,8 @@ export function namedSession(request: Request): string | undefined {
   }
 }
 
-const sessionIn = remembering(
-  (token: string) => /^session:(.*)$/.exec(token)?.[1] ?? /#(?:session:)?(.*)$/.exec(token)?.[1],
-)
+const sessionIn = (token: string): string | undefined =>
+  /^session:(.*)$/.exec(token)?.[1] ?? /#(?:session:)?(.*)$/.exec(token)?.[1]
 
 /** 400 for a session other than the one that the address, the header or the token of its request names, where that must be so. */
 export function checkSeen(name: string, seen: string, strict: boolean): void {

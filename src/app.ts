@@ -28,13 +28,11 @@ import { wantedOfPage } from './inspector/page-paths.ts'
 import { nextTurn } from './lib/bare-socket.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
-import { remembering } from './lib/remember.ts'
 import type { Session } from './sessions/sessions.ts'
 
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
 
-const pathIn = remembering((url: string) => new URL(url).pathname)
 /** What is called at a path. */
 interface OperationPath {
   endpoint: Endpoint
@@ -125,7 +123,7 @@ export function createApp(deps: AppDeps): App {
   const complete = completing(ids)
   const page = inspecting(deps, beside)
   const answer = (request: Request, hold: ConnectionFinder | undefined): Response | Promise<Response> => {
-    const pathname = pathIn(request.url)
+    const { pathname } = new URL(request.url)
     const called = isCalled(pathname)
     const shown = called ? undefined : page(request)
     if (shown) return complete(shown, request, hold)

@@ -151,7 +151,7 @@ async function checkRequest({ manifest, says, message, before }: Submission, ses
   const request = chatRequestOf({ manifest, says, history, offered: offeredTools(manifest), guardrails: [] })
   const operation = chatOperation()
   const parsed = parseRequest(operation.request, request, { under: 'agent' })
-  const count = () => operation.promptTokens(parsed)
-  if (isLong(request)) await session.clock.work(countAhead(() => void count(), session.ended))
-  checkContext(manifest.model, count())
+  if (isLong(request))
+    await session.clock.work(countAhead((count) => void operation.promptTokens(parsed, count), session.ended))
+  checkContext(manifest.model, operation.promptTokens(parsed))
 }

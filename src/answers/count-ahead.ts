@@ -1,5 +1,6 @@
 // Long texts are counted and split in workers, part by part, before somebody asks: other calls and other jobs come in between,
 // and when the client has gone, the rest is left undone.
+import type { CountTokens } from '../contract/operation.ts'
 import { inSlices } from '../lib/slices.ts'
 import { splitAtWords } from '../lib/token-parts.ts'
 import { batchesOf, runBatches } from '../lib/worker/batches.ts'
@@ -7,13 +8,13 @@ import type { SplitText } from '../lib/worker/jobs.ts'
 import { packTexts } from '../lib/worker/packed-texts.ts'
 import { inWorker } from './in-worker.ts'
 import {
+  hasCount,
   isVeryLong,
   knowsPieces,
   rememberCount,
   rememberPieces,
   splitPlan,
   type TextPiece,
-  textsToCount,
 } from './text-answer.ts'
 
 /** Texts of this many characters together are counted and split here, which takes some milliseconds. */
@@ -24,9 +25,18 @@ const PART = 200_000
 /** Whether a value has so much text in it that what goes over all of it takes long. */
 export const isLong = (value: object): boolean => textLength(value) > COUNTED_HERE
 
-/** Counts ahead what something counts: it is done once for nothing, to know the texts. */
-export async function countAhead(counting: () => void, signal: AbortSignal): Promise<void> {
-  const texts = textsToCount(counting)
+/**
+ * Counts in workers the texts that `run` counts, so that their counts are cached when it runs again with `countCached`.
+ * @param run receives a counter that only collects the texts and always returns 0
+ * @throws the reason of `signal` when that is aborted first
+ */
+export async function countAhead(run: (count: CountTokens) => void, signal: AbortSignal): Promise<void> {
+  const collected = new Set<string>()
+  run((text) => {
+    collected.add(text)
+    return 0
+  })
+  const texts = [...collected].filter((text) => !hasCount(text))
   const parts = texts.flatMap((text, owner) => splitAtWords(text, PART).map((part) => ({ owner, part })))
   const batches = batchesOf(parts, { size: ({ part }) => part.length, most: PART })
   const sums = new Uint32Array(texts.length)

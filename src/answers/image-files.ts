@@ -8,7 +8,7 @@ import { inWorker } from './in-worker.ts'
 export const imageFile = (source: ImageSource, signal: AbortSignal): Promise<Uint8Array> =>
   'base64' in source ? Promise.resolve(Buffer.from(source.base64, 'base64')) : drawnImage(source, signal)
 
-// A file has some 250 kB.
+/** Files of drawn pictures, at most 32 MiB, which are some 130: to draw one takes tens of milliseconds in a worker. */
 const pictures = byteCache<Promise<Uint8Array>>(32 << 20)
 /** Pictures that are being drawn, with how many wait for them. */
 const drawing = new Map<string, { picture: Promise<Uint8Array>; waiting: number; stop: AbortController }>()

@@ -7,7 +7,7 @@ import { type JobOwner, JobStopped, runJob, WorkersBusy } from '../lib/worker/po
 const RETRY_AFTER_S = 5
 
 /** On whose behalf a job is done, and what it means when it takes too much. */
-export interface WorkOptions extends JobOwner {
+interface WorkOptions extends JobOwner {
   /** The error for a job that takes `more than 5 s` or `more than 250 MB of memory`; 503 when left out. */
   stopped?(why: string): Error
 }

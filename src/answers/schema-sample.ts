@@ -6,8 +6,9 @@ import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
-// Schemas come again with every call of a client.
+/** Samples by schema, at most 8 MiB: schemas come again with every call of a client, and a sample takes milliseconds. */
 const samples = byteCache<{ sample: unknown }>(8 << 20)
+/** Schemas without malformed keywords, at most 4 MiB. */
 const checked = byteCache<true>(4 << 20)
 
 /** How much is remembered of schemas and their samples. */
@@ -26,7 +27,7 @@ const malformed = (message: string, path: string, param: string) =>
 
 /** Refuses a schema with a malformed keyword: a 400 that names the field. Whether anything satisfies it is not looked at. */
 export async function checkSchemaField(schema: object | boolean, param: string, call: SynthesisCall): Promise<void> {
-  const key = textOf(schema, param)
+  const key = checkedText(schema, param)
   if (checked.get(key)) return
   const problem = await (key.length > SMALL_SCHEMA
     ? inWorker(
@@ -52,7 +53,7 @@ async function keywordProblem(schema: object | boolean): Promise<{ message: stri
 }
 
 /** The schema as JSON; 400 when it is too large. */
-function textOf(schema: object | boolean, param: string): string {
+function checkedText(schema: object | boolean, param: string): string {
   const text = schemaText(schema)
   if (text === undefined) throw malformed(SCHEMA_TOO_LARGE, '', param)
   return text
@@ -63,7 +64,7 @@ const tooLarge = (param: string) => (why: string) =>
 
 /** A value that satisfies a schema; 400 when it is none, 422 saying what could not be satisfied when none is found. */
 export async function satisfying(schema: object | boolean, param: string, call: SynthesisCall): Promise<unknown> {
-  const key = textOf(schema, param)
+  const key = checkedText(schema, param)
   const known = samples.get(key)
   if (known) return known.sample
   const result = (await sampledHere(schema, key)) ?? (await sampledApart(key, call))

@@ -1,11 +1,10 @@
 // The token counts that an answer says of itself.
 import type { Usage } from '../contract/chat.ts'
 import type { TextScript } from '../contract/script.ts'
-import { rememberingAll } from '../lib/remember.ts'
 import type { TextAnswer } from './text-answer.ts'
 
 /** Parts of the token counts that only some calls have. */
-export interface UsageDetails {
+interface UsageDetails {
   cached?: number
   cacheCreation?: number
   audioIn?: number
@@ -26,45 +25,16 @@ export function usageOf(
   const spoken = answers.reduce(plusTokens, audioOut)
   const prompt = script.usage?.prompt_tokens ?? promptTokens
   const completion = script.usage?.completion_tokens ?? spoken
-  return usageFrom(prompt, completion, cached, cacheCreation, audioIn, answers.reduce(plusReasoning, 0), audioOut)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: cached, cache_creation_tokens: cacheCreation, audio_tokens: audioIn },
+    completion_tokens_details: {
+      reasoning_tokens: answers.reduce(plusReasoning, 0),
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+      audio_tokens: audioOut,
+    },
+  }
 }
-
-const usageFrom = (
-  prompt: number,
-  completion: number,
-  cached: number,
-  cacheCreation: number,
-  audioIn: number,
-  reasoning: number,
-  audioOut: number,
-): Usage => ({
-  prompt_tokens: prompt,
-  completion_tokens: completion,
-  total_tokens: prompt + completion,
-  prompt_tokens_details: { cached_tokens: cached, cache_creation_tokens: cacheCreation, audio_tokens: audioIn },
-  completion_tokens_details: {
-    reasoning_tokens: reasoning,
-    accepted_prediction_tokens: 0,
-    rejected_prediction_tokens: 0,
-    audio_tokens: audioOut,
-  },
-})
-
-const jsonOf = rememberingAll((...counts: Parameters<typeof usageFrom>) => JSON.stringify(usageFrom(...counts)))
-
-/** A usage object that was made here as JSON; the same counts come again and again. */
-export const usageJson = ({
-  prompt_tokens,
-  completion_tokens,
-  prompt_tokens_details: input,
-  completion_tokens_details: output,
-}: Usage): string =>
-  jsonOf(
-    prompt_tokens,
-    completion_tokens,
-    input.cached_tokens,
-    input.cache_creation_tokens,
-    input.audio_tokens,
-    output.reasoning_tokens,
-    output.audio_tokens,
-  )

@@ -39,7 +39,7 @@ import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 
 /** The routes as an application of their own. */
-export interface Routes extends App {
+interface Routes extends App {
   /** Whether a request, for a path, is answered without a token: a browser that asks for a page has none to send. */
   isPublic(pathname: string): boolean
 }

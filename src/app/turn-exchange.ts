@@ -10,7 +10,7 @@ import type { BegunTurn, TurnCalls } from '../observers/turn-calls.ts'
 const MAY_BEGIN = /^\/(?:v2\/agents|a2a)\//
 
 /** What is kept with. */
-export interface TurnExchangeDeps {
+interface TurnExchangeDeps {
   turns: TurnCalls
   /** A request as its client sent it. */
   asReceived(request: Request): Pick<Request, 'url' | 'headers'>

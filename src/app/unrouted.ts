@@ -6,13 +6,13 @@ import type { Session } from '../sessions/sessions.ts'
 import { LONGEST_PATH, type StrayLog, traceStray } from './stray.ts'
 
 /** A path that is answered, parameters as `:name`, and one of its methods. */
-export interface KnownPath {
+interface KnownPath {
   path: string
   method: string
 }
 
 /** Whom an unrouted request concerns. */
-export interface UnroutedContext {
+interface UnroutedContext {
   known(): readonly KnownPath[]
   strays: StrayLog
   sessionOf(request: Request): Session

@@ -13,7 +13,7 @@ import { EMULATED } from '../resources/through-scenario.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
 /** What calls are noted with. */
-export interface NoteDeps {
+interface NoteDeps {
   calls: WorkspaceCalls
   sessions: Pick<Sessions, 'known'>
   nameOf(request: Request): string

@@ -6,7 +6,7 @@ import { pointOf } from '../scenarios/rule-match.ts'
 import type { Rule } from '../scenarios/schema.ts'
 
 /** One call to make. */
-export interface BuiltInCall {
+interface BuiltInCall {
   path: string
   headers: Record<string, string>
   body: Record<string, unknown>

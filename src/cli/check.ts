@@ -6,6 +6,7 @@ import { type FixtureFile, loadFixtures, readPath } from '../backends/fixture/lo
 import { type Config, readConfig } from '../config.ts'
 import { FileError, parseSource } from '../contract/source.ts'
 import { fixtureSubjects, operationNames } from '../endpoints/index.ts'
+import { counted } from '../lib/units.ts'
 import { knownModels, providerNames } from '../providers/names.ts'
 import { prepareSeed } from '../resources/seed.ts'
 import { readSeed } from '../resources/seed-file.ts'
@@ -13,7 +14,6 @@ import { idleRules, isScenario, parseScenario } from '../scenarios/load.ts'
 import { modelWarnings } from './check-models.ts'
 import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
 import type { CommandIo } from './io.ts'
-import { count } from './report.ts'
 
 /** Name of the file that fills the workspace, beside fixtures. */
 const SEED_NAME = 'workspace.yaml'
@@ -35,7 +35,7 @@ export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
       const files = paths.filter((path) => !seeds.includes(path)).flatMap(readPath)
       const { counts, warnings } = await check({ files, seeds }, namesIn(readConfig(options, env)))
       for (const warning of warnings) stderr.line(`understudy: warning: ${warning}`)
-      stdout.line([...counts, count(warnings.length, 'warning')].join(', '))
+      stdout.line([...counts, counted(warnings.length, 'warning')].join(', '))
     })
 }
 
@@ -99,9 +99,11 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {
     counts: [
-      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length === 0 ? [count(fixtures.length, 'fixture')] : []),
-      ...(seeds.length > 0 ? [count(seeds.length, 'seed')] : []),
-      ...(scenarios.length > 0 ? [count(scenarios.length, 'scenario')] : []),
+      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length === 0
+        ? [counted(fixtures.length, 'fixture')]
+        : []),
+      ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
+      ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
     ],
     warnings: [
       ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),

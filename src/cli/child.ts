@@ -15,7 +15,7 @@ export interface ChildEnd {
 }
 
 /** How a command is run. */
-export interface ChildOptions {
+interface ChildOptions {
   env: Record<string, string | undefined>
   cwd?: string | undefined
   /** Milliseconds after which it is ended; never when left out. */

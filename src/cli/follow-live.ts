@@ -8,7 +8,7 @@ import { TraceError } from './errors.ts'
 import type { CommandIo } from './io.ts'
 
 /** Whose traces are followed. */
-export interface FollowOptions {
+interface FollowOptions {
   url?: string
   token?: string
   /** Name of the session, `all` for every one. */

@@ -25,7 +25,7 @@ export const junit = (runs: readonly SuiteRun[]): string =>
   )
 
 /** A suite of JUnit. */
-export interface JunitSuite {
+interface JunitSuite {
   name: string
   /** Milliseconds. */
   took: number

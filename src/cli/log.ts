@@ -6,7 +6,7 @@ import { once } from '../lib/once.ts'
 import type { MakeLineWriter } from './line-writer.ts'
 
 /** How grave a line is. */
-export type LogLevel = 'info' | 'warn' | 'error'
+type LogLevel = 'info' | 'warn' | 'error'
 
 /** What a command says of itself while it runs; nobody waits for who reads it. */
 export interface Log {

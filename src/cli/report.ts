@@ -2,14 +2,12 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Finding } from '../contract/finding.ts'
 import type { ExpectationReport, Paths, RuleReport, TaskCounts, Verification } from '../contract/verification.ts'
+import { counted } from '../lib/units.ts'
 import { wayLines } from './coverage-file.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from './suite-run.ts'
 import { wrapLine } from './terminal.ts'
-
-/** A number with its noun, such as `2 calls`. */
-export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
 
 const good = (text: string) => paint('green', text)
 const bad = (text: string) => paint('red', text)
@@ -50,10 +48,10 @@ export function verdictText({ verdict, inconclusive }: Pick<SuiteRun, 'verdict' 
 function runVerdict(run: SuiteRun): string {
   const { code, sessions, findings, took_ms: took, timed_out: timedOut } = run
   const broken = sessions.filter((one) => one.verdict === 'fail').length
-  const share = sessions.length > 1 && broken > 0 ? `, ${broken} of ${count(sessions.length, 'session')} failed` : ''
+  const share = sessions.length > 1 && broken > 0 ? `, ${broken} of ${counted(sessions.length, 'session')} failed` : ''
   const open = [...findings, ...sessions.flatMap((one) => one.findings)].filter(isOpen)
   const warnings = open.filter(({ severity }) => severity === 'warning').length
-  const warned = warnings > 0 ? `, with ${count(warnings, 'warning')}` : ''
+  const warned = warnings > 0 ? `, with ${counted(warnings, 'warning')}` : ''
   const ended = timedOut
     ? `: the command was ended after ${lengthOf(took)} by --timeout`
     : code !== 0
@@ -93,7 +91,7 @@ const partLines = (report: RunSession): string[] =>
 /** One session among others: its verdict, and what failed. */
 function sessionLines(report: RunSession, strict: boolean): string[] {
   const { calls, verdict } = report
-  const head = line('session', `${sessionLabel(report)}: ${verdictText(report)}, ${count(calls, 'call')}`)
+  const head = line('session', `${sessionLabel(report)}: ${verdictText(report)}, ${counted(calls, 'call')}`)
   const right = verdict === 'fail' ? rightLines({ ...report, expectations: [] }, strict) : []
   return [head, ...[...wrongLines(report, strict), ...right].map(indented)]
 }
@@ -142,7 +140,7 @@ function togetherLines(reports: readonly Verification[]): string[] {
               sum((one) => one.direct),
             )
           : [],
-        workspace > 0 ? count(workspace, 'workspace call') : [],
+        workspace > 0 ? counted(workspace, 'workspace call') : [],
       ]
         .flat()
         .join(', '),
@@ -166,7 +164,7 @@ function callsText(calls: number, attempts: number, direct: number): string {
   if (calls === 0) return bad('none')
   const mixed = `${direct} direct, ${calls - direct} through the gateway`
   const route = direct === 0 ? 'through the gateway' : direct === calls ? 'direct' : mixed
-  return `${calls}, ${count(attempts, 'attempt')}, ${route}`
+  return `${calls}, ${counted(attempts, 'attempt')}, ${route}`
 }
 
 /** What became of the tasks of agents, in words; nothing when there were none. */
@@ -174,22 +172,22 @@ export function taskLines(counts: readonly TaskCounts[]): string[] {
   const sum = (of: (one: TaskCounts) => number) => counts.reduce((total, one) => total + of(one), 0)
   const states = [...new Set(counts.flatMap((one) => Object.keys(one.states)))].sort()
   if (states.length === 0) return []
-  const counted = states.map((state) => `${state} ${sum((one) => one.states[state] ?? 0)}`)
+  const ended = states.map((state) => `${state} ${sum((one) => one.states[state] ?? 0)}`)
   const work = [
-    count(
+    counted(
       sum((one) => one.iterations),
       'iteration',
     ),
-    count(
+    counted(
       sum((one) => one.tool_calls),
       'tool call',
     ),
-    count(
+    counted(
       sum((one) => one.sub_tasks),
       'sub-task',
     ),
   ]
-  return [`${counted.join(', ')}; ${work.join(', ')}`]
+  return [`${ended.join(', ')}; ${work.join(', ')}`]
 }
 
 /** The rules of all sessions: each plays its own, and they are added up by name. */
@@ -234,7 +232,7 @@ function cancelledLines(reports: readonly Verification[]): string[] {
   if (cancelled.length === 0) return []
   const stillRunning = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
   return [
-    `${count(cancelled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
+    `${counted(cancelled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
   ]
 }
 
@@ -250,9 +248,9 @@ function timeLines(clocks: SuiteRun['clocks']): string[] {
 
 /** What nobody can judge. */
 const unknownLines = (pending: number, dropped: number): string[] => [
-  ...(pending > 0 ? [bad(`${count(pending, 'call')} still in progress`)] : []),
+  ...(pending > 0 ? [bad(`${counted(pending, 'call')} still in progress`)] : []),
   ...(dropped > 0
-    ? [bad(`the traces of ${count(dropped, 'call')} were dropped: raise --keep-traces or --keep-trace-bytes`)]
+    ? [bad(`the traces of ${counted(dropped, 'call')} were dropped: raise --keep-traces or --keep-trace-bytes`)]
     : []),
 ]
 
@@ -262,6 +260,6 @@ function fixtureLines(reports: readonly Verification[]): string[] {
   const unmatched = reports.reduce((sum, { fixtures }) => sum + fixtures.unmatched.length, 0)
   return [
     ...(unused.length > 0 ? [`not used: ${unused.join(', ')}`] : []),
-    ...(unmatched > 0 ? [`${count(unmatched, 'call')} matched no fixture`] : []),
+    ...(unmatched > 0 ? [`${counted(unmatched, 'call')} matched no fixture`] : []),
   ]
 }

@@ -1,11 +1,10 @@
 // What two snapshots of a session hold otherwise, record by record and field by field.
 import { canonicalJson } from '../lib/canonical.ts'
+import { isObject, type JsonObject } from '../lib/values.ts'
 
-/** A row of a table. */
-export type SnapshotRow = Record<string, unknown>
 /** The part of a snapshot that is compared. */
 export interface SnapshotTables {
-  tables: Record<string, SnapshotRow[]>
+  tables: Record<string, JsonObject[]>
 }
 
 /** Tables that hold something of a record: what the difference is called, and the column. */
@@ -55,18 +54,18 @@ const byKey = (table: string, { tables }: SnapshotTables) =>
   new Map((tables[table] ?? []).map((row) => [[row.kind, row.id ?? row.name ?? row.seq].join(' '), row]))
 
 /** Versions are written by the program whenever a record changes, which is what is shown. */
-const isHistory = ({ kind }: SnapshotRow) => String(kind).endsWith('.version')
+const isHistory = ({ kind }: JsonObject) => String(kind).endsWith('.version')
 
 /** The part of a row that people know: a record without its columns, a trace without its number. */
-function contentOf(table: string, row: SnapshotRow): unknown {
+function contentOf(table: string, row: JsonObject): unknown {
   if (table === 'records') return row.body
   const { seq: _, arrived: _arrived, left: _left, ...rest } = row
   return rest
 }
 
 const NAMES = ['display_name', 'name', 'key', 'external_id', 'file_name', 'operation']
-function titleOf(table: string, row: SnapshotRow): string {
-  const body = (table === 'traces' ? row.record : row.body) as SnapshotRow | undefined
+function titleOf(table: string, row: JsonObject): string {
+  const body = (table === 'traces' ? row.record : row.body) as JsonObject | undefined
   const called = NAMES.map((name) => body?.[name]).find((value) => typeof value === 'string' && value !== '')
   const what = table === 'traces' ? 'trace' : String(row.kind ?? table)
   return [what, String(row.id ?? row.name ?? row.seq), ...(called === undefined ? [] : [`(${called})`])].join(' ')
@@ -83,7 +82,7 @@ function fieldsOf(field: string, before: unknown, after: unknown): Change[] {
   if (canonicalJson({ value: before }) === canonicalJson({ value: after })) return []
   const lists = Array.isArray(before) && Array.isArray(after)
   if (!(lists || (isObject(before) && isObject(after)))) return [{ field, before, after }]
-  const [one, other] = [before as SnapshotRow, after as SnapshotRow]
+  const [one, other] = [before as JsonObject, after as JsonObject]
   const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])]
   return keys.flatMap((key) => {
     const path = lists ? `${field}[${key}]` : field === '' ? key : `${field}.${key}`
@@ -91,13 +90,10 @@ function fieldsOf(field: string, before: unknown, after: unknown): Change[] {
   })
 }
 
-const isObject = (value: unknown): value is SnapshotRow =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** What lies beside a record: only its size or that it changed is said, since nobody reads bytes. */
-function besideOf(one: SnapshotRow, other: SnapshotRow, { before, after }: Omit<Comparison, 'table'>): Change[] {
+function besideOf(one: JsonObject, other: JsonObject, { before, after }: Omit<Comparison, 'table'>): Change[] {
   return Object.entries(BESIDE_RECORDS).flatMap(([table, [field, column]]) => {
-    const find = ({ tables }: SnapshotTables, { seq }: SnapshotRow) =>
+    const find = ({ tables }: SnapshotTables, { seq }: JsonObject) =>
       tables[table]?.find((row) => (row.seq ?? row.rowid) === seq)?.[column]
     const [left, right] = [find(before, one), find(after, other)]
     return canonicalJson({ left }) === canonicalJson({ left: right })

@@ -145,7 +145,7 @@ export function countingRequests({ app, ...rest }: Understudy, requests: Map<str
 }
 
 /** What is judged: a command that has ended, and the server that it called. */
-export interface JudgeContext {
+interface JudgeContext {
   understudy: Pick<Understudy, 'app' | 'sessions'>
   url: string
   token: string | undefined

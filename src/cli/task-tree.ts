@@ -1,5 +1,6 @@
 // The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../contract/trace.ts'
+import { STEP_TITLES } from '../views/task-rows.ts'
 import { timeText } from '../views/waterfall.ts'
 import { wrapText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
@@ -13,7 +14,7 @@ interface TreeNode {
 }
 
 /** Traces by id, as far as they are known. */
-export type RelatedTraces = ReadonlyMap<string, TraceRecord>
+type RelatedTraces = ReadonlyMap<string, TraceRecord>
 
 /** Most traces that are read for one tree; what is beyond them is drawn without its own steps. */
 const MOST_RELATED = 200
@@ -82,7 +83,6 @@ function iterations(task: TaskTrace, related: RelatedTraces, above: ReadonlySet<
   return nodes
 }
 
-const TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
 const FORMATS: Record<TaskStep['outcome'], Format> = { answered: 'green', failed: 'red', waiting: 'yellow' }
 
 function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<string>): TreeNode {
@@ -99,7 +99,7 @@ function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<str
   ]
   const inside = trace === null ? above : new Set([...above, trace])
   return {
-    text: [`${TITLES[kind]} ${name}`, said.join(', ')].filter((part) => part !== '').join(' '),
+    text: [`${STEP_TITLES[kind]} ${name}`, said.join(', ')].filter((part) => part !== '').join(' '),
     format: FORMATS[outcome],
     children: own?.task ? iterations(own.task, related, inside) : attemptNodes(own?.attempts ?? []),
   }

@@ -19,7 +19,7 @@ import { callServer, type ServerFlags, type ServerPlace } from './server.ts'
 import { ALL_SESSIONS } from './trace-source.ts'
 
 /** Which calls are written, and where. */
-export interface ExportOptions extends ServerFlags {
+interface ExportOptions extends ServerFlags {
   db?: string
   html?: string
 }

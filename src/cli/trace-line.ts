@@ -4,7 +4,7 @@ import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
 /** How lines are printed. */
-export interface LineOptions {
+interface LineOptions {
   paint: Paint
   /** Columns; every column in full when nobody says how many. */
   width: number | undefined

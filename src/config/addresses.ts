@@ -17,7 +17,7 @@ export interface OutsideAddress {
 }
 
 /** What is known of the key of an upstream. */
-export interface KeyOrigin {
+interface KeyOrigin {
   kind: string | undefined
   /** Place of the address. */
   source: string

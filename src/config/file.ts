@@ -40,7 +40,7 @@ export interface ProvidersSection {
 const DEFAULT_FILE = 'understudy.yaml'
 const PROVIDERS = 'providers'
 /** What a settings file holds. */
-export interface FileSettings {
+interface FileSettings {
   settings: Map<string, SettingValue>
   /** The providers have no flag and no variable: they are a section of the file alone. */
   section?: ProvidersSection

@@ -22,7 +22,7 @@ export interface ForwardingRules {
 }
 
 /** Where keys and the choice of backend come from. */
-export interface ForwardingSources {
+interface ForwardingSources {
   section: ProvidersSection | undefined
   /** For providers that do not say themselves. */
   backend: BackendName

@@ -12,7 +12,7 @@ export const valueSchemas = lazy<ValueSchemas>(() => require('./value-schemas.ts
 export const settingOutline = (key: string): string => `setting-${key}`
 
 /** One setting. */
-export interface Setting<T> {
+interface Setting<T> {
   /** What the flag takes; absent for a switch. */
   takes?: string
   /** Made when a value is given: a start without any checks nothing. */

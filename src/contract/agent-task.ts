@@ -53,7 +53,6 @@ const ToolCallPart = z.looseObject({
 })
 /** A part that a client sends. */
 const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
-export type RequestPart = z.infer<typeof RequestPart>
 /** A part of an answer. */
 const TaskMessagePart = z.discriminatedUnion('kind', [
   TextPart,

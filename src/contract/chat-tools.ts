@@ -16,7 +16,7 @@ export interface ChatTool {
 }
 
 /** What a call offers. */
-export interface ToolOffer {
+interface ToolOffer {
   /** The tools that may be called: of those that are given the ones that the choice leaves. */
   tools: readonly ChatTool[]
   /** All that are given. */
@@ -113,7 +113,7 @@ function narrowed(given: readonly ChatTool[], choice: ToolOffer['choice'], legac
 }
 
 /** One call in an assistant's message. */
-export interface MessageCall {
+interface MessageCall {
   id: string
   kind: 'function' | 'custom'
   name: string

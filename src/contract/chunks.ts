@@ -14,9 +14,9 @@ const embedding = z
   .describe('Kept and given back by searches; chunks are found by vectors of our own.')
 const chunk = { text: z.string().min(1), embedding, metadata: ChunkMetadata.optional() }
 /** What makes a chunk. */
-export const ChunkBody = z.object(chunk)
+const ChunkBody = z.object(chunk)
 /** Most chunks that one call may make. */
-export const MOST_CHUNKS = 1_000
+const MOST_CHUNKS = 1_000
 /** What makes chunks. */
 export const ChunksBody = z.array(ChunkBody).max(MOST_CHUNKS)
 /** What changes one. */

@@ -2,7 +2,7 @@
 import { cutWhole } from '../lib/well-formed.ts'
 
 /** What an error may say besides. */
-export interface ErrorDetails {
+interface ErrorDetails {
   param?: string | null
   headers?: Record<string, string>
   type?: string | undefined

@@ -107,7 +107,7 @@ export interface LeftCell {
 }
 
 /** So many of so many. */
-export interface Share {
+interface Share {
   of: number
   all: number
 }

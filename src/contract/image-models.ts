@@ -6,7 +6,7 @@ const CHOICES = ['size', 'quality', 'style', 'background', 'moderation', 'output
 export type ImageChoice = (typeof CHOICES)[number]
 
 /** What one model takes and gives. */
-export interface ImageRules {
+interface ImageRules {
   /** Characters of the longest prompt. */
   prompt: number
   /** Most pictures of one call. */
@@ -98,7 +98,7 @@ export const valuesOf = (field: ImageChoice): string[] => [
 ]
 
 /** What decides whether a model takes a request. */
-export type ImageOptions = {
+type ImageOptions = {
   prompt: string
   n?: number | null
   output_compression?: number | null

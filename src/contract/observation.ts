@@ -41,7 +41,7 @@ export interface TraceSaved extends ObservationBase {
   trace: TraceRecord
 }
 /** A call has ended whose trace could not be stored. */
-export interface CallLost extends ObservationBase {
+interface CallLost extends ObservationBase {
   type: 'call-lost'
   /** What would have been the id of its trace. */
   trace: string
@@ -99,7 +99,7 @@ export interface CallMaterial {
 export type Observer = (observation: Observation, call?: CallMaterial) => void
 
 /** An observation before it has its time. */
-export type NewObservation = Observation extends infer One ? (One extends Observation ? Omit<One, 'at'> : never) : never
+type NewObservation = Observation extends infer One ? (One extends Observation ? Omit<One, 'at'> : never) : never
 
 /** What is counted, of a kind. */
 export interface CountFamily {

@@ -91,6 +91,9 @@ export interface RenderedAnswer {
 /** A text with its variables filled in; `param` is where it stands in the request, for the error of a broken template. */
 export type FillText = (text: string, param?: string) => string
 
+/** Returns the number of tokens of a text. */
+export type CountTokens = (text: string) => number
+
 /** How a provider's stream of an operation is understood. */
 export interface StreamRules {
   /** Whether it is the end mark of the stream; that is `[DONE]` when left out. */
@@ -126,7 +129,7 @@ export interface SynthesisCall {
 }
 
 /** Answers that are bytes on the wire. */
-export interface BinaryAnswers {
+interface BinaryAnswers {
   /** The media types that they may have. */
   readonly types: readonly string[]
   encode(value: unknown): { bytes: Uint8Array; contentType: string }
@@ -167,8 +170,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   prompt(request: Request): Prompt
   /** How the conversation of a call begins, which tells it from others; `prompt` when left out. */
   opening?(request: Request): Pick<Prompt, 'system' | 'user'>
-  /** Tokens of the input, held against the model's context window. */
-  promptTokens(request: Request): number
+  /** Tokens of the input, held against the model's context window; `count` counts its texts, with a cache when omitted. */
+  promptTokens(request: Request, count?: CountTokens): number
   attachments?(request: Request): readonly Attachment[]
   /** Whether the trace may keep what the call sent and got, by its body as it came, valid or not; it may when left out. */
   retains?(body: unknown): boolean

@@ -1,9 +1,9 @@
 // Makes the parser of an outline: quick, and without a word on what is wrong.
+import { isObject, type JsonObject } from '../lib/values.ts'
 import { type Outline, type OutlineField, type OutlineKind, type Parser, REFUSED } from './outline.ts'
 import { checkOf } from './outline-rules.ts'
 import { rules } from './rules.ts'
 
-type Fields = Record<string, unknown>
 type KindOf<Is extends OutlineKind['is']> = Extract<OutlineKind, { is: Is }>
 
 /** What gives, for a value that an outline takes, what its schema makes of it; `REFUSED` for what zod has to look at. */
@@ -117,7 +117,7 @@ function arrayParser(element: Parser): Parser {
 function recordParser(key: Parser, element: Parser): Parser {
   return (value) => {
     if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return REFUSED
-    const parsed: Fields = {}
+    const parsed: JsonObject = {}
     for (const name of Object.keys(value)) {
       if (name === '__proto__') continue
       const one = element(value[name])
@@ -163,9 +163,6 @@ function choiceParser({ by, options }: KindOf<'choice'>): Parser {
   }
 }
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A field with its place among those of the schema, which is its place in what is parsed. */
 type Field = OutlineField & Later & { place: number }
 
@@ -197,7 +194,7 @@ function objectParser({ fields, others }: KindOf<'object'>): Parser {
       if (field.absent === 'refused') return REFUSED
       insert(present, field)
     }
-    const parsed: Fields = {}
+    const parsed: JsonObject = {}
     for (const field of present) {
       field.parse ??= parserOf(field.outline)
       const { name } = field

@@ -12,7 +12,7 @@ import { parseRequest } from './validation.ts'
 const schemas = lazy<typeof import('./outline-of-schema.ts')>(() => require('./outline-of-schema.ts'))
 
 /** An operation, or what else has a schema for what it is given, by a name. */
-export interface Asked<T = unknown> {
+interface Asked<T = unknown> {
   readonly name: string
   readonly request: z.ZodObject & z.ZodType<T>
 }

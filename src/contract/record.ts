@@ -7,7 +7,7 @@ export const EVENT = 'event'
 export type Fields = Record<string, unknown>
 
 /** A record with what it is found by. */
-export interface NewRecord {
+interface NewRecord {
   /** Its number in the session, of `Records.nextNumber`; also its place in lists. */
   seq: number
   /** Which resource it belongs to, such as `dataset`. */

@@ -2,15 +2,15 @@
 import { z } from 'zod'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 
-const optionalText = z.string().nullish()
-const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
+export const nullishText = z.string().nullish()
+export const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const HostedTool = z.enum(HOSTED_TOOLS)
 /** A tool that a call offers. */
 export const ResponsesTool = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('function'),
     name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-    description: optionalText,
+    description: nullishText,
     parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
     strict: z.boolean().nullish(),
   }),
@@ -18,7 +18,7 @@ export const ResponsesTool = z.discriminatedUnion('type', [
     .looseObject({
       type: z.literal('custom'),
       name: Identifier,
-      description: optionalText,
+      description: nullishText,
       format: z
         .discriminatedUnion('type', [
           z.looseObject({ type: z.literal('text') }),
@@ -52,7 +52,7 @@ export const ResponsesToolChoice = z.union([
 ])
 
 /** A function or a custom tool that a call offers. */
-export type CalledTool = Extract<z.infer<typeof ResponsesTool>, { type: 'function' | 'custom' }>
+type CalledTool = Extract<z.infer<typeof ResponsesTool>, { type: 'function' | 'custom' }>
 /** The tools whose calls the caller answers. */
 export const calledTools = (tools: readonly z.infer<typeof ResponsesTool>[] | null | undefined): CalledTool[] =>
   (tools ?? []).filter((tool): tool is CalledTool => tool.type === 'function' || tool.type === 'custom')

@@ -1,7 +1,14 @@
 // Requests for a model response on the wire: the body of the specification with what real clients add.
 import { z } from 'zod'
 import { HOSTED_ITEMS } from './hosted-tools.ts'
-import { calledTools, chosenNames, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
+import {
+  calledTools,
+  chosenNames,
+  Identifier,
+  nullishText,
+  ResponsesTool,
+  ResponsesToolChoice,
+} from './responses-tools.ts'
 import {
   Guardrails,
   Identity,
@@ -15,7 +22,6 @@ import {
   Thread,
 } from './shared.ts'
 
-const optionalText = z.string().nullish()
 const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string() })
 /** The part must have one of these fields. */
 const oneOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape, z.core.$loose>, ...fields: string[]) =>
@@ -27,8 +33,8 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_image'),
-      image_url: optionalText.describe('An address, or the picture itself as a data URL.'),
-      file_id: optionalText,
+      image_url: nullishText.describe('An address, or the picture itself as a data URL.'),
+      file_id: nullishText,
       detail: z.enum(['low', 'high', 'auto', 'original']).nullish().describe('auto when left out.'),
     }),
     'image_url',
@@ -37,10 +43,10 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_file'),
-      file_data: optionalText,
-      file_id: optionalText,
-      file_url: optionalText,
-      filename: optionalText,
+      file_data: nullishText,
+      file_id: nullishText,
+      file_url: nullishText,
+      filename: nullishText,
     }),
     'file_data',
     'file_id',
@@ -53,7 +59,7 @@ const AssistantPart = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
 ])
 
-const message = { type: z.literal('message').optional(), id: optionalText, status: optionalText }
+const message = { type: z.literal('message').optional(), id: nullishText, status: nullishText }
 const InputMessage = z.discriminatedUnion('role', [
   z.looseObject({ ...message, role: z.literal('user'), content: z.union([z.string(), z.array(InputPart)]) }),
   z.looseObject({ ...message, role: z.literal('system'), content: z.union([z.string(), z.array(InputPart)]) }),
@@ -72,21 +78,21 @@ export const InputItem = z.discriminatedUnion('type', [
     call_id: z.string(),
     name: z.string(),
     arguments: z.string(),
-    id: optionalText,
-    status: optionalText,
+    id: nullishText,
+    status: nullishText,
   }),
   z.looseObject({
     type: z.literal('function_call_output'),
     call_id: z.string().min(1),
     output: z.union([z.string(), z.array(InputPart)]),
-    id: optionalText,
-    status: optionalText,
+    id: nullishText,
+    status: nullishText,
   }),
   z.looseObject({
     type: z.literal('reasoning'),
-    id: optionalText,
+    id: nullishText,
     summary: z.array(z.looseObject({ type: z.literal('summary_text'), text: z.string() })).nullish(),
-    encrypted_content: optionalText,
+    encrypted_content: nullishText,
   }),
   z
     .looseObject({ type: z.literal('item_reference'), id: z.string().min(1) })
@@ -96,13 +102,13 @@ export const InputItem = z.discriminatedUnion('type', [
     call_id: z.string(),
     name: z.string(),
     input: z.string(),
-    id: optionalText,
+    id: nullishText,
   }),
   z.looseObject({
     type: z.literal('custom_tool_call_output'),
     call_id: z.string().min(1),
     output: z.union([z.string(), z.array(InputPart)]),
-    id: optionalText,
+    id: nullishText,
   }),
   z
     .looseObject({ type: z.enum(HOSTED_ITEMS) })
@@ -110,14 +116,13 @@ export const InputItem = z.discriminatedUnion('type', [
 ])
 export type InputItem = z.infer<typeof InputItem>
 
-const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const Format = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text') }),
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({
     type: z.literal('json_schema'),
     name: Identifier,
-    description: optionalText,
+    description: nullishText,
     schema: z.looseObject({}),
     strict: z.boolean().nullish(),
   }),
@@ -143,7 +148,7 @@ const settings = {
   thinking: Thinking.nullish(),
   max_output_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
   text: z
-    .looseObject({ format: Format.nullish(), verbosity: optionalText })
+    .looseObject({ format: Format.nullish(), verbosity: nullishText })
     .nullish()
     .describe('Form of the text: free, any JSON object, or JSON that satisfies a schema.'),
   include: z
@@ -174,13 +179,13 @@ export const ResponsesRequest = z
   .looseObject({
     model: ModelId,
     input: z.union([z.string(), z.array(InputItem).min(1)]).describe('A text, or the steps of a conversation.'),
-    instructions: optionalText.describe('The system message of this call alone.'),
-    previous_response_id: optionalText.describe('Continues the conversation of a stored response.'),
+    instructions: nullishText.describe('The system message of this call alone.'),
+    previous_response_id: nullishText.describe('Continues the conversation of a stored response.'),
     metadata: Metadata.nullish(),
     ...settings,
     store: z.boolean().nullish().describe('Whether later calls may refer to the response.').meta({ default: true }),
     background: z.boolean().nullish().describe('Echoed; the answer is ready at once.').meta({ default: false }),
-    user: optionalText,
+    user: nullishText,
     guardrails: Guardrails.nullish(),
     ...Routing,
     identity: Identity.nullish(),

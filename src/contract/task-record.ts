@@ -39,7 +39,7 @@ export interface TaskSayings {
 }
 
 /** The turn of a task that goes on, or went on last. */
-export interface TaskTurn {
+interface TaskTurn {
   /** 1, 2, ...: one for each call of the client. */
   number: number
   /** Milliseconds since the epoch. */

@@ -8,7 +8,7 @@ export type TextInput = string | string[] | number[] | number[][]
 // Of the largest vocabulary: which one a model has is not known here.
 const LAST_TOKEN = VOCABULARIES.o200k - 1
 /** Most texts that one call may have. */
-export const MOST_TEXTS = 2048
+const MOST_TEXTS = 2048
 
 /**
  * Schema of a text, an array of texts, an array of tokens or an array of such arrays; a text must have at least `shortest`

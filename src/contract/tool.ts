@@ -80,7 +80,7 @@ const FIELD_OF = {
   mcp: 'mcp',
   code: 'code_tool',
 } as const
-export type ToolType = keyof typeof FIELD_OF
+type ToolType = keyof typeof FIELD_OF
 const TOOL_TYPES = Object.keys(FIELD_OF) as ToolType[]
 const type = z.enum(TOOL_TYPES)
 

@@ -3,7 +3,7 @@ import { asObject } from '../lib/values.ts'
 import { ApiError } from './error.ts'
 
 /** Variables of a call; nobody writes down that many, and so many are checked within some milliseconds. */
-export const MOST_VARIABLES = 10_000
+const MOST_VARIABLES = 10_000
 
 /**
  * Refuses a body whose `variables` or `svc.inputs` are too many.

@@ -62,7 +62,7 @@ export const common = {
 }
 
 /** Most records in a page, where nobody says otherwise. */
-export const MOST_IN_PAGE = 200
+const MOST_IN_PAGE = 200
 
 interface PageQueryOptions {
   most?: number | undefined

@@ -2,7 +2,7 @@
 import { type Yaml, yaml } from '../lib/yaml.ts'
 
 /** A mistake, and where in the text. */
-export interface YamlMistake {
+interface YamlMistake {
   offset: number
   message: string
 }

@@ -2,7 +2,7 @@
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
 /** Counts traces that were removed to make room. */
-export interface DroppedTraces {
+interface DroppedTraces {
   /** Since the start; it never goes back. */
   total(): number
   /** Counts what a session has dropped that is about to lose its count; what is returned is to be called once it has. */

@@ -3,7 +3,7 @@ import type { EarlierVerdict, SessionVerdict } from '../contract/verification.ts
 import type { Session } from '../sessions/sessions.ts'
 
 /** What ends a part of a session. */
-export type PartEnd = EarlierVerdict['ended_by']
+type PartEnd = EarlierVerdict['ended_by']
 
 /** The verdicts on parts of sessions that are over. */
 export interface EarlierVerdicts {

@@ -1,11 +1,12 @@
 // What can be made of a call: a fixture that answers like it, a scenario that repeats its bad day, a test that does both.
+import { asTemplate } from '../answers/template.ts'
 import type { Operation } from '../contract/operation.ts'
 import type { AttemptRecord, StoredTrace } from '../contract/trace.ts'
 import { yaml } from '../lib/yaml.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 
 /** Something made of a call, as the text of a file. */
-export interface MadeFile {
+interface MadeFile {
   name: string
   text: string
   /** What it holds, as a request has it; null for a test. */
@@ -13,7 +14,7 @@ export interface MadeFile {
 }
 
 /** A call, and what is known of its making. */
-export interface CallSource {
+interface CallSource {
   trace: StoredTrace
   /** Its operation; undefined for a call of none. */
   operation: Operation | undefined
@@ -35,7 +36,7 @@ function fixtureValue({ trace, operation }: CallSource): Record<string, unknown>
   if (!operation) return undefined
   const { error, status } = trace
   const failure = error && { error: { status, type: error.type, code: error.code, message: error.message } }
-  const reply = trace.answer === null ? failure : operation.scriptOf(trace.answer)
+  const reply = asTemplate(trace.answer === null ? failure : operation.scriptOf(trace.answer))
   if (!reply) return undefined
   const asked = operation.request.safeParse(trace.rendered ?? trace.request)
   const { user = '', answer } = asked.success ? operation.prompt(asked.data) : {}

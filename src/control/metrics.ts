@@ -9,7 +9,7 @@ import type { ControlDeps } from './types.ts'
 /** All metrics in Prometheus' text format; with `names` also those that somebody has given to scenarios, rules and providers. */
 export function metricsText(deps: ControlDeps, { names }: { names: boolean }): string {
   const counted = deps.observers.counts().families()
-  return [...programFamilies(deps), ...(names ? counted : counted.map(withoutNames))].map(textOf).join('')
+  return [...programFamilies(deps), ...(names ? counted : counted.map(withoutNames))].map(familyText).join('')
 }
 
 /** Labels whose values are somebody's own words. */
@@ -97,7 +97,7 @@ const counter = single('counter')
 const escaped = (value: string) =>
   value.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n').toWellFormed()
 
-function textOf({ name, type, help, samples }: CountFamily): string {
+function familyText({ name, type, help, samples }: CountFamily): string {
   const lines = samples.map(({ suffix = '', labels, value }) => {
     const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
     return `${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`

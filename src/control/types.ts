@@ -98,7 +98,7 @@ export interface StrayCalls {
 }
 
 /** The fixtures that sessions are given. */
-export interface SessionFixtures {
+interface SessionFixtures {
   /** Fixtures of a request, in the format of files; throws `ApiError`. */
   parse(values: readonly unknown[]): readonly Fixture[]
   /** Gives a session fixtures that are tried before all others. */

@@ -4,10 +4,10 @@ import { describe } from './descriptions/index.ts'
 import { ANSWER_NAMES, REQUEST_NAMES } from './names.ts'
 
 export type SchemaJson = Record<string, unknown>
-export type Io = 'input' | 'output'
+type Io = 'input' | 'output'
 
 /** JSON Schema of a zod schema, in the form that reads best on the page. */
-export function jsonSchema(schema: z.ZodType, io: Io): SchemaJson {
+function jsonSchema(schema: z.ZodType, io: Io): SchemaJson {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',

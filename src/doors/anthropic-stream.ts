@@ -21,7 +21,7 @@ const endsMessage = (data: JsonObject | undefined): boolean =>
   data?.type === 'message_delta' && asText(asObject(data.delta)?.stop_reason) !== undefined
 
 /** What is known of a stream besides its chunks. */
-export interface MessageStream {
+interface MessageStream {
   /** A chunk with its model as the request named it. */
   rename(chunk: JsonObject): JsonObject
   /** The body of an error. */

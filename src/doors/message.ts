@@ -8,7 +8,7 @@ export const THREAD_NOT_FOUND = 'thread_not_found'
 const STOPS: Record<string, string> = { length: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' }
 
 /** Why a message ends. */
-export interface MessageEnd {
+interface MessageEnd {
   /** Why the choice does. */
   finish: unknown
   /** The stop sequence that ended it, when that is known. */

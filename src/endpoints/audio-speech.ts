@@ -32,7 +32,7 @@ export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
     tools: [],
     toolResult: false,
   }),
-  promptTokens: ({ input }) => countCached(input),
+  promptTokens: ({ input }, count = countCached) => count(input),
   synthesize: () => ({}),
   compose,
   binary: {

@@ -46,7 +46,7 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
     toolResult: false,
     file,
   }),
-  promptTokens: ({ prompt = '' }) => countCached(prompt),
+  promptTokens: ({ prompt = '' }, count = countCached) => count(prompt),
   attachments: ({ file }) => [{ kind: 'audio', name: file.name ?? '' }],
   retains: (body) => String((body as { enable_logging?: unknown }).enable_logging).trim() !== 'false',
   resolve: async (request: TranslationForm): Promise<TranslationRequest> => ({

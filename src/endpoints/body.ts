@@ -79,7 +79,7 @@ const unsupported = (type: string | null, wanted: string) =>
 const decoder = new TextDecoder()
 /** A JSON body, read at once; 415 when its content type is another. */
 function readJson(bytes: Uint8Array, type: string | null): RequestBody {
-  const text = textOf(bytes, type)
+  const text = bodyText(bytes, type)
   const parsed = parsedJson(text)
   return 'value' in parsed ? (problemIn(text, parsed.value) ?? parsed) : parsed
 }
@@ -96,7 +96,7 @@ export function readAnyJson(bytes: Uint8Array, type: string | null, most: number
 
 async function readLargeJson(bytes: Uint8Array, type: string | null, most: number): Promise<RequestBody> {
   await nextTurn()
-  const text = textOf(bytes, type)
+  const text = bodyText(bytes, type)
   try {
     const value = await parseInSlices(text, { most })
     await nextTurn()
@@ -114,7 +114,7 @@ function refusalOf(error: unknown): ApiError {
   throw error
 }
 
-function textOf(bytes: Uint8Array, type: string | null): string {
+function bodyText(bytes: Uint8Array, type: string | null): string {
   const text = decoder.decode(bytes)
   if (type !== null && !JSON_TYPE.test(type)) throw unsupported(type, 'application/json')
   return text

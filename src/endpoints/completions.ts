@@ -19,7 +19,7 @@ import {
   completionScriptOf,
   replayCompletion,
 } from './completions/provider-answer.ts'
-import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
+import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens } from './texts.ts'
 
 export const completions: Operation<CompletionRequest, CompletionScript> = {
   name: 'completions',
@@ -46,7 +46,7 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   model: (request) => request.model,
   streams: (request) => request.stream === true,
   prompt: (request) => textsPrompt(readTexts(request)),
-  promptTokens: (request) => longestOf(readTexts(request)),
+  promptTokens: (request, count) => longestTokens(readTexts(request), count),
   fillTexts,
   synthesize,
   compose,
@@ -62,7 +62,7 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   }),
 }
 
-const readTexts = ({ prompt, model }: CompletionRequest): CountedText[] =>
+const readTexts = ({ prompt, model }: CompletionRequest): InputText[] =>
   inputTextsOf({ input: prompt, field: 'prompt', model })
 
 /** Only texts have variables: tokens stand for a text that is final. */
@@ -74,7 +74,7 @@ function fillTexts(request: CompletionRequest, fill: FillText): CompletionReques
 }
 
 function synthesize(request: CompletionRequest): CompletionScript {
-  const continued = ({ text }: CountedText) => {
+  const continued = ({ text }: InputText) => {
     const end = text.length > 200 ? `...${text.slice(-200)}` : text
     return ` This is a synthesized continuation of the prompt, which ends with: ${JSON.stringify(end)}`
   }
@@ -87,7 +87,7 @@ function compose(request: CompletionRequest, script: CompletionScript, answerCon
   const answers = answersOf(request, script, prompts.length)
   const usage = usageOf(
     { usage: script.usage },
-    tokensOf(prompts),
+    totalTokens(prompts),
     answers.flatMap((answer) => Array<TextAnswer>(n).fill(answer)),
   )
   const choices = answers.flatMap((answer, index) => {

@@ -20,7 +20,7 @@ const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
 const longLists = lazy<typeof import('../contract/long-lists.ts')>(() => require('../contract/long-lists.ts'))
 
 /** What the endpoints are configured with. */
-export interface EndpointDeps {
+interface EndpointDeps {
   gateway: Gateway
   /** Largest body in bytes. */
   maxBody: number

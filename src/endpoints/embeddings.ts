@@ -6,7 +6,7 @@ import type { AttemptContext, Operation, RenderedAnswer } from '../contract/oper
 import { answerVector, encodeVector, shorten } from '../lib/embedding.ts'
 import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
-import { type CountedText, inputTextsOf, longestOf, textsPrompt, tokensOf } from './texts.ts'
+import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens } from './texts.ts'
 
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   name: 'embeddings',
@@ -33,7 +33,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   model: (request) => request.model,
   streams: () => false,
   prompt: (request) => textsPrompt(readTexts(request)),
-  promptTokens: (request) => longestOf(readTexts(request)),
+  promptTokens: (request, count) => longestTokens(readTexts(request), count),
   synthesize: () => ({}),
   compose,
   wrongWith: embeddingsProblem,
@@ -51,7 +51,7 @@ function embeddingsProblem(value: unknown): string | undefined {
 const isVector = (value: unknown): boolean =>
   typeof value === 'string' ? value !== '' : Array.isArray(value) && value.length > 0 && typeof value[0] === 'number'
 
-const readTexts = ({ input, model }: EmbeddingsRequest): CountedText[] => inputTextsOf({ input, field: 'input', model })
+const readTexts = ({ input, model }: EmbeddingsRequest): InputText[] => inputTextsOf({ input, field: 'input', model })
 
 function compose(
   request: EmbeddingsRequest,
@@ -60,7 +60,7 @@ function compose(
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const length = lengthOf(model, request.dimensions ?? undefined)
   const texts = readTexts(request)
-  const prompt = script.usage?.prompt_tokens ?? tokensOf(texts)
+  const prompt = script.usage?.prompt_tokens ?? totalTokens(texts)
   const usage = { prompt_tokens: prompt, total_tokens: prompt }
   const vectors = vectorsOf(script, request.dimensions ?? undefined)
   if (vectors.length === 0 && script.like !== undefined) vectors.push(answerVector(script.like, length))
@@ -70,7 +70,7 @@ function compose(
   if (vectors.length === 0 && isLongWork(own)) {
     return embedApart(own, { dimensions: length, encoding, signal }).then((items) => ({
       ...answer(rest, () => items.map(({ embedding }) => embedding)),
-      text: textOf(rest, items),
+      text: listJson(rest, items),
     }))
   }
   return answer(rest, () =>
@@ -94,7 +94,7 @@ const answer = (rest: Rest, embeddings: () => (number[] | string)[]): RenderedAn
 })
 
 /** The JSON of an answer of vectors that are JSON already: to write millions of numbers takes longest of all. */
-function textOf(rest: Rest, items: readonly VectorItem[]): string {
+function listJson(rest: Rest, items: readonly VectorItem[]): string {
   const data = items.map(({ json }, index) => `{"object":"embedding","embedding":${json},"index":${index}}`)
   return `{"object":"list","data":[${data.join(',')}],${JSON.stringify(rest).slice(1)}`
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/error.ts'
 import { formatPath } from '../contract/validation.ts'
+import { onceFor } from '../lib/once.ts'
 import { halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
 
 type Fields = Record<string, string | File>
@@ -69,18 +70,12 @@ interface Property {
   anyOf?: Property[]
 }
 
-const known = new WeakMap<z.ZodType, Map<string, string[]>>()
 /** The JSON types that a schema allows for each of its fields, `FILE` for a file. */
-function typesOf(schema: z.ZodType): Map<string, string[]> {
-  let types = known.get(schema)
-  if (!types) {
-    const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-    const allowed = ({ type = [], format, anyOf = [] }: Property): string[] => [
-      ...(format === 'binary' ? [FILE] : [type].flat()),
-      ...anyOf.flatMap(allowed),
-    ]
-    types = new Map(Object.entries(properties).map(([name, property]) => [name, allowed(property as Property)]))
-    known.set(schema, types)
-  }
-  return types
-}
+const typesOf = onceFor((schema: z.ZodType): Map<string, string[]> => {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  const allowed = ({ type = [], format, anyOf = [] }: Property): string[] => [
+    ...(format === 'binary' ? [FILE] : [type].flat()),
+    ...anyOf.flatMap(allowed),
+  ]
+  return new Map(Object.entries(properties).map(([name, property]) => [name, allowed(property as Property)]))
+})

@@ -64,7 +64,7 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
     model: ({ model }) => model,
     streams: () => false,
     prompt: (form) => ({ system: '', user: promptOf(form), turn: 1, tools: [], toolResult: false }),
-    promptTokens: (form) => countCached(promptOf(form)),
+    promptTokens: (form, count = countCached) => count(promptOf(form)),
     attachments: (form) => [{ kind: 'image', name: nameIn(form) }],
     resolve: (form) => resolved(form, promptOf(form)),
     synthesize: () => ({}),

@@ -57,7 +57,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   model: (request) => request.model,
   streams: (request) => request.stream === true,
   prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
-  promptTokens: ({ prompt }) => countCached(prompt),
+  promptTokens: ({ prompt }, count = countCached) => count(prompt),
   check: (request) => checkModel(request, request.model),
   synthesize: () => ({}),
   compose,

@@ -1,10 +1,9 @@
 // Models that a request names without a provider: the default one is put before them, and the trace says so.
 
-type Json = Record<string, unknown>
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isObject, type JsonObject } from '../lib/values.ts'
 
 /** A body with the provider of every model in it, and those ids that were completed, by the field. */
-export interface NamedModels {
+interface NamedModels {
   body: unknown
   assumed: Readonly<Record<string, string>> | undefined
 }
@@ -33,7 +32,7 @@ interface Completion {
   at: string
 }
 
-function completed(fields: Json, { provider, assumed, at }: Completion): Json {
+function completed(fields: JsonObject, { provider, assumed, at }: Completion): JsonObject {
   const full = (holder: unknown, path: string): unknown => {
     if (!isObject(holder) || !isBare(holder.model)) return holder
     const model = `${provider}/${holder.model}`
@@ -44,7 +43,7 @@ function completed(fields: Json, { provider, assumed, at }: Completion): Json {
     Array.isArray(models) ? models.map((one, index) => full(one, `${at}${path}[${index}].model`)) : models
   const { fallbacks, load_balancer: balancer } = fields
   return {
-    ...(full(fields, `${at}model`) as Json),
+    ...(full(fields, `${at}model`) as JsonObject),
     ...(fallbacks !== undefined && { fallbacks: list(fallbacks, 'fallbacks') }),
     ...(isObject(balancer) && {
       load_balancer: { ...balancer, models: list(balancer.models, 'load_balancer.models') },

@@ -7,7 +7,7 @@ import {
   ModerationRequest,
   ModerationScript,
 } from '../contract/moderations.ts'
-import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { harmfulModeration } from '../guardrails/harmful-moderation.ts'
 import { sexualModeration } from '../guardrails/sexual-moderation.ts'
 import { chance } from '../lib/chance.ts'
@@ -33,7 +33,7 @@ export const moderations: Operation<ModerationRequest, ModerationScript> = {
   model: (request) => request.model,
   streams: () => false,
   prompt: (request) => ({ system: '', user: textsOf(request).join('\n'), turn: 1, tools: [], toolResult: false }),
-  promptTokens: (request) => textsOf(request).reduce((sum, text) => sum + countCached(text), 0),
+  promptTokens: (request, count = countCached) => sumTokens(textsOf(request), count),
   synthesize: () => ({}),
   compose,
   wrongWith: (value) => (objectsIn(asObject(value)?.results).length > 0 ? undefined : "it has no 'results'"),
@@ -55,6 +55,9 @@ function textsOf({ input }: ModerationRequest): string[] {
   return [input.flatMap((part) => (typeof part !== 'string' && part.type === 'text' ? [part.text] : [])).join('\n')]
 }
 
+const sumTokens = (texts: readonly string[], count: CountTokens): number =>
+  texts.reduce((sum, text) => sum + count(text), 0)
+
 /** What the topics of the lists of words are called here. */
 const TOPICS: Record<string, readonly ModerationCategory[]> = {
   violence: ['violence'],
@@ -68,7 +71,7 @@ const OF_MINORS = 'the sexual abuse of minors'
 
 function compose(request: ModerationRequest, script: ModerationScript, { id, model }: AttemptContext): RenderedAnswer {
   const texts = textsOf(request)
-  const tokens = texts.reduce((sum, text) => sum + countCached(text), 0)
+  const tokens = sumTokens(texts, countCached)
   return {
     usage: { prompt_tokens: tokens, total_tokens: tokens },
     tokens: 0,

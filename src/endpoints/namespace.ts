@@ -1,14 +1,14 @@
 // The service options object is `svc` unless --namespace gives it another name: deployments of this API differ in that word.
 
-type Json = Record<string, unknown>
+import { isObject } from '../lib/values.ts'
 
 /** The name that the contract is written in. */
 export const STANDARD_NAMESPACE = 'svc'
 
 /** A body with its service options under the standard name. */
 export function fromNamespace(body: unknown, namespace: string): unknown {
-  if (namespace === STANDARD_NAMESPACE || typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  const { [namespace]: options, [STANDARD_NAMESPACE]: _, ...rest } = body as Json
+  if (namespace === STANDARD_NAMESPACE || !isObject(body)) return body
+  const { [namespace]: options, [STANDARD_NAMESPACE]: _, ...rest } = body
   return { ...rest, ...(options === undefined ? {} : { [STANDARD_NAMESPACE]: options }) }
 }
 

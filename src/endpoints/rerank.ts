@@ -2,7 +2,7 @@
 import { countAhead } from '../answers/count-ahead.ts'
 import { countCached } from '../answers/text-answer.ts'
 import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
-import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/operation.ts'
 import { RerankList, RerankRequest, RerankScript } from '../contract/rerank.ts'
 import { embed } from '../lib/embedding.ts'
 import { asObject, objectsIn } from '../lib/values.ts'
@@ -31,7 +31,7 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
   model: (request) => request.model,
   streams: () => false,
   prompt: ({ query }) => ({ system: '', user: query, turn: 1, tools: [], toolResult: false }),
-  promptTokens: ({ query }) => countCached(query),
+  promptTokens: ({ query }, count = countCached) => count(query),
   synthesize: () => ({}),
   compose,
   wrongWith: (value) => (Array.isArray(asObject(value)?.results) ? undefined : "it has no 'results'"),
@@ -74,14 +74,14 @@ async function composeApart(
   script: RerankScript,
   context: AttemptContext,
 ): Promise<RenderedAnswer> {
-  await countAhead(() => void countAll(request, texts), context.signal)
+  await countAhead((count) => void countAll(request, texts, count), context.signal)
   const vectors = script.scores ? undefined : await vectorsOf([request.query, ...texts], context)
   const { id, model } = context
   return composed({ request, texts }, script, { id, model, vectors })
 }
 
-const countAll = ({ query }: RerankRequest, texts: readonly string[]): number =>
-  texts.reduce((sum, text) => sum + countCached(text), countCached(query))
+const countAll = ({ query }: RerankRequest, texts: readonly string[], count: CountTokens): number =>
+  texts.reduce((sum, text) => sum + count(text), count(query))
 
 /** What an answer is made with; the vectors are of the query and of each text, where they are made already. */
 type Composing = Pick<AttemptContext, 'id' | 'model'> & { vectors?: readonly Float32Array[] | undefined }
@@ -92,7 +92,7 @@ function composed(
   { id, model, vectors }: Composing,
 ): RenderedAnswer {
   const { query, top_n: most, return_documents: shown } = request
-  const tokens = countAll(request, texts)
+  const tokens = countAll(request, texts, countCached)
   const usage = { prompt_tokens: tokens, total_tokens: tokens }
   return {
     usage,

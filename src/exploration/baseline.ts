@@ -3,7 +3,7 @@ import type { FindingKind } from '../contract/finding.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
 /** How often something was called. */
-export interface CallCount {
+interface CallCount {
   /** The most of any run. */
   made: number
   /** Answered as if there were no fault: the least of any run. */

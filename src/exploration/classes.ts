@@ -2,7 +2,7 @@
 import { CLASS_NAMES, type ClassName, type Point } from '../contract/exploration.ts'
 
 /** A class of outcome. */
-export interface OutcomeClass {
+interface OutcomeClass {
   name: ClassName
   /** Which calls of the point's kind it meets: the one at the point, or all from there on. */
   meets: 'one' | 'all'

@@ -6,7 +6,7 @@ import { callsAgain, MOST_SHOWN, recoveryOf } from './recovery.ts'
 import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** What is made of one run, for one of its cells. */
-export interface Judgement {
+interface Judgement {
   verdict: CellVerdict
   why: string
   /** The calls that show it. */

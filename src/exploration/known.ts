@@ -33,14 +33,14 @@ export type KnownCell = z.infer<typeof KnownCell>
  * @throws FileError with all problems.
  */
 export function readKnown(path: string): KnownCell[] {
-  const source = parseSource(path, textOf(path))
+  const source = parseSource(path, readText(path))
   const result = safeParse(KnownCells, source.value)
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
   throw new FileError(problems.map((problem) => source.line(problem, 'the known cells')))
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

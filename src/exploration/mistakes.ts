@@ -8,13 +8,13 @@ import type { BrokenRun } from './recovery.ts'
 import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** One mistake, with the calls that show it. */
-export interface Mistake {
+interface Mistake {
   why: string
   traces: string[]
 }
 
 /** A run as it is looked at for one cell. */
-export interface CellRun extends BrokenRun {
+interface CellRun extends BrokenRun {
   cell: Cell
   findings: ObservedRun['findings']
 }

@@ -4,7 +4,7 @@ import { requestFacts } from './requests.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
 /** What the id of a point says. */
-export function pointParts(id: string): { kind: string; nth: number; session: string | null } {
+function pointParts(id: string): { kind: string; nth: number; session: string | null } {
   const [, kind = id, nth = '1', session = null] = /^(.*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
   return { kind: session === null ? kind : `${kind}@${session}`, nth: Number(nth), session }
 }

@@ -17,7 +17,7 @@ export interface BrokenRun {
 }
 
 /** How broken requests were made good. */
-export interface Recovery {
+interface Recovery {
   how: 'repeated' | 'corrected'
   /** The calls that show it, where others than equal ones do. */
   traces: string[]

@@ -1,7 +1,8 @@
 // What the requests of a program's calls say to a judge: what was said in them, and what its tools have given.
+import { isObject } from '../lib/values.ts'
 
 /** What a tool has given, as a later request tells the model. */
-export interface ToldResult {
+interface ToldResult {
   /** Of the call of the tool. */
   id: string
   /** The tool with its arguments, where the request says them. */
@@ -10,7 +11,7 @@ export interface ToldResult {
 }
 
 /** One message or item. */
-export interface SaidItem {
+interface SaidItem {
   json: string
   /** What it says; undefined of what a model has said. */
   text: string | undefined
@@ -44,7 +45,7 @@ export function requestFacts(request: unknown): RequestFacts {
   const items = said.filter(isObject) as Item[]
   const calls = new Map(items.flatMap(callsOf))
   return {
-    items: said.map((item) => ({ json: JSON.stringify(item), text: isObject(item) ? textOf(item) : undefined })),
+    items: said.map((item) => ({ json: JSON.stringify(item), text: isObject(item) ? sentText(item) : undefined })),
     goesOn: typeof body.previous_response_id === 'string',
     results: items.flatMap((item) => resultOf(item, calls)),
   }
@@ -68,11 +69,8 @@ function resultOf({ type, role, tool_call_id, call_id, content, output }: Item, 
 }
 
 const MODEL_SAYS = ['function_call', 'reasoning']
-const textOf = ({ role, type, content, output }: Item): string | undefined => {
+const sentText = ({ role, type, content, output }: Item): string | undefined => {
   if (role === 'assistant' || MODEL_SAYS.includes(String(type))) return undefined
   const said = content ?? output
   return typeof said === 'string' ? said : JSON.stringify(said)
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -29,7 +29,7 @@ export interface SpaceOptions {
 }
 
 /** What is to try, and what came of it. */
-export interface Space {
+interface Space {
   /** The next cell to try; undefined when there is none now. */
   next(): Cell | undefined
   giveBack(cell: Cell): void

@@ -11,7 +11,7 @@ import type { Cell, ObservedRun } from './types.ts'
 export type RunCommand = (run: { scenario: WrittenScenario | null; limitMs: number | null }) => Promise<ObservedRun>
 
 /** What trials are made with. */
-export interface TrialContext {
+interface TrialContext {
   run: RunCommand
   baseline: Baseline
   /** The points of the quiet runs. */

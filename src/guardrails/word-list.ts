@@ -2,14 +2,14 @@
 import type { BuiltIn } from './define.ts'
 
 /** Words and phrases by what they are about; each is a piece of a regular expression, in lower case, for whole words. */
-export type WordLists = Readonly<Record<string, readonly string[]>>
+type WordLists = Readonly<Record<string, readonly string[]>>
 
 /** Characters without a width or a meaning, by which words are hidden. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u2060\ufeff]/g
 const folded = (text: string) => text.normalize('NFKC').replace(INVISIBLE, '').toLowerCase().replace(/\s+/g, ' ')
 
 /** A guardrail over lists of words. */
-export interface WordGuardrail extends BuiltIn {
+interface WordGuardrail extends BuiltIn {
   /** What the words that are found in texts are about. */
   topicsIn(texts: readonly string[]): string[]
 }

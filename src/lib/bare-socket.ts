@@ -6,14 +6,14 @@ import { realClock } from './clock.ts'
 import { openFileLimit } from './open-files.ts'
 
 /** The two ends of a connection; the address is the peer's, as text. */
-export interface ConnectionEnds {
+interface ConnectionEnds {
   address: string
   port: number
   localPort: number
 }
 
 /** A connection at the level of TCP. The server above it notices that it has ended, and gives up the request. */
-export interface BareSocket {
+interface BareSocket {
   /** Sends bytes past the server; resolves when the kernel has them all, or the connection is gone. */
   write(bytes: Uint8Array): Promise<void>
   /** Ends the connection with a FIN, after what was sent before. */

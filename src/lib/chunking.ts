@@ -47,7 +47,7 @@ export const cleaned = (text: string, names: readonly string[]): string =>
   Object.entries(CLEAN_UPS).reduce((rest, [name, clean]) => (names.includes(name) ? clean(rest) : rest), text)
 
 /** How a text is cut: the greatest length of a chunk, and of what neighbours share, in characters. */
-export interface ChunkLengths {
+interface ChunkLengths {
   size: number
   overlap: number
 }

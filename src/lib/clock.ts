@@ -74,7 +74,8 @@ export interface VirtualClock extends Clock, Silent {
 /** The end of the year 9999, which dates and ids can still say: a virtual clock stops there, however long a wait is. */
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** A timer beyond it would end at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+/** The longest wait of a timer of the runtime, in ms. */
+export const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Does something every so many real milliseconds, without keeping the process alive; gives what stops it. */
 export function everySoOften(ms: number, run: () => void): () => void {
@@ -95,7 +96,7 @@ const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
         signal?.removeEventListener('abort', stop)
         resolve()
       },
-      Math.min(ms, LONGEST_TIMER_MS),
+      Math.min(ms, MAX_TIMER_MS),
     )
     signal?.addEventListener('abort', stop, { once: true })
   })

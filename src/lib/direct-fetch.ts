@@ -1,6 +1,5 @@
 // The one way to other servers: through the proxy of the environment, except to this machine, which no proxy can reach for us.
 import { isLoopback, isWildcard } from './hosts.ts'
-import { remembering } from './remember.ts'
 
 /** Hosts of this machine, in the forms that programs look for in `NO_PROXY`: some know no ranges, some no brackets. */
 const OWN_HOSTS = ['localhost', '127.0.0.1', '127.0.0.0/8', '::1', '[::1]', '0.0.0.0']
@@ -8,10 +7,10 @@ const OWN_HOSTS = ['localhost', '127.0.0.1', '127.0.0.0/8', '::1', '[::1]', '0.0
 const EVERYTHING = '*'
 
 /** Whether an address is of this machine: loopback, or the one that means every interface. */
-const isOfThisMachine = remembering((url: string): boolean => {
+function isOfThisMachine(url: string): boolean {
   const hostname = URL.parse(url)?.hostname
   return hostname !== undefined && (isLoopback(hostname) || isWildcard(hostname))
-})
+}
 
 /**
  * `fetch`, which asks no proxy for an address of this machine, whatever `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.

@@ -1,73 +1,50 @@
 // Identifiers that repeat when seed, time and order of calls repeat.
-import { remembering } from './remember.ts'
+import { once } from './once.ts'
 
 /** The digits of Crockford's base 32 as bytes. */
 const DIGITS = Buffer.from('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 'latin1')
-
-/** A hash and its two halves: each step of arithmetic on a bigint makes a new one. */
+/** Scratch space: a hash with its two halves, the low one first, and the id that is written. */
 const hash = new BigUint64Array(1)
 const halves = new Uint32Array(hash.buffer)
-const [LOW, HIGH] = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0]
-
-/** A ULID while it is written: ten digits of time, sixteen of chance. To join texts of its digits makes a text for each step. */
-const ulid = Buffer.alloc(26)
-const [TIME, CHANCE] = [10, 8]
-
-/** Writes some digits of a number that ends before `end`, the last of them first. */
-function write(number: number, digits: number, end: number): void {
-  for (let at = end - 1; at >= end - digits; at--) {
-    ulid[at] = DIGITS[number & 31] ?? 0
-    number >>>= 5
-  }
-}
-
-/** Writes the last forty bits of the hash as eight digits. */
-function writeHash(end: number): void {
-  const low = halves[LOW] ?? 0
-  const high = halves[HIGH] ?? 0
-  write(low, 6, end)
-  write((low >>> 30) | ((high & 255) << 2), 2, end - 6)
-}
-
-const TWENTY_FIVE_BITS = 2 ** 25
-let written = Number.NaN
-/** Writes the time; many calls begin at the same. */
-function writeTime(now: number): void {
-  if (now === written) return
-  write(now % TWENTY_FIVE_BITS, 5, TIME)
-  write(Math.floor(now / TWENTY_FIVE_BITS), 5, 5)
-  written = now
-}
-
-const seedOf = remembering(BigInt)
+const id = Buffer.alloc(26)
 
 /**
- * The ULID of one purpose and number (`trace`, 17) of a seed at an instant in ms since the epoch. Written here: there is one
- * for every call, and the package of that name asks for each digit by a function (test/unit/ids.test.ts).
+ * Returns the ULID of one purpose and number (`trace`, 17) of a seed: ten digits of time, sixteen of chance.
+ *
+ * Each call has one, so it is written into one buffer: 0.5 us an id, 2 us with texts of digits that are joined. The package
+ * `ulid` asks for each digit by a function; it is the yardstick in test/unit/ids.test.ts.
+ *
+ * @param now milliseconds since the epoch, below 2 ** 48
  */
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
-  // It takes 80 bits of chance, more than one hash has to give: the last eight digits are of the first.
+  const write = (value: number, digits: number, end: number) => {
+    let bits = value % 2 ** 25
+    for (let at = end - 1; at >= end - digits; at--) {
+      // Integers of 32 bits are quick: the digits before the last five come from the rest of the value.
+      if (at === end - 6) bits = Math.floor(value / 2 ** 25)
+      id[at] = DIGITS[bits & 31] ?? 0
+      bits >>>= 5
+    }
+  }
+  const writeHash = (text: string, seeded: bigint, end: number) => {
+    hash[0] = Bun.hash(text, seeded)
+    const [low = 0, high = 0] = halves
+    write((high & 255) * 2 ** 32 + low, 8, end)
+    return high >>> 8
+  }
   const text = `${purpose}:${count}`
-  const seeded = seedOf(seed)
-  hash[0] = Bun.hash(text, seeded)
-  writeHash(TIME + 2 * CHANCE)
-  // The other twenty-four bits.
-  const more = BigInt((halves[HIGH] ?? 0) >>> 8)
-  hash[0] = Bun.hash(`${text}:more`, seeded ^ more)
-  writeHash(TIME + CHANCE)
-  writeTime(now)
-  return ulid.toString('latin1')
+  // A digit takes five bits, and 80 are more than one hash has: its 24 unused bits seed a second one.
+  const unused = writeHash(text, BigInt(seed), 26)
+  writeHash(`${text}:more`, BigInt(seed) ^ BigInt(unused), 18)
+  write(now, 10, 10)
+  return id.toString('latin1')
 }
 
 /** A short hexadecimal fingerprint of a text. */
 export const fingerprint = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
 
-let secret: string | undefined
 /** A text that only this process knows, the same for as long as it runs. */
-export function processSecret(): string {
-  secret ??= crypto.randomUUID()
-  return secret
-}
+export const processSecret = once(() => crypto.randomUUID())
 
 /** A name that cannot be guessed without the secret: 32 hexadecimal digits of a keyed hash (HMAC-SHA256). */
 export const unguessable = (secret: string, text: string): string =>

@@ -1,15 +1,15 @@
 // The latencies of a virtual clock: each takes real time, and ends at an instant of the clock that its start alone decides.
 
+import { MAX_TIMER_MS } from './clock.ts'
 import { noteSilence } from './hang-reset.ts'
 
 /** Real time that a client waited before it left counts in steps of this, so that runs stay identical. */
 const STEP_MS = 100
 /** How much longer than it should a latency may take so that those due before it end before it. */
 const SLACK_MS = 20
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** A latency that has not ended. */
-export interface Latency {
+interface Latency {
   /** The instants of the clock at which it began and will end; `Infinity` for one that only a signal ends. */
   start: number
   due: number
@@ -59,7 +59,7 @@ class RunningLatency implements Latency {
     this.due = this.start + ms
     this.#length = Math.max(0, ms - ((signal && parts.late.get(signal)) ?? 0))
     this.endsAt = this.#began + this.#length
-    if (this.#length <= LONGEST_TIMER_MS) this.#timer = setTimeout(this.#ring, Math.ceil(this.#length))
+    if (this.#length <= MAX_TIMER_MS) this.#timer = setTimeout(this.#ring, Math.ceil(this.#length))
     parts.running.add(this)
     signal?.addEventListener('abort', this.#leave, { once: true })
   }

@@ -20,7 +20,7 @@ export const isTextMatch = (wanted: unknown): wanted is TextMatch =>
   Object.keys(wanted).length > 0 &&
   Object.keys(wanted).every((key) => TEXT_MATCH_KEYS.includes(key))
 
-// Sessions come with patterns of their own, and go.
+/** Globs by pattern, at most 2 MiB: a look-up takes 0.04 us, to read one 0.15 us, and a call may test hundreds. */
 const globs = byteCache<Glob>(2 << 20)
 /** What a compiled pattern takes, about. */
 const globBytes = (source: string) => 200 + source.length * 10
@@ -28,7 +28,7 @@ const globBytes = (source: string) => 200 + source.length * 10
 const regexBytes = (source: string) => 2_000 + source.length * 200
 
 /** A pattern for whole texts. */
-export interface Glob {
+interface Glob {
   test(text: string): boolean
 }
 
@@ -63,7 +63,10 @@ function globOf(pattern: string): Glob {
   }
 }
 
-// By their flags: a key of flags and source would be put together for every look-up.
+/**
+ * Expressions by source, at most 4 MiB for each of the flags (a key of both would be put together for every look-up): to
+ * compile one takes 10 us.
+ */
 const regexes = { u: byteCache<BoundedRegex>(4 << 20), iu: byteCache<BoundedRegex>(4 << 20) }
 /** How much is remembered of compiled patterns. */
 export const patternCacheSize = (): CacheSize => addSizes([globs.size(), regexes.u.size(), regexes.iu.size()])

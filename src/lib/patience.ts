@@ -1,4 +1,5 @@
 // A bound on how long somebody outside is waited for, in real time.
+import { MAX_TIMER_MS } from './clock.ts'
 
 /** Somebody who is waited for. */
 class Wait {
@@ -26,7 +27,7 @@ function watch(due: number): void {
   if (timer && timer.due <= due) return
   timer?.stop()
   const left = Math.max(0, due - performance.now())
-  const handle = setTimeout(endThoseDue, Math.min(left, LONGEST_MS))
+  const handle = setTimeout(endThoseDue, Math.min(left, MAX_TIMER_MS))
   // Who waits has something else that keeps the process going: a connection.
   handle.unref()
   timer = { due, stop: () => clearTimeout(handle) }
@@ -72,5 +73,3 @@ export function within<T>(promise: Promise<T>, ms: number, { late, failed }: Rep
   )
   return settled
 }
-/** What a timer can wait at most. */
-const LONGEST_MS = 2 ** 31 - 1

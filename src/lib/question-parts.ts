@@ -4,7 +4,7 @@ import { fingerprint } from './ids.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn } from './values.ts'
 
 /** What one side says before the other one speaks. */
-export interface RequestTurn {
+interface RequestTurn {
   side: 'user' | 'model'
   /** Results of tools, files, calls of tools: in the order in which they come. */
   parts: string[]
@@ -36,11 +36,11 @@ export function questionParts(body: unknown): QuestionParts | undefined {
   const said =
     [messages, input].find((items) => isConversation(items)) ?? (typeof input === 'string' ? [input] : undefined)
   if (!said) return batchParts(fields)
-  const system: string[] = [...textsOf(fields.system), ...textsOf(fields.instructions)]
+  const system: string[] = [...contentTexts(fields.system), ...contentTexts(fields.instructions)]
   const turns: RequestTurn[] = []
   for (const one of asList(said)) {
     const item = asObject(one) ?? { role: 'user', content: one }
-    if (SYSTEM_ROLES.includes(String(item.role))) system.push(...textsOf(item.content))
+    if (SYSTEM_ROLES.includes(String(item.role))) system.push(...contentTexts(item.content))
     else addTurn(turns, sideOf(item), piecesOf(item))
   }
   const entries = typeof input === 'string' ? [entryOf(input)] : []
@@ -83,7 +83,8 @@ const joined = (texts: readonly string[]) =>
     .filter((text) => text !== '')
     .join('\n')
 
-const textsOf = (content: unknown): string[] =>
+/** Returns the texts of a message's content: the content itself, or those of its parts. */
+export const contentTexts = (content: unknown): string[] =>
   typeof content === 'string' ? [content] : objectsIn(content).flatMap(({ text }) => asText(text) ?? [])
 
 /** The pieces of a message of a chat, an item of a response, or a message of Anthropic's API. */

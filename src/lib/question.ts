@@ -1,7 +1,7 @@
 // What a request asks, whoever is asked and with whatever settings: requests that ask the same may stand in for each other.
 import { fingerprint } from './ids.ts'
-import { type QuestionParts, questionParts } from './question-parts.ts'
-import { asText, objectsIn } from './values.ts'
+import { contentTexts, type QuestionParts, questionParts } from './question-parts.ts'
+import { objectsIn } from './values.ts'
 import { type VolatilePart, withoutVolatile } from './volatile.ts'
 
 /** What a request asks. Texts are kept as fingerprints. */
@@ -25,7 +25,7 @@ export interface Question {
 }
 
 /** A request to go on with words of a model. */
-export interface Continuation {
+interface Continuation {
   /** The dialogue before those words. */
   dialogue: string
   /** The words, without spaces. */
@@ -94,7 +94,7 @@ function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Co
 }
 
 /** A text without spaces: SDKs trim texts, and join them in different ways. */
-export const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
+const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
 
 /** The words in an answer of a model as a trace has it, of whatever API, without spaces. */
 export function wordsOfAnswer(answer: unknown): string {
@@ -102,8 +102,5 @@ export function wordsOfAnswer(answer: unknown): string {
   const { choices, output, content } = whole
   const messages = objectsIn(choices).flatMap(({ message, text }) => [...objectsIn([message]), { content: text }])
   const items = [...messages, ...objectsIn(output), { content }]
-  return withoutSpaces(items.flatMap((item) => textsIn(item.content)).join(''))
+  return withoutSpaces(items.flatMap((item) => contentTexts(item.content)).join(''))
 }
-
-const textsIn = (content: unknown): string[] =>
-  typeof content === 'string' ? [content] : objectsIn(content).flatMap(({ text }) => asText(text) ?? [])

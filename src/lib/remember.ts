@@ -1,6 +1,6 @@
 // What is worked out again and again of the same few texts and numbers.
 
-/** A function that knows its last result: the calls of a client have most of what they say in common. */
+/** A function that knows its last result and no other. */
 export function remembering<Key extends string | number, Value>(of: (key: Key) => Value): (key: Key) => Value {
   let last: { key: Key; value: Value } | undefined
   return (key) => {
@@ -14,7 +14,7 @@ type Plain = string | number | boolean | null | undefined
 /** Results that are known of a function of many arguments: an application makes a few kinds of calls in turn. */
 const MOST_KNOWN = 8
 
-/** A function that knows its latest results, each by all of its arguments. */
+/** A function that knows its latest eight results, each by all of its arguments. */
 export function rememberingAll<Keys extends readonly Plain[], Value>(
   of: (...keys: Keys) => Value,
 ): (...keys: Keys) => Value {
@@ -32,19 +32,4 @@ export function rememberingAll<Keys extends readonly Plain[], Value>(
 function areSame(some: readonly Plain[], others: readonly Plain[]): boolean {
   for (let index = 0; index < some.length; index++) if (some[index] !== others[index]) return false
   return true
-}
-
-/** Names that are known; clients and providers have few. */
-const MOST_NAMES = 200
-
-/** A function that knows its results of names of which there are few, such as those of headers. */
-export function rememberingNames<Value>(of: (name: string) => Value): (name: string) => Value {
-  const known = new Map<string, Value>()
-  return (name) => {
-    const before = known.get(name)
-    if (before !== undefined) return before
-    const value = of(name)
-    if (known.size < MOST_NAMES) known.set(name, value)
-    return value
-  }
 }

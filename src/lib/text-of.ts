@@ -1,4 +1,5 @@
 // The plain text of a document: text, Markdown, HTML, CSV, JSON, PDF and Word. Readers are loaded when one is needed.
+import { isObject } from './values.ts'
 
 /** The document cannot be read; the message says why. */
 export class UnreadableDocument extends Error {}
@@ -92,7 +93,7 @@ const READERS: Record<string, Reader> = {
   json: async (bytes) => {
     const value: unknown = JSON.parse(await decoded(bytes))
     const items = Array.isArray(value) ? value : [value]
-    return joined(items.values().map((item) => (isFields(item) ? fieldLines(item) : asText(item))))
+    return joined(items.values().map((item) => (isObject(item) ? fieldLines(item) : asText(item))))
   },
   pdf: async (bytes) => {
     const { extractText, getDocumentProxy } = await import('unpdf')
@@ -117,8 +118,6 @@ const TYPES: Record<string, string> = {
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
 }
 
-const isFields = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const asText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 const fieldLines = (fields: Record<string, unknown>) =>
   Object.entries(fields)
@@ -138,7 +137,7 @@ export function isPlainText(name: string, type: string): boolean {
 }
 
 /** The text of a document, told by its name's ending, else by its media type; throws `UnreadableDocument`. */
-export async function textOf(bytes: Uint8Array, name: string, type: string): Promise<string> {
+export async function documentText(bytes: Uint8Array, name: string, type: string): Promise<string> {
   const kind = kindOfDocument(name, type)
   const read = kind === undefined ? undefined : READERS[kind]
   if (!read) {

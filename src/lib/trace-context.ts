@@ -4,7 +4,7 @@ const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(
 const ZERO = /^0+$/
 
 /** Where a caller stands in its trace. */
-export interface TraceParent {
+interface TraceParent {
   traceId: string
   /** The span that makes the call. */
   spanId: string

@@ -1,7 +1,7 @@
 // Turns at something that few may do at the same time: those of different owners alternate, however many one of them has.
 
 /** Takes turns. */
-export interface Turns {
+interface Turns {
   /**
    * What the work gives, done when it is its owner's turn.
    * @throws the signal's reason when that is aborted before

@@ -18,3 +18,6 @@ export const parseSize = (text: string | number): number | undefined => parse(St
 /** A duration for people: `300 ms`, `30 s`, `12.2 s`. */
 export const durationText = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(1))} s`
+
+/** A number with its noun: `1 call`, `2 calls`. */
+export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`

@@ -3,9 +3,12 @@ import { mayNestTooDeep, nestingProblem } from './nesting.ts'
 
 export type JsonObject = Record<string, unknown>
 
-/** The value when it is an object that is no list. */
-export const asObject = (value: unknown): JsonObject | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+/** Whether a value is an object that is not a list. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The value when it is an object that is not a list. */
+export const asObject = (value: unknown): JsonObject | undefined => (isObject(value) ? value : undefined)
 
 /** What a text says as JSON; undefined when it is none, or nested too deep to be written again. */
 export function parsedJson(text: string): unknown {
@@ -32,6 +35,9 @@ export function objectsIn(value: unknown): JsonObject[] {
 
 /** The value when it is a text. */
 export const asText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** Returns a text as it is, and any other value as JSON text; an empty text for a missing one. */
+export const textOrJson = (value: unknown): string => asText(value) ?? (value == null ? '' : JSON.stringify(value))
 
 /** The value when it is a place in a list, as a number or as its digits. */
 export function asIndex(value: unknown): number | undefined {

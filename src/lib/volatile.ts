@@ -79,7 +79,7 @@ const AT: Record<VolatilePart['kind'], (text: string) => number> = {
 }
 
 /** Two calls whose texts differ in such parts: when they came, by each clock that is known, in ms since the epoch. */
-export interface RebuildTimes {
+interface RebuildTimes {
   before: readonly number[]
   after: readonly number[]
 }

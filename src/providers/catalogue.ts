@@ -2,13 +2,12 @@
 // model that is not listed works too, without limits and without a cost.
 import { ApiError } from '../contract/error.ts'
 import type { ReasoningEffort } from '../contract/shared.ts'
-import { remembering } from '../lib/remember.ts'
 import type { Vocabulary } from '../lib/tokens.ts'
 import type { Model } from './define.ts'
 import { listedProvider } from './index.ts'
 
 /** What is known of a model id, undefined when it is not listed; a dated id is the longest listed one that it begins with. */
-export const modelOf = remembering((id: string): Model | undefined => {
+export function modelOf(id: string): Model | undefined {
   const slash = id.indexOf('/')
   const models = listedProvider(id.slice(0, slash))?.models
   if (!models) return undefined
@@ -18,7 +17,7 @@ export const modelOf = remembering((id: string): Model | undefined => {
     .filter((listed) => name.startsWith(listed) && /[-:@]/.test(name[listed.length] ?? ''))
     .sort((a, b) => b.length - a.length)[0]
   return longest === undefined ? undefined : models[longest]
-})
+}
 
 // Models of any provider that generate something else than text, or that only judge.
 const NO_CHAT =

@@ -38,7 +38,7 @@ export interface ErrorShape {
 }
 
 /** A problem in the words of one family: its status, and the family's name for it. */
-export type ErrorWords = readonly [status: number, name: string, message: string]
+type ErrorWords = readonly [status: number, name: string, message: string]
 /** A family's words for every problem. */
 export type ErrorVocabulary = Record<Exclude<RefusalReason, 'status'>, ErrorWords>
 

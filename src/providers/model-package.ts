@@ -2,7 +2,7 @@
 import type { EmbeddingModelV4, JSONObject, LanguageModelV4 } from '@ai-sdk/provider'
 
 /** What a package connects with. */
-export interface ConnectionSettings {
+interface ConnectionSettings {
   baseURL: string
   apiKey: string
   generateId(): string
@@ -27,7 +27,7 @@ export interface ThinkingOptions {
 }
 
 /** Marks on what a model thinks and calls, which are to be sent back with it. */
-export interface ThoughtMarks {
+interface ThoughtMarks {
   signature?: unknown
   /** A thought that nobody may read. */
   redacted?: unknown

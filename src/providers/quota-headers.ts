@@ -1,7 +1,7 @@
 // The headers in which providers tell when to call again and how much of a quota is left.
 
 export const RETRY_FORMS = ['seconds', 'date', 'ms'] as const
-export type RetryForm = (typeof RETRY_FORMS)[number]
+type RetryForm = (typeof RETRY_FORMS)[number]
 
 /** When to call again: `retry-after` in whole seconds or as a date (RFC 9110, 10.2.3), or `retry-after-ms`. */
 export function retryHeaders(wait: number, form: RetryForm, now: number): Record<string, string> {
@@ -19,7 +19,7 @@ export function retryHeaders(wait: number, form: RetryForm, now: number): Record
 }
 
 /** What is left of a quota in its window. */
-export interface Quota {
+interface Quota {
   limit: number
   remaining: number
   /** Milliseconds since the epoch at which it is whole again. */

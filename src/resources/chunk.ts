@@ -7,7 +7,7 @@ import type { Fields } from '../contract/record.ts'
 import { chunkedLength, chunkText, cleaned } from '../lib/chunking.ts'
 import { embed } from '../lib/embedding.ts'
 import { sliceEnd } from '../lib/slices.ts'
-import { isPlainText, textOf, UnreadableDocument } from '../lib/text-of.ts'
+import { documentText, isPlainText, UnreadableDocument } from '../lib/text-of.ts'
 import { turnsOf } from '../lib/turns.ts'
 import type { ChunkingJob } from '../lib/worker/jobs.ts'
 import { unpackTexts } from '../lib/worker/packed-texts.ts'
@@ -58,7 +58,7 @@ export async function chunksOfFile({ bytes, file, options }: CutDocument, owner:
   const isSmall = bytes.length <= CUT_HERE && chunkedLength(bytes.length, lengths) <= CHUNKED_HERE
   if (!isSmall || !isPlainText(about.name, about.type))
     return chunksApart({ bytes, ...about, cleanUps: names, ...lengths }, owner)
-  const text = await textOf(bytes, about.name, about.type)
+  const text = await documentText(bytes, about.name, about.type)
   const texts = new Set(await chunkText(cleaned(text, names), lengths))
   return [...texts].map((one) => ({ text: one, vector: embed(one, DIMENSIONS) }))
 }

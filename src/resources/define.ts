@@ -6,6 +6,7 @@ import { quote } from '../contract/validation.ts'
 import type { IdForm } from '../contract/workspace.ts'
 
 /** The verbs that every resource may have. */
+/** What a resource can do unless it says otherwise. */
 export const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
 
@@ -38,7 +39,7 @@ export interface RecordContext {
 }
 
 /** One change of a record, for what follows from it. */
-export interface RecordChange {
+interface RecordChange {
   verb: 'create' | 'update' | 'delete'
   /** Ids of the records it lies in, outermost first. */
   parents: readonly string[]
@@ -47,7 +48,7 @@ export interface RecordChange {
 }
 
 /** What a list is narrowed by, besides its pages. */
-export interface ListFilter {
+interface ListFilter {
   /** The parameters of the query. */
   readonly query: z.ZodRawShape
   /** Whether a stored record is in the list; undefined parameters narrow nothing. */

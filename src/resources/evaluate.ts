@@ -12,13 +12,13 @@ import { fillText } from '../lib/templates.ts'
 import { kindOf, passing, together } from './evaluator-value.ts'
 
 /** What an evaluator says of some texts. */
-export interface EvaluationResult extends Evaluation {
+interface EvaluationResult extends Evaluation {
   /** What is wrong with them, or with its own answer; null when it says nothing of it. */
   reason: string | null
 }
 
 /** What an evaluator works with. */
-export interface EvaluationContext {
+interface EvaluationContext {
   /** The call on whose behalf it judges. */
   origin: CallOrigin
   ask: AskModel

@@ -6,7 +6,7 @@ import { quote } from '../contract/validation.ts'
 type Value = Evaluation['value']
 
 /** One kind of value. */
-export interface ValueKind {
+interface ValueKind {
   /** JSON Schema of it. */
   schema: object
   /** What it is, in words. */

@@ -27,7 +27,7 @@ export const events = defineResource({
 })
 
 /** What an event is about, and what it says. */
-export interface NewEvent {
+interface NewEvent {
   type: string
   /** Events of one subject are applied in their order; others do not wait for them. */
   subject: string

@@ -30,7 +30,7 @@ export const files = defineResource({
 })
 
 /** A file to keep. */
-export interface NewFile {
+interface NewFile {
   name: string
   type: string
   purpose: string

@@ -14,7 +14,7 @@ import { passes, wanted } from './evaluator-value.ts'
 import { evaluators } from './evaluators.ts'
 
 /** What guardrails are found and run with. */
-export interface GuardrailDeps {
+interface GuardrailDeps {
   /** The word before the ids of those built in. */
   namespace: string
   /** Fills the workspace of a session that is new. */

@@ -16,13 +16,11 @@ import {
 import type { Fields } from '../contract/record.ts'
 import { quote } from '../contract/validation.ts'
 import { ulidForm } from '../contract/workspace.ts'
-import { defineResource, PAGED, recordOf, type Transaction } from './define.ts'
+import { defineResource, PAGED, recordOf, type Transaction, VERBS } from './define.ts'
 import { dispatch } from './events.ts'
 import { files } from './files.ts'
 import { projectOf } from './projects.ts'
 import { saveRecord } from './verbs.ts'
-
-const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 
 export const knowledgeBases = defineResource({
   kind: 'knowledge',

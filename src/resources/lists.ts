@@ -13,7 +13,7 @@ const DEFAULT_PAGE = 50
 const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
 
 /** The query of a list, and the answer to it. */
-export interface ListSchemas {
+interface ListSchemas {
   query: z.ZodType
   answer: z.ZodType
 }

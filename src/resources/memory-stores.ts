@@ -13,11 +13,10 @@ import {
 } from '../contract/memory.ts'
 import type { Fields } from '../contract/record.ts'
 import { ulidForm } from '../contract/workspace.ts'
-import { defineResource, PAGED, type Transaction } from './define.ts'
+import { defineResource, PAGED, type Transaction, VERBS } from './define.ts'
 import { projectOf } from './projects.ts'
 import { deleteRecord, type PathParams } from './verbs.ts'
 
-const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
 const answers = { createdStatus: 201, deletedStatus: 204, ...PAGED } as const
 
 export const memoryStores = defineResource({

@@ -123,10 +123,10 @@ export function readSeed(path: string, onFile: (path: string) => void = () => {}
     onFile(file)
     return existsSync(file) ? readFileSync(file) : undefined
   }
-  return parseSeed(textOf(path), path, beside)
+  return parseSeed(readText(path), path, beside)
 }
 
-function textOf(path: string): string {
+function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

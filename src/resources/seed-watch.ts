@@ -9,7 +9,7 @@ import type { SeedFile } from './seed-file.ts'
 const reader = lazy<typeof import('./seed-file.ts')>(() => require('./seed-file.ts'))
 
 /** Which files fill new sessions. */
-export interface SeedPaths {
+interface SeedPaths {
   /** Those that are named; none of them is left out. */
   named: readonly string[]
   /** Those that take the place of the shipped example when they are there, unless others are named. */

@@ -23,7 +23,7 @@ import { createRecord, type PathParams, updateRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
 /** A seed whose documents have been cut, ready to be stored at once. */
-export interface PreparedSeed {
+interface PreparedSeed {
   seed: Seed
   documents: Map<string, { bytes: Uint8Array; chunks: NewChunk[] }>
 }
@@ -40,7 +40,7 @@ export interface SeedProgress {
 }
 
 /** How a seed is prepared. */
-export interface PrepareOptions {
+interface PrepareOptions {
   /** Where its documents are counted. */
   progress?: SeedProgress
   /** Hears of each document that cannot be read, which is then left out. */
@@ -143,13 +143,13 @@ function putDocument(
 const typeOf = (file: string) => Bun.file(file).type
 
 /** Fills new sessions, once each. */
-export interface Seeder {
+interface Seeder {
   /** Resolves when the session has been filled. */
   prepare(session: Session): Promise<void>
 }
 
 /** Where a seeder has its seeds from. */
-export interface SeederOptions {
+interface SeederOptions {
   /** The files in force, asked for with each new session; another list when they have changed. */
   read(): readonly SeedFile[]
   /** Who makes the records. */

@@ -12,7 +12,7 @@ export interface RecordedReads {
 }
 
 /** How many reads are kept. */
-export interface ReadLimits {
+interface ReadLimits {
   count: number
   bytes: number
 }

@@ -45,7 +45,7 @@ const faultOptions = faultKinds.map(({ type, options, summary }) =>
   z.strictObject({ type: z.literal(type), ...options.shape }).describe(summary),
 )
 /** A fault with the options of its kind. */
-export const Fault = z.discriminatedUnion(
+const Fault = z.discriminatedUnion(
   'type',
   faultOptions as unknown as [(typeof faultOptions)[number], ...typeof faultOptions],
 )

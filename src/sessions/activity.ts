@@ -2,7 +2,7 @@
 import type { Activity, Requester } from './session.ts'
 
 /** What the activities of a generation have in common. */
-export interface Activities {
+interface Activities {
   /** Aborted with the generation. */
   ending: AbortController
   /** The signals that somebody has asked for. */

@@ -37,7 +37,7 @@ export interface SessionFolder {
 }
 
 /** What a folder of sessions is made with. */
-export interface FolderOptions {
+interface FolderOptions {
   /** File of the default session's database, or `:memory:`. */
   db: string
   /** An empty database. */

@@ -12,7 +12,7 @@ const AWAKE_MS = 5_000
 const SWEEP_MS = 2_000
 
 /** What is watched. */
-export interface IdleOptions {
+interface IdleOptions {
   sessions: ReadonlyMap<string, SessionEntry>
   peeked: PeekedSessions
   /** Where earlier processes have left sessions; undefined when there is no such place. */
@@ -25,7 +25,7 @@ export interface IdleOptions {
 }
 
 /** What has become of idle sessions. */
-export interface IdleWatch {
+interface IdleWatch {
   /** Looks at all of them, a few in each turn; done every few seconds. */
   sweep(): Promise<void>
   /** How many were dropped. */

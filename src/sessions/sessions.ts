@@ -30,7 +30,7 @@ export type { Session } from './session.ts'
 const folders = lazy<typeof import('./folder.ts')>(() => require('./folder.ts'))
 
 /** Told of what becomes of sessions. */
-export interface SessionListener {
+interface SessionListener {
   /** A session has a new generation. */
   renewed?(session: Session): void
   /** Nobody has used a session for so long that it is about to go. */
@@ -42,7 +42,7 @@ export interface SessionListener {
 }
 
 /** A session that cannot be used as it is. */
-export interface SessionProblem {
+interface SessionProblem {
   session: string
   /** What is wrong, and what can be done. */
   message: string

@@ -12,7 +12,7 @@ import { resetError, type SessionData } from './data.ts'
 import type { Approvals, Session, SessionGap, SessionOrigin, SessionSlot } from './session.ts'
 
 /** What a session is made of. */
-export interface SlotOptions {
+interface SlotOptions {
   name: string
   seed: number
   time: TimeSettings

@@ -104,7 +104,7 @@ const ROUNDING_MS = 10
 /**
  * What a client may make of an answer: nothing more to do, worth repeating, never worth it, either of the two, or its own end of it.
  */
-export type Nature = 'answered' | 'retryable' | 'final' | 'open' | 'cancelled'
+type Nature = 'answered' | 'retryable' | 'final' | 'open' | 'cancelled'
 
 const RETRYABLE = new Set([408, 425, 429])
 /** Clients differ about these with good reasons. */
@@ -151,7 +151,7 @@ export const isBound = (first: ClientCall, again: ClientCall): boolean =>
     (first.operation === again.operation && first.model === again.model && rebuilt(first, again) === 'certain'))
 
 /** Whether two calls were made with two API keys. */
-export function hasOtherKey({ mark: { caller: one } }: ClientCall, { mark: { caller: other } }: ClientCall): boolean {
+function hasOtherKey({ mark: { caller: one } }: ClientCall, { mark: { caller: other } }: ClientCall): boolean {
   return one !== undefined && other !== undefined && one !== other
 }
 

@@ -2,6 +2,7 @@
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
 import type { ExpectationReport } from '../contract/verification.ts'
 import { globRegex, inRange } from '../lib/match.ts'
+import { counted } from '../lib/units.ts'
 import { matchesModel, matchesPosition, matchesProvider } from '../scenarios/rule-match.ts'
 import type { CallPattern, Expectation, TaskPattern } from '../scenarios/schema.ts'
 import { type CountedTask, iterationsOf, toolStepsOf } from './tasks.ts'
@@ -14,7 +15,7 @@ export interface AttemptEvidence {
 }
 
 /** What happened. */
-export interface CallEvidence {
+interface CallEvidence {
   traces: readonly TraceRecord[]
   /** The attempts in the order in which they began. */
   tried: readonly AttemptEvidence[]
@@ -135,9 +136,8 @@ function isLike(seen: Evidence, { provider, model, target, rule, ...exact }: Cal
 }
 
 const rangeText = ([first, last]: readonly [number, number], noun: string): string => {
-  const counted = (number: number) => `${number} ${noun}${number === 1 ? '' : 's'}`
-  if (first === last) return counted(first)
-  return Number.isFinite(last) ? `${first} to ${counted(last)}` : `at least ${counted(first)}`
+  if (first === last) return counted(first, noun)
+  return Number.isFinite(last) ? `${first} to ${counted(last, noun)}` : `at least ${counted(first, noun)}`
 }
 
 const likeText = (like: CallPattern | TaskPattern): string => {

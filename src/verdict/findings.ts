@@ -8,7 +8,7 @@ import { type Pairing, pairCalls } from './pairing.ts'
 import type { UnreadTask } from './tasks.ts'
 
 /** What a client is judged by. */
-export interface JudgeOptions {
+interface JudgeOptions {
   /** Kinds that the scenario means to provoke. */
   accept?: readonly FindingKind[]
   /** Most attempts for one request, as the scenario says. */

@@ -3,7 +3,7 @@ import type { TraceRecord } from '../contract/trace.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 
 /** What a session shows of the calls that were made under a scenario. */
-export interface NeedEvidence {
+interface NeedEvidence {
   /** The calls that the client made, in the order in which they began. */
   traces: readonly TraceRecord[]
   /** When the scenario began, in ms since the epoch on the session's clock. */

@@ -18,7 +18,7 @@ import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
 import { workspaceClientCalls } from './workspace-calls.ts'
 
 /** What is looked at. */
-export interface SessionEvidence {
+interface SessionEvidence {
   session: string
   /** The scenario of the session, if it has one, and those that single calls have named. */
   runs: readonly ScenarioRun[]

@@ -8,7 +8,7 @@ import { type TraceFinder, taskRows } from './task-rows.ts'
 import { gatewayRows } from './waterfall.ts'
 
 /** What is known around a call. */
-export interface CallSurroundings {
+interface CallSurroundings {
   /** The calls around it in its session, in the order in which they were made. */
   calls: readonly TraceEvidence[]
   /** Finds the trace of a call that was made inside. */

@@ -5,7 +5,7 @@ import type { Session } from '../sessions/sessions.ts'
 import { rowOf } from './call-row.ts'
 
 /** What is asked for. */
-export interface CallsQuery {
+interface CallsQuery {
   /** Calls that are looked at. */
   limit: number
   /** The `next` of the page before. */
@@ -17,7 +17,7 @@ export interface CallsQuery {
 }
 
 /** Some calls, and where the others begin. */
-export interface CallsPage {
+interface CallsPage {
   data: CallRow[]
   next: string | null
 }

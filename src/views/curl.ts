@@ -6,7 +6,7 @@ import { bytesIn, toBase64 } from './wire-text.ts'
 type Received = NonNullable<Exchange['request']>
 
 /** What is repeated, and where. */
-export interface RepeatedCall {
+interface RepeatedCall {
   trace: Pick<StoredTrace, 'session' | 'scenario' | 'stream' | 'request'>
   exchange: Exchange
   /** Of the server, such as `http://127.0.0.1:4010`. */

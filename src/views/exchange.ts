@@ -9,7 +9,7 @@ import { keptBytes } from '../lib/kept-text.ts'
 import { bytesIn, joinedBytes, toBase64 } from './wire-text.ts'
 
 /** A call whose connection is looked at. */
-export interface ExchangedCall {
+interface ExchangedCall {
   trace: StoredTrace
   stored: StoredExchange | undefined
   /** The path of its operation. */

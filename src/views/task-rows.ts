@@ -9,7 +9,8 @@ export type TraceFinder = (id: string) => TraceRecord | undefined
 /** Tasks inside of tasks that are drawn. */
 const DEEPEST = 5
 const TONES = { answered: 'good', failed: 'bad', waiting: 'warning' } as const
-const TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
+/** What a step is called, by its kind. */
+export const STEP_TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
 
 /** The lines of the turn that a trace is of, on the time of that trace; none when it is of no agent. */
 export function taskRows(trace: TraceRecord, find: TraceFinder): WaterfallRow[] {
@@ -45,7 +46,7 @@ function stepRows(step: TaskStep, drawn: Drawn): WaterfallRow[] {
     lane: 'agent',
     kind,
     depth: drawn.depth,
-    title: TITLES[kind],
+    title: STEP_TITLES[kind],
     subject: name,
     detail: kind === 'wait' ? '' : `${outcome} in ${timeText(duration_ms)}`,
     notes: [

@@ -224,3 +224,23 @@ test('braces in an answer are no templates of its script', () => {
     { numRuns: runs(1_000) },
   )
 })
+
+test('a fixture generated from a call: returns the same text when that has braces in it', async () => {
+  const says = 'Write {{prompt.user}} or {{{name}}} in a template.'
+  const model = 'openai/gpt-4o'
+  const body = { model, messages: [{ role: 'user', content: 'How do templates look?' }] }
+  const reply = asTemplate({ content: says })
+  await app.post('/_understudy/sessions', {
+    name: 'braces',
+    fixtures: [{ match: { operation: 'chat.completions' }, reply }],
+  })
+  const first = await app.post('/s/braces/v2/router/chat/completions', body)
+  expect(first.json()).toMatchObject({ choices: [{ message: { content: says } }] })
+  const id = first.headers.get('x-understudy-trace')
+  const { fixture } = (await (await app.fetch(`/s/braces/_understudy/traces/${id}/made`)).json()) as {
+    fixture: { value: object }
+  }
+  await app.post('/_understudy/sessions', { name: 'braces-again', fixtures: [fixture.value] })
+  const again = await app.post('/s/braces-again/v2/router/chat/completions', body)
+  expect(again.json()).toMatchObject({ choices: [{ message: { content: says } }] })
+})

@@ -57,7 +57,7 @@ const long = (name: string) => `${name} went down to the sea to look at ships, `
 test('what is counted and split ahead is what is counted and split at once', async () => {
   const one = long('Ada')
   const counted = [one, 'short', long('Bob')]
-  await countAhead(() => counted.map(countCached), signal)
+  await countAhead((count) => counted.map(count), signal)
   expect(counted.map(countCached)).toEqual(counted.map(countTokens))
 })
 
@@ -132,7 +132,7 @@ test('a message of several long parts counts as one text', async () => {
 
 test('nothing more is begun when nobody waits any more', async () => {
   const leaving = new AbortController()
-  const counting = countAhead(() => void countCached(`${long('Eve')} ${long('Fay')}`), leaving.signal)
+  const counting = countAhead((count) => void count(`${long('Eve')} ${long('Fay')}`), leaving.signal)
   leaving.abort(new Error('gone'))
   await expect(counting).rejects.toThrow('gone')
 })

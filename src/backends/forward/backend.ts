@@ -12,13 +12,13 @@ import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
 
 /** Answers from afar, and so never at once. */
-export interface ForwardBackend extends Backend {
+interface ForwardBackend extends Backend {
   answer(call: BackendCall): Promise<Reply>
   readonly passing: PassingBackend
 }
 
 /** What a backend may do: what is sent is counted in `spending`, and `maxResponse` bytes of a response are read. */
-export interface ForwardLimits {
+interface ForwardLimits {
   spending?: Spending
   maxResponse?: number
 }

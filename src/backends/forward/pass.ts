@@ -4,7 +4,6 @@ import type { BackendCall, RawRequest } from '../../contract/backend.ts'
 import type { BytesBody, Reply } from '../../contract/reply.ts'
 import { ConnectionFailure, Unreadable } from '../../contract/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
-import { rememberingNames } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import type { PieceReader, ProviderResponse } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
@@ -24,7 +23,7 @@ export async function passOn(
   const init = { method: 'POST', headers: sentHeaders(upstream, request), body: bodyFor(request), signal }
   let response: ProviderResponse
   try {
-    response = await receive(addressOf(upstream, operation.name, { path, model: model.sent }), init)
+    response = await receive(passedAddress(upstream, operation.name, { path, model: model.sent }), init)
   } catch (error) {
     throw unconnected(upstream, signal, error)
   }
@@ -47,13 +46,10 @@ const NOT_SENT =
 const NOT_PASSED =
   /^(?:set-cookie|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|content-length|content-encoding|alt-svc|x-understudy-.*)$/
 
-const isSent = rememberingNames((name) => !NOT_SENT.test(name))
-const isPassed = rememberingNames((name) => !NOT_PASSED.test(name))
-
 function sentHeaders(upstream: Upstream, { headers }: RawRequest): Record<string, string> {
   const sent: Record<string, string> = {}
   headers.forEach((value, name) => {
-    if (isSent(name)) sent[name] = value
+    if (!NOT_SENT.test(name)) sent[name] = value
   })
   const [name, value] = keyHeaderOf(upstream) ?? []
   if (name && value) sent[name.toLowerCase()] = value
@@ -64,20 +60,13 @@ function sentHeaders(upstream: Upstream, { headers }: RawRequest): Record<string
 function passedHeaders({ headers, masked }: ProviderResponse): Record<string, string> {
   const passed: Record<string, string> = {}
   headers.forEach((value, name) => {
-    if (isPassed(name)) passed[name] = masked(value)
+    if (!NOT_PASSED.test(name)) passed[name] = masked(value)
   })
   return passed
 }
 
-/** The address of a request; those without a query are few, and remembered. */
-function addressOf(upstream: Upstream, operation: string, request: { path: string; model: string }): string {
-  if (upstream.address || request.path.includes('?')) return addressWith(upstream, operation, request)
-  const known = addresses.getOrInsertComputed(upstream, () => new Map())
-  return known.getOrInsertComputed(request.path, () => addressWith(upstream, operation, request))
-}
-const addresses = new WeakMap<Upstream, Map<string, string>>()
-
-function addressWith(
+/** Returns the address at the upstream that a request is passed on to, with its query. */
+function passedAddress(
   { baseUrl = '', address }: Upstream,
   operation: string,
   { path, model }: { path: string; model: string },

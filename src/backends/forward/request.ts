@@ -1,6 +1,8 @@
 // A call as a provider of the OpenAI family takes it: our own fields left out, everything else as the client wrote it.
 import type { BackendCall } from '../../contract/backend.ts'
+import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
+import { ACCEPTED, UNPACKED } from './transport.ts'
 
 // What this API adds to the provider's: it is acted on before an attempt is made.
 const OURS: ReadonlySet<string> = new Set([
@@ -23,10 +25,8 @@ const OURS_IN_FORMS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_spe
 // Providers keep metadata with a stored response; elsewhere it belongs to the trace, and some of them refuse it.
 const KEEPS_METADATA = 'responses'
 
-type Fields = Record<string, unknown>
-
 /** What to send: where to, with which headers and body. */
-export interface ProviderRequest {
+interface ProviderRequest {
   url: string
   headers: Readonly<Record<string, string>>
   body: string | FormData
@@ -42,19 +42,27 @@ export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest
   const { operation, model, stream } = call
   const fields = fieldsFor(call)
   const countsForUs = stream && takesUsageOption(upstream, operation) && !asksUsage(fields)
-  if (countsForUs) fields.stream_options = { ...(fields.stream_options as Fields | null), include_usage: true }
+  if (countsForUs) fields.stream_options = { ...(fields.stream_options as JsonObject | null), include_usage: true }
   const form = operation.body === 'multipart'
   return {
     url: addressOf(upstream, operation, bareModel(model)),
-    headers: prepared(upstream).headers[form ? 'form' : 'json'],
+    headers: headersFor(upstream, form),
     body: form ? formOf(fields) : JSON.stringify(fields),
     countsForUs,
   }
 }
 
-function fieldsFor({ operation, model, request }: BackendCall): Fields {
-  const fields: Fields = {}
-  const given = request as Fields
+function headersFor(upstream: Upstream, form: boolean): Record<string, string> {
+  const own = keyHeaderOf(upstream)
+  const headers: Record<string, string> = own ? Object.fromEntries([own]) : {}
+  if (!form) headers['content-type'] = 'application/json'
+  headers[ACCEPTED] = UNPACKED
+  return headers
+}
+
+function fieldsFor({ operation, model, request }: BackendCall): JsonObject {
+  const fields: JsonObject = {}
+  const given = request as JsonObject
   // Written anew: an object whose fields are deleted is slow from then on.
   for (const key in given) {
     if (!OURS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA)) fields[key] = given[key]
@@ -63,25 +71,10 @@ function fieldsFor({ operation, model, request }: BackendCall): Fields {
   return fields
 }
 
-/** What is the same in every call to an upstream. */
-interface PreparedUpstream {
-  headers: Readonly<Record<'form' | 'json', Readonly<Record<string, string>>>>
-  /** Addresses by the path of the operation. */
-  addresses: Map<string, string>
-}
-const upstreams = new WeakMap<Upstream, PreparedUpstream>()
-const prepared = (upstream: Upstream): PreparedUpstream =>
-  upstreams.getOrInsertComputed(upstream, () => {
-    const own = keyHeaderOf(upstream)
-    const form: Record<string, string> = own ? Object.fromEntries([own]) : {}
-    const json = Object.freeze({ ...form, 'content-type': 'application/json' })
-    return { headers: { form: Object.freeze(form), json }, addresses: new Map() }
-  })
-
 const takesUsageOption = ({ countsUnasked }: Upstream, { request }: BackendCall['operation']) =>
   !countsUnasked && 'stream_options' in request.shape
-const asksUsage = ({ stream_options: options }: Fields) =>
-  (options as Fields | null | undefined)?.include_usage === true
+const asksUsage = ({ stream_options: options }: JsonObject) =>
+  (options as JsonObject | null | undefined)?.include_usage === true
 
 /** Name and value of the header with the key; undefined where there is none. */
 export const keyHeaderOf = ({ key, keyHeader }: Upstream): [name: string, value: string] | undefined => {
@@ -96,14 +89,12 @@ function addressOf(upstream: Upstream, { path, name }: BackendCall['operation'],
   const { baseUrl = '', address } = upstream
   const rest = path.slice(ROUTER.length)
   if (address) return address(baseUrl, { operation: name, path: rest, model })
-  return prepared(upstream).addresses.getOrInsertComputed(rest, () => {
-    const url = new URL(baseUrl)
-    url.pathname = url.pathname.replace(/\/$/, '') + rest
-    return url.href
-  })
+  const url = new URL(baseUrl)
+  url.pathname = url.pathname.replace(/\/$/, '') + rest
+  return url.href
 }
 
-function formOf(fields: Fields): FormData {
+function formOf(fields: JsonObject): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) {
     if (value == null || OURS_IN_FORMS.includes(name)) continue

@@ -17,7 +17,7 @@ type Delta = ChatChunk['choices'][number]['delta'] & { redacted_reasoning?: stri
 type ToolCall = NonNullable<Answer['tool_calls']>[number] & { index: number; thought_signature?: string }
 
 /** What an answer is framed with. */
-export interface AnswerFrame {
+interface AnswerFrame {
   /** Id where the provider gives none. */
   id: string
   /** Unix time in seconds. */
@@ -110,7 +110,7 @@ export function completionOf(
 }
 
 /** How a stream is told. */
-export interface StreamOptions extends AnswerFrame {
+interface StreamOptions extends AnswerFrame {
   /** Whether the client asked for usage. */
   includeUsage: boolean
   /** Told the counts when they are known. */

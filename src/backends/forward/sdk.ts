@@ -14,7 +14,7 @@ import { callOptions } from './sdk-prompt.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } from './transport.ts'
 
 /** A provider that is reached through its model package. */
-export type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
+type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
 
 /** A provider's answer that is no success, on its way through a package. */
 class ProviderRefusal extends Error {

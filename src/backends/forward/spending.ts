@@ -4,18 +4,19 @@ import { ApiError, SPENDING_LIMIT } from '../../contract/error.ts'
 import type { Reply } from '../../contract/reply.ts'
 import { piecesIn } from '../../lib/byte-stream.ts'
 import { isComplete, sseReader } from '../../lib/sse.ts'
+import type { JsonObject } from '../../lib/values.ts'
 import { costOf } from '../../providers/catalogue.ts'
 import { usageIn, usageInText } from './usage.ts'
 
 /** The most that a process may forward; no limit where one is undefined. */
-export interface Limits {
+interface Limits {
   calls: number | undefined
   /** USD at list price. */
   cost: number | undefined
 }
 
 /** What was forwarded since the start. */
-export interface SpendingTotals {
+interface SpendingTotals {
   calls: number
   /** USD at list price of all answers whose usage and price are known; only counted when it is limited. */
   cost: number
@@ -38,7 +39,7 @@ export interface Spending {
 /** Begins to count. */
 export function createSpending(limits: Limits): Spending {
   const spent: SpendingTotals = { calls: 0, cost: 0, unpriced: 0 }
-  const add = (model: string, usage: Usage | null) => {
+  const add = (model: string, usage: JsonObject | null) => {
     const cost = usage && costOf(model, usage)
     // A price of nothing is one by the picture or the minute, which providers do not count.
     if (!cost) spent.unpriced++
@@ -77,10 +78,8 @@ function refused(reached: string, flag: string): ApiError {
   return new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
 }
 
-type Usage = Record<string, unknown>
-
 /** Tells the usage of a reply once, when it has ended or nobody reads on; null when it is not known. */
-function onUsage(reply: Reply, notify: (usage: Usage | null) => void): void {
+function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void {
   const { body } = reply
   if (body.kind === 'value') {
     notify(reply.usage ?? usageIn(body.value) ?? null)
@@ -110,13 +109,13 @@ const decoder = new TextDecoder()
 /** Finds the counts in bytes as they pass. */
 interface UsageCounter {
   add(bytes: Uint8Array): void
-  usage(): Usage | undefined
+  usage(): JsonObject | undefined
 }
 
 /** Keeps the last counts of a stream of events, and nothing else of it. */
 function eventCounter(): UsageCounter {
   const reader = sseReader()
-  let last: Usage | undefined
+  let last: JsonObject | undefined
   return {
     add(bytes) {
       for (const { event } of reader.read(bytes)) last = (event && usageInText(event.data)) ?? last

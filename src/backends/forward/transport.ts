@@ -2,7 +2,6 @@
 import { ConnectionFailure, type Reply, Unreadable } from '../../contract/reply.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
-import { rememberingNames } from '../../lib/remember.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { namesCall } from '../../providers/request-id.ts'
 import { maskedForms, secretFormsOf } from './secret-forms.ts'
@@ -17,20 +16,13 @@ export type Transport = (url: string, init: RequestInit) => Promise<Response>
  */
 export const network: Transport = (url, init) => {
   const { headers: given = {} } = init
-  // Those that are the same in every call to an upstream are frozen.
-  const headers =
-    ACCEPTED in given
-      ? given
-      : Object.isFrozen(given)
-        ? frozenHeaders.getOrInsertComputed(given, unpacked)
-        : unpacked(given)
+  const headers = ACCEPTED in given ? given : unpacked(given)
   return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false, decompress: false })
 }
 
 /** The header, and its value, by which answers come unpacked. */
 export const [ACCEPTED, UNPACKED] = ['accept-encoding', 'identity']
 
-const frozenHeaders = new WeakMap<HeadersInit & object, Headers>()
 function unpacked(given: HeadersInit): Headers {
   const headers = new Headers(given)
   headers.set(ACCEPTED, UNPACKED)
@@ -60,12 +52,10 @@ const KEPT = /^(?:retry-after(?:-ms)?|(?:anthropic-|x-)?ratelimit-.*|content-typ
 export function keptHeaders(headers: Pick<Headers | ReadonlyMap<string, string>, 'forEach'>): Record<string, string> {
   const kept: Record<string, string> = {}
   headers.forEach((value, name) => {
-    if (isKept(name)) kept[name] = value
+    if (KEPT.test(name) || namesCall(name)) kept[name] = value
   })
   return kept
 }
-
-const isKept = rememberingNames((name) => KEPT.test(name) || namesCall(name))
 
 const encoder = new TextEncoder()
 

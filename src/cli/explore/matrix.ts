@@ -12,10 +12,10 @@ import { outcomeClasses } from '../../exploration/classes.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { isGood, type KnownCell } from '../../exploration/known.ts'
 import { TARGET_WORDS } from '../../exploration/routes.ts'
+import { counted } from '../../lib/units.ts'
 import { CELL_LOOKS, type CellLook, DERIVED, LEFT_OUT } from '../../views/cell-look.ts'
 import { paint } from '../output.ts'
 import { lengthOf } from '../overview.ts'
-import { count } from '../report.ts'
 
 const COLOURS: Readonly<Record<CellLook['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',
@@ -47,7 +47,7 @@ export function exploreLines(report: ExploreReport): string[] {
   const { found, cells, mended } = report
   const bad = cells.filter((cell) => !isGood(cell))
   return [
-    `Understudy: explored ${count(found.points.length, 'point')}: ${verdictLine(report, bad.length)}`,
+    `Understudy: explored ${counted(found.points.length, 'point')}: ${verdictLine(report, bad.length)}`,
     '',
     ...matrixLines(report),
     '',
@@ -62,7 +62,7 @@ export function exploreLines(report: ExploreReport): string[] {
 
 /** The verdict in a few words: what was not tried is not called good. */
 function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): string {
-  if (bad > 0) return paint('red', `${count(bad, 'cell')} of ${cells.length} not held`)
+  if (bad > 0) return paint('red', `${counted(bad, 'cell')} of ${cells.length} not held`)
   if (found.points.length === 0) return paint('red', 'NOT TRIED, no call of a model or an agent came')
   if (coverage.delivered.of === 0) return paint('red', 'NOT TRIED, no fault has acted')
   const all = found.left.length === 0 && found.dropped === 0
@@ -70,7 +70,7 @@ function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): st
 }
 
 /** Rows are classes, columns points; as many points beside each other as there is room for. */
-export function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
+function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
   const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
   const tried = found.points.filter(({ id }) => shown.has(id))
   const by = new Map(cells.map((cell) => [cellName(cell), cell]))
@@ -148,11 +148,13 @@ function leftLines({ left }: Exploration): string[] {
   const calls = new Set(alike.map(({ point }) => point)).size
   return [
     ...(timed > 0
-      ? [`  left out  ${count(timed, 'cell')}: the time was up (--budget), or the end was asked for; --resume goes on`]
+      ? [
+          `  left out  ${counted(timed, 'cell')}: the time was up (--budget), or the end was asked for; --resume goes on`,
+        ]
       : []),
     ...(calls > 0
       ? [
-          `  left out  ${count(alike.length, 'cell')} of ${count(calls, 'call')} that are among very many of their kind; --no-prune tries them`,
+          `  left out  ${counted(alike.length, 'cell')} of ${counted(calls, 'call')} that are among very many of their kind; --no-prune tries them`,
         ]
       : []),
   ]
@@ -168,7 +170,7 @@ function summaryLines({ found, coverage }: ExploreReport): string[] {
     ...leftLines(found),
     ...(found.dropped > 0
       ? [
-          `  ${paint('red', 'missing')}   ${count(found.dropped, 'call')} whose traces were dropped, or deleted by a reset: no fault was tried there; --keep-traces and --keep-trace-bytes keep more`,
+          `  ${paint('red', 'missing')}   ${counted(found.dropped, 'call')} whose traces were dropped, or deleted by a reset: no fault was tried there; --keep-traces and --keep-trace-bytes keep more`,
         ]
       : []),
     ...unstable.map(({ id }) => `  unstable  ${id} came in one of the two quiet runs alone`),

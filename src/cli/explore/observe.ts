@@ -27,8 +27,7 @@ const MOST_OUTPUT = 8_000
 const MOST_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
 
 /** How a command ended that called an understudy. */
-export interface CommandEnd
-  extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
+interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
   /** Where it called, and how often, by session. */
   url: string
   requests: ReadonlyMap<string, number>
@@ -37,10 +36,10 @@ export interface CommandEnd
 }
 
 /** Runs the program that is explored against an understudy of its own. */
-export type RunProgram = (understudy: Understudy, limitMs: number | null) => Promise<CommandEnd>
+type RunProgram = (understudy: Understudy, limitMs: number | null) => Promise<CommandEnd>
 
 /** What the runs of a command share. */
-export interface ObserveOptions {
+interface ObserveOptions {
   io: Pick<CommandIo, 'log'>
   program: RunProgram
   config: Config

@@ -10,6 +10,7 @@ import { isGood } from '../../exploration/known.ts'
 import type { TriedCell } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
 import { makePrivateFolder } from '../../lib/private-files.ts'
+import { isObject } from '../../lib/values.ts'
 import { type JunitCase, junitXml } from '../junit.ts'
 import { writeOutputFile } from '../output-file.ts'
 
@@ -80,8 +81,6 @@ function savedState(path: string): State {
   if (isState(value)) return value
   throw new ConfigError(`--resume cannot go on: ${path} is not the state of an exploration by this version; ${ANEW}`)
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 function isState(value: unknown): value is State {
   if (!isObject(value) || value.version !== STATE_VERSION) return false

@@ -11,7 +11,7 @@ import { encodeTokens } from '../../lib/tokens.ts'
 import { charactersOf, type Segment, type TimedText } from './timeline.ts'
 
 /** A script laid over the file of its call. */
-export interface AudioAnswer {
+interface AudioAnswer {
   request: TranslationRequest
   script: TranslationScript
   segments: readonly Segment[]

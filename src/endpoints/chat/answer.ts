@@ -2,14 +2,13 @@
 import { inWorker } from '../../answers/in-worker.ts'
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { cutText, joinPieces, type TextAnswer, type TextPiece } from '../../answers/text-answer.ts'
-import { usageJson, usageOf } from '../../answers/usage.ts'
+import { usageOf } from '../../answers/usage.ts'
 import type { AnswerToolCall, ChatCompletion, Usage } from '../../contract/chat.ts'
 import type { ChatRequest } from '../../contract/chat-request.ts'
 import { type ChatTool, offerOf } from '../../contract/chat-tools.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/operation.ts'
 import type { TextScript } from '../../contract/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
-import { remembering } from '../../lib/remember.ts'
 import type { EventBatch } from '../../lib/sse.ts'
 import { chatChunks } from './chunks.ts'
 import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'
@@ -165,8 +164,8 @@ class ComposedChat implements RenderedAnswer {
     const [choice, ...others] = this.#choices
     if (!choice || others.length > 0 || !isText(choice)) return undefined
     const { id, created, model, system_fingerprint } = this.#frame
-    const names = `"model":${quoted(model)},"system_fingerprint":"${system_fingerprint}","object":"chat.completion"`
-    return `{"id":"${id}","created":${created},${names},"choices":[${textChoice(choice)}],"usage":${usageJson(this.usage)}}`
+    const names = `"model":${JSON.stringify(model)},"system_fingerprint":"${system_fingerprint}","object":"chat.completion"`
+    return `{"id":"${id}","created":${created},${names},"choices":[${textChoice(choice)}],"usage":${JSON.stringify(this.usage)}}`
   }
 
   events(): EventBatch {
@@ -186,8 +185,6 @@ class ComposedChat implements RenderedAnswer {
   }
 }
 
-const quoted = remembering((text: string) => JSON.stringify(text))
-
 const textChoices = new WeakMap<readonly TextPiece[], string>()
 /** The one choice of an answer that is a text, as JSON: a fixture gives the same pieces each time. */
 function textChoice(choice: TextChoice): string {
@@ -199,7 +196,7 @@ function textChoice(choice: TextChoice): string {
   return made
 }
 
-const systemFingerprint = remembering((model: string) => `fp_${fingerprint(model).slice(0, 10)}`)
+const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
 /** Whether a choice is the same whole and put together from its chunks: sound and a refusal cut to nothing come in another form. */
 const isPlain = ({ answer, logprobs, sound }: ChoiceParts): boolean =>

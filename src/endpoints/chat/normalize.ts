@@ -1,6 +1,6 @@
 // The one reader of chat completions and of their chunks, whoever made them: what it understands, all others go by.
 import type { ChatCompletion } from '../../contract/chat.ts'
-import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { asIndex, asList, asObject, asText, type JsonObject, objectsIn, textOrJson } from '../../lib/values.ts'
 
 /** The texts of a message; in a stream they come in pieces. */
 const TEXT_FIELDS = [
@@ -110,9 +110,6 @@ function contentOf(value: unknown): string | undefined {
     .join('')
 }
 
-/** A text as it is, and what should have been written as JSON text written as such. */
-const inputOf = (value: unknown): string => asText(value) ?? (value == null ? '' : JSON.stringify(value))
-
 function callOf(call: JsonObject): NormalCall {
   const own = asObject(call.custom)
   const custom = own !== undefined || call.type === 'custom'
@@ -122,14 +119,14 @@ function callOf(call: JsonObject): NormalCall {
     id: asText(call.id) || undefined,
     custom,
     name: asText(called.name) || undefined,
-    input: inputOf(custom ? called.input : called.arguments),
+    input: textOrJson(custom ? called.input : called.arguments),
     signature: asText(call.thought_signature) || undefined,
   }
 }
 
 function functionOf(value: unknown): NormalChoice['functionCall'] {
   const called = asObject(value)
-  return called && { name: asText(called.name), arguments: inputOf(called.arguments) }
+  return called && { name: asText(called.name), arguments: textOrJson(called.arguments) }
 }
 
 function audioOf(value: unknown): NormalAudio | undefined {
@@ -166,8 +163,8 @@ export function chatProblem(value: unknown): string | undefined {
   return empty < 0 ? undefined : `choices[${empty}] has no 'message'`
 }
 
-/** Why the data of an event is not a chunk of a chat completion: a chunk has choices, be it none, or counts. */
-export function chatChunkProblem({ choices, usage }: JsonObject): string | undefined {
+/** Why the data of an event is not a chunk of a completion, chat or legacy: a chunk has choices, be it none, or counts. */
+export function chunkProblem({ choices, usage }: JsonObject): string | undefined {
   return Array.isArray(choices) || (choices == null && asObject(usage)) ? undefined : "it has no 'choices'"
 }
 

@@ -5,7 +5,7 @@ import type { KeyValueEntry } from '../../contract/key-value.ts'
 import type { AnswerContext } from '../../contract/operation.ts'
 import { readableRow } from '../../db/damaged-rows.ts'
 import { fingerprint } from '../../lib/ids.ts'
-import { messagesTokens } from './prompt.ts'
+import { messageTokens } from './prompt.ts'
 
 const KIND = 'prompt-cache'
 const LIFETIME_MS = { '5m': 300_000, '1h': 3_600_000 }
@@ -40,7 +40,7 @@ function prefixesTo(end: number, { messages, model, tools }: ChatRequest): Prefi
   let tokens = 0
   return messages.slice(0, end + 1).map((message) => {
     id = fingerprint(id + JSON.stringify(message, (key, value) => (key === 'cache_control' ? undefined : value)))
-    tokens += messagesTokens([message])
+    tokens += messageTokens(message)
     const mark = markOf(message)
     return { id, tokens, lifetime: mark ? LIFETIME_MS[mark.ttl] : undefined }
   })

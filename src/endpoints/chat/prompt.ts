@@ -1,10 +1,10 @@
 // Reads a chat request: what fixtures match on, what it counts, and what the synthesizer is asked for.
 import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
 import type { AnswerRequest } from '../../answers/synthesize.ts'
-import { countCached, countsAreTrue } from '../../answers/text-answer.ts'
+import { countCached } from '../../answers/text-answer.ts'
 import type { ChatRequest, Message } from '../../contract/chat-request.ts'
 import { callsOf, offerOf } from '../../contract/chat-tools.ts'
-import type { Attachment, FillText, Prompt } from '../../contract/operation.ts'
+import type { Attachment, CountTokens, FillText, Prompt } from '../../contract/operation.ts'
 import { defaultEffort } from '../../providers/catalogue.ts'
 
 /** All text of a message's content; parts that are not text have none. */
@@ -44,7 +44,7 @@ export function chatPrompt(request: ChatRequest): Prompt {
     system: instructions.join('\n'),
     user: chatContentText(user?.content),
     turn,
-    tools: tools.map(nameOf),
+    tools: tools.map(({ name }) => name),
     toolResult: isResult(last),
     toolText: isResult(last) ? chatContentText(last?.content) : undefined,
     answer: demanded(request, choice),
@@ -59,8 +59,6 @@ export function chatOpening({ messages }: ChatRequest): Pick<Prompt, 'system' | 
   const instructions = messages.slice(0, Math.max(0, first)).map(({ content }) => chatContentText(content))
   return { system: instructions.join('\n'), user: chatContentText((messages[first] ?? messages[0])?.content) }
 }
-
-const nameOf = ({ name }: { name: string }) => name
 
 /** Names of the tools whose results have come since the last user message. */
 function finishedTools(messages: readonly Message[]): string[] {
@@ -164,53 +162,46 @@ const PER_MESSAGE = 3
 const PER_NAME = 1
 const OPENING = 3
 
-function partTokens(part: UserPart): number {
+function partTokens(part: UserPart, count: CountTokens): number {
   switch (part.type) {
     case 'image_url':
       return imageTokens(part.image_url.url, part.image_url.detail)
     case 'input_audio':
       return audioTokens(part.input_audio.data, part.input_audio.format)
     case 'file':
-      return part.file.file_data ? fileTokens(part.file.file_data) : 0
+      return part.file.file_data ? fileTokens(part.file.file_data, count) : 0
     default:
       return 0
   }
 }
 
-function messageTokens(message: Message): number {
-  let tokens = PER_MESSAGE + countCached(message.role) + countCached(chatContentText(message.content))
-  if (message.name) tokens += PER_NAME + countCached(message.name)
+/** Returns the number of tokens of a message, with its frame. */
+export function messageTokens(message: Message, count: CountTokens = countCached): number {
+  let tokens = PER_MESSAGE + count(message.role) + count(chatContentText(message.content))
+  if (message.name) tokens += PER_NAME + count(message.name)
   if (message.role === 'assistant' && (message.tool_calls || message.function_call)) {
-    for (const { name, text } of callsOf(message)) tokens += countCached(`${name}${text}`)
+    for (const { name, text } of callsOf(message)) tokens += count(`${name}${text}`)
   }
   if (message.role === 'user' && typeof message.content !== 'string')
-    for (const part of userParts([message])) tokens += partTokens(part)
+    for (const part of userParts([message])) tokens += partTokens(part, count)
   return tokens
 }
 
-/** What the messages of a request come to: asked for at several steps of a call, and they may be many. */
-const totals = new WeakMap<readonly Message[], number>()
-
-/** Tokens of some messages. */
-export function messagesTokens(messages: readonly Message[]): number {
-  const known = totals.get(messages)
-  if (known !== undefined) return known
-  let total = 0
-  for (const message of messages) total += messageTokens(message)
-  if (countsAreTrue()) totals.set(messages, total)
-  return total
-}
-
-/** Tokens of the whole input. */
-export function chatPromptTokens({ messages, tools, functions }: ChatRequest): number {
-  const spoken = OPENING + messagesTokens(messages)
+/** Returns the number of tokens of the whole input; `count` counts its texts. */
+export function chatPromptTokens(
+  { messages, tools, functions }: ChatRequest,
+  count: CountTokens = countCached,
+): number {
+  let tokens = OPENING
+  for (const message of messages) tokens += messageTokens(message, count)
   const offered = tools?.length ? tools : functions
-  return offered?.length ? spoken + countCached(JSON.stringify(offered)) : spoken
+  return offered?.length ? tokens + count(JSON.stringify(offered)) : tokens
 }
 
 /** Tokens of the sounds in the input. */
 export function audioInputTokens({ messages }: ChatRequest): number {
   let tokens = 0
-  for (const part of userParts(messages)) if (part.type === 'input_audio') tokens += partTokens(part)
+  for (const part of userParts(messages))
+    if (part.type === 'input_audio') tokens += audioTokens(part.input_audio.data, part.input_audio.format)
   return tokens
 }

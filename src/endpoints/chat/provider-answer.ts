@@ -8,20 +8,13 @@ import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/
 import type { TextScript } from '../../contract/script.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 import { chatChunks } from './chunks.ts'
-import {
-  chatChunkProblem,
-  chatFrame,
-  chatProblem,
-  hasChatContent,
-  type NormalChoice,
-  normalizeChat,
-} from './normalize.ts'
+import { chatFrame, chatProblem, chunkProblem, hasChatContent, type NormalChoice, normalizeChat } from './normalize.ts'
 import type { ChatFrame, ChoiceParts } from './parts.ts'
 import { chatContentText } from './prompt.ts'
 
 /** What a stream of chat chunks must be like. */
 export const chatEvents: StreamRules = {
-  wrongWith: chatChunkProblem,
+  wrongWith: chunkProblem,
   hasContent: (data) => addsText(data) || normalizeChat(data).choices.some(hasChatContent),
   begins: ({ choices }) => objectsIn(choices).some(({ delta }) => asObject(delta)?.role != null),
   complete(events) {

@@ -2,7 +2,7 @@
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** A choice, or what a chunk adds to it. */
-export interface NormalCompletionChoice {
+interface NormalCompletionChoice {
   index: number
   /** Undefined when it has none. */
   text?: string | undefined
@@ -11,7 +11,7 @@ export interface NormalCompletionChoice {
 }
 
 /** A legacy completion, or one chunk of it. */
-export interface NormalCompletion {
+interface NormalCompletion {
   /** Everything but choices and counts, as it came. */
   frame: JsonObject
   choices: NormalCompletionChoice[]
@@ -43,9 +43,4 @@ export function completionProblem(value: unknown): string | undefined {
   if (open >= 0) return `choices[${open}] has no finish reason`
   const empty = choices.findIndex(({ text, finish }) => text === undefined && finish !== 'content_filter')
   return empty < 0 ? undefined : `choices[${empty}] has no 'text'`
-}
-
-/** Why the data of an event is not a chunk of a completion: a chunk has choices, be it none, or counts. */
-export function completionChunkProblem({ choices, usage }: JsonObject): string | undefined {
-  return Array.isArray(choices) || (choices == null && asObject(usage)) ? undefined : "it has no 'choices'"
 }

@@ -5,15 +5,16 @@ import { pieces } from '../../answers/text-answer.ts'
 import { assembled } from '../../contract/assembly.ts'
 import { type CompletionRequest, CompletionScript } from '../../contract/completions.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
+import { chunkProblem } from '../chat/normalize.ts'
 import { type CompletionFrame, type CompletionParts, completionAssembly, completionChunks } from './chunks.ts'
-import { completionChunkProblem, completionProblem, normalizeCompletion } from './normalize.ts'
+import { completionProblem, normalizeCompletion } from './normalize.ts'
 
 type Reason = CompletionParts['finish']
 type Usage = Parameters<typeof completionChunks>[2]
 
 /** What a stream of completion chunks must be like. */
 export const completionEvents: StreamRules = {
-  wrongWith: completionChunkProblem,
+  wrongWith: chunkProblem,
   hasContent: (data) => normalizeCompletion(data).choices.some(({ text }) => Boolean(text)),
   complete: (events) => completionProblem(assembled(completionAssembly(), events)) === undefined,
 }

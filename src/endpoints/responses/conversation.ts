@@ -3,7 +3,7 @@
 import { checkSchemaField } from '../../answers/schema-sample.ts'
 import { ApiError } from '../../contract/error.ts'
 import type { KeyValueEntry } from '../../contract/key-value.ts'
-import type { AnswerContext } from '../../contract/operation.ts'
+import type { AnswerContext, CountTokens } from '../../contract/operation.ts'
 import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/responses.ts'
 import type { OutputItem } from '../../contract/responses-answer.ts'
 import { fingerprint } from '../../lib/ids.ts'
@@ -13,7 +13,7 @@ import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 import { normalizeResponse } from './normalize.ts'
 
 /** What matters of the steps up to some point. */
-export interface Summary {
+interface Summary {
   /** Texts of the system and developer messages. */
   system: readonly string[]
   /** Text of the last user message. */
@@ -86,6 +86,10 @@ type RequestWithHistory = ResponsesRequest & { [EARLIER]?: Summary }
 /** The conversation up to and with the input of this call, from the first response of the chain on. */
 export const summaryOf = (request: RequestWithHistory): Summary =>
   continued(request[EARLIER] ?? BEGINNING, ownItems(request))
+
+/** Returns the number of tokens of that conversation; `count` counts the texts of this call's input. */
+export const conversationTokens = (request: RequestWithHistory, count: CountTokens): number =>
+  (request[EARLIER] ?? BEGINNING).tokens + itemsTokens(ownItems(request), count)
 
 /** The id of a response's item: it tells the response, so that a reference to the item can be followed. */
 export const itemId = (prefix: string, call: string, index: number): string => `${prefix}_${call}_${index}`

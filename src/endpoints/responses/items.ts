@@ -1,6 +1,7 @@
 // The steps of a conversation: their texts, and what they cost in tokens.
 import { fileTokens, imageTokens } from '../../answers/input-tokens.ts'
-import { countCached, countsAreTrue } from '../../answers/text-answer.ts'
+import { countCached } from '../../answers/text-answer.ts'
+import type { CountTokens } from '../../contract/operation.ts'
 import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../../contract/responses.ts'
 
 export type MessageContent = InputMessage['content']
@@ -35,48 +36,40 @@ export const partsOf = (items: readonly InputItem[]): MessagePart[] =>
 // Counts of OpenAI's cookbook: 3 tokens frame every message.
 const PER_ITEM = 3
 
-function contentTokens(content: MessageContent): number {
+function contentTokens(content: MessageContent, count: CountTokens): number {
   const parts = typeof content === 'string' ? [] : content
   return parts.reduce(
     (total, part) => {
       if (part.type === 'input_image') return total + imageTokens(part.image_url ?? '', part.detail)
-      return part.type === 'input_file' && part.file_data ? total + fileTokens(part.file_data) : total
+      return part.type === 'input_file' && part.file_data ? total + fileTokens(part.file_data, count) : total
     },
-    countCached(itemText(content)),
+    count(itemText(content)),
   )
 }
 
-function itemTokens(item: InputItem): number {
-  if (isMessage(item)) return PER_ITEM + countCached(item.role) + contentTokens(item.content)
+function itemTokens(item: InputItem, count: CountTokens): number {
+  if (isMessage(item)) return PER_ITEM + count(item.role) + contentTokens(item.content, count)
   switch (item.type) {
     case 'function_call':
-      return PER_ITEM + countCached(`${item.name}${item.arguments}`)
+      return PER_ITEM + count(`${item.name}${item.arguments}`)
     case 'custom_tool_call':
-      return PER_ITEM + countCached(`${item.name}${item.input}`)
+      return PER_ITEM + count(`${item.name}${item.input}`)
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return PER_ITEM + contentTokens(item.output)
+      return PER_ITEM + contentTokens(item.output, count)
     case 'reasoning':
-      return (item.summary ?? []).reduce((total, { text }) => total + countCached(text), 0)
+      return (item.summary ?? []).reduce((total, { text }) => total + count(text), 0)
     case 'item_reference':
       return 0
     default:
-      return countCached(JSON.stringify(item))
+      return count(JSON.stringify(item))
   }
 }
 
-/** What steps come to that were counted: asked for at several steps of a call, and they may be many. */
-const totals = new WeakMap<readonly InputItem[], number>()
+/** Returns the number of tokens of some steps; `count` counts their texts. */
+export const itemsTokens = (items: readonly InputItem[], count: CountTokens = countCached): number =>
+  items.reduce((sum, item) => sum + itemTokens(item, count), 0)
 
-/** Tokens of some steps. */
-export function itemsTokens(items: readonly InputItem[]): number {
-  const known = totals.get(items)
-  if (known !== undefined) return known
-  const total = items.reduce((sum, item) => sum + itemTokens(item), 0)
-  if (countsAreTrue()) totals.set(items, total)
-  return total
-}
-
-/** Tokens of instructions, which stand before the conversation as a message. */
-export const instructionsTokens = (instructions: string | null | undefined): number =>
-  instructions ? PER_ITEM + countCached(instructions) : 0
+/** Returns the number of tokens of instructions, which stand before the conversation as a message. */
+export const instructionsTokens = (instructions: string | null | undefined, count: CountTokens): number =>
+  instructions ? PER_ITEM + count(instructions) : 0

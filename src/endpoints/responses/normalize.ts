@@ -1,7 +1,7 @@
 // The one reader of model responses and of their events, whoever made them. What is of a known type has all that is relied
 // on; what is of another type stays as it came.
 import type { ContentPart, ModelResponse, OutputItem, ResponseUsage } from '../../contract/responses-answer.ts'
-import { asIndex, asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { asIndex, asList, asObject, asText, type JsonObject, objectsIn, textOrJson } from '../../lib/values.ts'
 
 /** A response; providers leave its id out. */
 export type NormalResponse = Omit<ModelResponse, 'id'> & { id?: string }
@@ -58,8 +58,8 @@ function itemOf(item: JsonObject): OutputItem {
     return { ...item, type: 'message', role, content: contentOf(item.content) } as OutputItem
   }
   const called = { ...item, call_id: asText(item.call_id) ?? '', name: asText(item.name) ?? '' }
-  if (item.type === 'function_call') return { ...called, arguments: inputOf(item.arguments) } as OutputItem
-  if (item.type === 'custom_tool_call') return { ...called, input: inputOf(item.input) } as OutputItem
+  if (item.type === 'function_call') return { ...called, arguments: textOrJson(item.arguments) } as OutputItem
+  if (item.type === 'custom_tool_call') return { ...called, input: textOrJson(item.input) } as OutputItem
   if (item.type !== 'reasoning') return item as OutputItem
   const summary = objectsIn(item.summary).map((part) => ({
     ...part,
@@ -68,9 +68,6 @@ function itemOf(item: JsonObject): OutputItem {
   }))
   return { ...item, summary } as OutputItem
 }
-
-/** A text as it is, and what should have been written as JSON text written as such. */
-const inputOf = (value: unknown): string => asText(value) ?? (value == null ? '' : JSON.stringify(value))
 
 const contentOf = (content: unknown): ContentPart[] =>
   typeof content === 'string'

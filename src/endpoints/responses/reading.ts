@@ -2,11 +2,11 @@
 import { attachmentName } from '../../answers/input-tokens.ts'
 import type { AnswerRequest, OfferedTool } from '../../answers/synthesize.ts'
 import { countCached } from '../../answers/text-answer.ts'
-import type { Attachment, Prompt } from '../../contract/operation.ts'
+import type { Attachment, CountTokens, Prompt } from '../../contract/operation.ts'
 import type { InputMessage, ResponsesRequest } from '../../contract/responses.ts'
 import { calledTools, chosenNames } from '../../contract/responses-tools.ts'
 import { modelOf } from '../../providers/catalogue.ts'
-import { callNames, RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
+import { callNames, conversationTokens, RESPONSES_SCHEMA_PARAM, summaryOf } from './conversation.ts'
 import { instructionsTokens, isMessage, isResult, itemText, type MessageContent, ownItems, partsOf } from './items.ts'
 
 /** The conversation as fixtures match on it. */
@@ -116,10 +116,10 @@ function choiceOf(request: ResponsesRequest): AnswerRequest['toolChoice'] {
 const OPENING = 3
 
 /** Tokens of the whole conversation; with `truncation: auto` no more than the model takes, since the rest is dropped. */
-export function responsesPromptTokens(request: ResponsesRequest): number {
+export function responsesPromptTokens(request: ResponsesRequest, count: CountTokens = countCached): number {
   const { instructions, tools } = request
-  const offering = tools && tools.length > 0 ? countCached(JSON.stringify(tools)) : 0
-  const all = OPENING + summaryOf(request).tokens + instructionsTokens(instructions) + offering
+  const offering = tools && tools.length > 0 ? count(JSON.stringify(tools)) : 0
+  const all = OPENING + conversationTokens(request, count) + instructionsTokens(instructions, count) + offering
   return request.truncation === 'auto' ? Math.min(all, modelOf(request.model)?.context ?? all) : all
 }
 

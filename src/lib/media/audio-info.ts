@@ -2,10 +2,10 @@
 import type { InputFormat } from 'mediabunny'
 
 /** Kinds of file that are told apart; the API accepts fewer, see `AUDIO_EXTENSIONS`. */
-export type AudioContainer = 'aac' | 'flac' | 'matroska' | 'mp3' | 'mp4' | 'ogg' | 'quicktime' | 'wav' | 'webm'
+type AudioContainer = 'aac' | 'flac' | 'matroska' | 'mp3' | 'mp4' | 'ogg' | 'quicktime' | 'wav' | 'webm'
 
 /** What is known of an audio file. */
-export interface AudioInfo {
+interface AudioInfo {
   container: AudioContainer
   /** Such as `aac`, `flac`, `mp3`, `opus`, `pcm-s16` or `vorbis`; absent where the file names one nobody knows. */
   codec?: string

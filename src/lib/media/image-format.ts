@@ -3,7 +3,7 @@ import { imageSize } from 'image-size'
 import type { ImageFormat, ImageSpec } from './image.ts'
 
 /** A whole file that somebody gave. */
-export interface GivenImage {
+interface GivenImage {
   base64: string
   format: ImageFormat
 }

@@ -11,7 +11,7 @@ export interface Colour {
 }
 
 /** A picture of at most 256 colours, a byte a pixel, rows from the top. */
-export interface IndexedPicture {
+interface IndexedPicture {
   width: number
   height: number
   pixels: Uint8Array

@@ -6,10 +6,10 @@ import type { Templating } from '../templates.ts'
 import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 
 /** What came of a sample: the value, or what is wrong with the schema, and where. */
-export type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
+type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
 
 /** What is wrong with a text under a schema; or why that cannot be said: the schema, its work, or a text that is no JSON. */
-export type CheckResult = { problems: string[] } | { message: string; path: string; why: 'schema' | 'work' | 'text' }
+type CheckResult = { problems: string[] } | { message: string; path: string; why: 'schema' | 'work' | 'text' }
 
 /** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
 export interface SplitText {
@@ -56,12 +56,12 @@ export const jobs = {
   },
   /** The texts of a document's chunks, or why it cannot be read. */
   async chunkDocument({ bytes, name, type, cleanUps, ...lengths }: ChunkingJob): Promise<PackedTexts | string> {
-    const [{ chunkText, cleaned }, { textOf, UnreadableDocument }] = await Promise.all([
+    const [{ chunkText, cleaned }, { documentText, UnreadableDocument }] = await Promise.all([
       import('../chunking.ts'),
       import('../text-of.ts'),
     ])
     try {
-      return packTexts(await chunkText(cleaned(await textOf(bytes, name, type), cleanUps), lengths))
+      return packTexts(await chunkText(cleaned(await documentText(bytes, name, type), cleanUps), lengths))
     } catch (error) {
       if (error instanceof UnreadableDocument) return error.message
       // Too many chunks, or nested so deeply that the stack ends.

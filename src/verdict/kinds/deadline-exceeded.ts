@@ -1,8 +1,8 @@
 // deadline-exceeded: waits of the gateway were skipped that the client would not have waited for.
 import { groupBy } from '../../lib/group-by.ts'
-import { durationText } from '../../lib/units.ts'
+import { counted, durationText } from '../../lib/units.ts'
 import { type ClientCall, lengthOfCall } from '../client-call.ts'
-import { counted, type FindingDefinition } from './define.ts'
+import type { FindingDefinition } from './define.ts'
 
 export const deadlineExceeded: FindingDefinition = {
   kind: 'deadline-exceeded',

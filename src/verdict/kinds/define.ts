@@ -45,9 +45,6 @@ export interface FindingDefinition {
 /** Calls for the same are one finding. */
 export const requestKey = ({ operation, request }: ClientCall): string => `${operation} ${request}`
 
-/** `1 call`, `2 calls`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
-
 /** `once`, `3 times`. */
 export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
 

@@ -1,9 +1,9 @@
 // no-timeout: a client still waited on a silent call when the hang limit of exec was up.
 
 import { groupBy } from '../../lib/group-by.ts'
-import { durationText } from '../../lib/units.ts'
+import { counted, durationText } from '../../lib/units.ts'
 import type { ClientCall } from '../client-call.ts'
-import { counted, type FindingDefinition } from './define.ts'
+import type { FindingDefinition } from './define.ts'
 
 /** A silent call, and the limit after which it was reset. */
 interface Hung {

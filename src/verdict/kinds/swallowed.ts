@@ -1,7 +1,9 @@
 // swallowed: a response was incomplete (its stream broke off, ended in an error, or was left in silence), and nothing shows that it was retried.
+
 import { groupBy } from '../../lib/group-by.ts'
+import { counted } from '../../lib/units.ts'
 import { type IncompleteChain, incompleteIn } from '../incomplete.ts'
-import { counted, type FindingDefinition } from './define.ts'
+import type { FindingDefinition } from './define.ts'
 
 export const swallowed: FindingDefinition = {
   kind: 'swallowed',
