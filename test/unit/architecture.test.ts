@@ -27,7 +27,7 @@ const LAYERS = [
   ['exploration'],
   ['agents'],
   ['endpoints', 'resources', 'control', 'inspector', 'docs'],
-  ['gateway', 'views'],
+  ['gateway', 'views', 'telemetry'],
   ['verdict', 'observers'],
   ['scenarios'],
   ['backends', 'faults'],
