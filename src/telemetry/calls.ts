@@ -13,8 +13,9 @@ import type { AttributeValues } from './span.ts'
 import {
   callerPosition,
   callSpanId,
-  iterationSpanId,
+  iterationPart,
   otelTraceId,
+  partSpanId,
   type TraceContext,
   type TracePosition,
 } from './trace-context.ts'
@@ -143,7 +144,7 @@ function innerPosition(parent: string, outer: TracePosition | undefined, iterati
   return {
     traceId: outer?.traceId ?? otelTraceId(parent),
     state: outer?.state,
-    parentId: iteration === undefined ? callSpanId(parent) : iterationSpanId(parent, iteration),
+    parentId: iteration === undefined ? callSpanId(parent) : partSpanId(parent, iterationPart(iteration)),
     sampled: outer?.sampled ?? true,
   }
 }

@@ -156,9 +156,6 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
   }
 }
 
-/** Creates an exporter. */
-export type SpanExporter = ReturnType<typeof createSpanExporter>
-
 /** The message of the protocol (`ExportTraceServiceRequest`). */
 const exportRequest = (resource: Readonly<Record<string, string>>, spans: readonly OtlpSpan[]) => ({
   resourceSpans: [

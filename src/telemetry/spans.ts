@@ -1,12 +1,34 @@
 // The spans of a call, from its trace: one for the call, one for each attempt, and those of the steps around them.
-import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
-import { agentSpans } from './agent-spans.ts'
-import type { EndedCall } from './calls.ts'
-import { contentAttributes } from './content.ts'
-import { CORE, EVENTS, GEN_AI, genAiOperation, INVOKE_AGENT, OWN, providerAndModel } from './conventions.ts'
-import { type AttributeValues, asDouble, createSpan, type EventParts, type OtlpSpan, SPAN_KIND } from './span.ts'
-import { stepSpans } from './step-spans.ts'
-import { callSpanId, partSpanId } from './trace-context.ts'
+import type { EndedStep } from '../contract/observation.ts'
+import type { AttemptRecord, GuardrailRecord, TaskStep, TraceRecord } from '../contract/trace.ts'
+import { type EndedCall, stepKey } from './calls.ts'
+import { contentAttributes, limitedJson } from './content.ts'
+import {
+  CORE,
+  EVENTS,
+  EXECUTE_TOOL,
+  GEN_AI,
+  genAiOperation,
+  INVOKE_AGENT,
+  OWN,
+  providerAndModel,
+  RETRIEVAL,
+} from './conventions.ts'
+import {
+  type AttributeValues,
+  asContent,
+  asDouble,
+  createSpan,
+  type EventParts,
+  MAX_CONTENT,
+  type OtlpSpan,
+  SPAN_KIND,
+  type SpanParts,
+} from './span.ts'
+import { callSpanId, iterationPart, partSpanId } from './trace-context.ts'
+
+/** Converts milliseconds since the beginning of a call, by the clock of its session, to a time of observations. */
+type Placement = (sessionMs: number) => number
 
 /** Builds all spans of a call. */
 export function buildSpans(call: EndedCall): OtlpSpan[] {
@@ -29,8 +51,7 @@ export function buildSpans(call: EndedCall): OtlpSpan[] {
 /** A virtual clock that ran ahead of the real one by more than that is compressed into the time that really passed. */
 const JITTER_MS = 50
 
-/** Converts milliseconds since the beginning of a call, by the clock of its session, to a time of observations. */
-function placement({ trace, begun, ended }: EndedCall): (sessionMs: number) => number {
+function placement({ trace, begun, ended }: EndedCall): Placement {
   const real = ended - begun
   const scale = trace.duration_ms > real + JITTER_MS ? real / trace.duration_ms : 1
   return (ms) => Math.min(ended, begun + Math.max(0, ms) * scale)
@@ -64,6 +85,17 @@ function modelAttributes(target: string): AttributeValues {
   const { provider, model } = providerAndModel(target)
   return { [GEN_AI.provider]: provider, [GEN_AI.requestModel]: model }
 }
+
+/** The span of a part of a call: internal and right under the span of the call, unless `parts` say otherwise. */
+const partSpan = (
+  { trace, position: { traceId, state }, offset }: EndedCall,
+  part: string,
+  parts: Pick<SpanParts, 'name' | 'start' | 'end' | 'attributes'> & Partial<SpanParts>,
+): OtlpSpan =>
+  createSpan({
+    ...{ traceId, state, offset, spanId: partSpanId(trace.id, part) },
+    ...{ parentId: callSpanId(trace.id), kind: SPAN_KIND.internal, ...parts },
+  })
 
 function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
   const { trace, seq, position, begun, ended, offset, httpStatus } = call
@@ -135,21 +167,17 @@ function attemptSpan(
   attempt: AttemptRecord,
   { index, start, end }: { index: number; start: number; end: number },
 ): OtlpSpan {
-  const { trace, position, offset, content } = call
+  const { trace, content } = call
   const { target, outcome, status, first_content_ms: first } = attempt
   const { model } = providerAndModel(target)
   const operation = genAiOperation(trace.operation)
   const error = errorType(outcome, status)
   // The last attempt is the one whose response was given.
   const answered = error === undefined && index === trace.attempts.length - 1
-  return createSpan({
-    traceId: position.traceId,
-    state: position.state,
-    spanId: partSpanId(trace.id, `attempt:${index}`),
-    parentId: callSpanId(trace.id),
+  return partSpan(call, `attempt:${index}`, {
     name: `${operation} ${model}`,
     kind: SPAN_KIND.client,
-    ...{ start, end, offset },
+    ...{ start, end },
     attributes: {
       [GEN_AI.operation]: operation,
       ...modelAttributes(target),
@@ -200,4 +228,146 @@ function usageAttributes(usage: TraceRecord['usage']): AttributeValues {
     [GEN_AI.cacheReadTokens]: tokenCount(input, 'cached_tokens'),
     [GEN_AI.cacheWriteTokens]: tokenCount(input, 'cache_creation_tokens'),
   }
+}
+
+/** A step of a call; its times are those of its trace, in whole milliseconds of the session's clock. */
+interface Step {
+  kind: EndedStep['kind']
+  part: string
+  name: string
+  attributes: AttributeValues
+  started_ms?: number | undefined
+  duration_ms?: number | undefined
+  /** Whether it follows the attempts. */
+  after?: boolean
+}
+
+/** Spans of the steps that the gateway took before and after the attempts; `place` converts times of the trace. */
+function stepSpans(call: EndedCall, place: Placement): OtlpSpan[] {
+  const { attemptEnds, begun } = call
+  const observed = Map.groupBy(call.steps, ({ kind }) => kind)
+  // One step follows the other: the end of the last is more precise than a whole millisecond.
+  let last = begun
+  return orderedSteps(call).map(({ kind, part, name, attributes, started_ms = 0, duration_ms = 0, after }) => {
+    if (after) last = Math.max(last, attemptEnds.at(-1)?.at ?? last)
+    const end = observed.get(kind)?.shift()?.at ?? place(started_ms + duration_ms)
+    const start = Math.min(end, Math.max(last, place(started_ms)))
+    last = end
+    return partSpan(call, part, { name, start, end, attributes })
+  })
+}
+
+/** The steps in the order in which they are taken. */
+function orderedSteps({ trace, content }: EndedCall): Step[] {
+  const { retrievals, guardrails, cache } = trace
+  const guards = guardrails.map(guardrailStep)
+  return [
+    ...retrievals.map(
+      (found, index): Step => ({
+        ...found,
+        kind: 'retrieval',
+        part: `retrieval:${index}`,
+        name: `${RETRIEVAL} ${found.knowledge_id}`,
+        attributes: retrievalAttributes(found, content !== undefined),
+      }),
+    ),
+    ...guards.filter(({ after }) => !after),
+    ...(cache ? [cacheStep(cache)] : []),
+    ...guards.filter(({ after }) => after),
+  ]
+}
+
+const guardrailStep = ({ id, stage, outcome, ...times }: GuardrailRecord, index: number): Step => ({
+  ...times,
+  kind: 'guardrail',
+  part: `guardrail:${index}`,
+  name: `guardrail ${id}`,
+  attributes: { [OWN.guardrail]: id, [OWN.guardrailStage]: stage, [OWN.guardrailOutcome]: outcome },
+  after: stage === 'output',
+})
+
+const cacheStep = ({ status, age_ms: age, started_ms }: NonNullable<TraceRecord['cache']>): Step => ({
+  kind: 'cache',
+  part: 'cache',
+  name: `cache ${status}`,
+  attributes: { [OWN.cacheStatus]: status, [OWN.cacheAge]: age },
+  started_ms,
+})
+
+function retrievalAttributes(
+  { knowledge_id, query, chunks }: TraceRecord['retrievals'][number],
+  content: boolean,
+): AttributeValues {
+  const attributes = {
+    [GEN_AI.operation]: RETRIEVAL,
+    [GEN_AI.dataSource]: knowledge_id,
+    [OWN.chunks]: chunks.length,
+  }
+  if (!content) return attributes
+  const documents = limitedJson(chunks.map(({ id, score }) => ({ id, score })))
+  return {
+    ...attributes,
+    [GEN_AI.query]: asContent(query),
+    [OWN.queryLength]: query.length > MAX_CONTENT ? query.length : undefined,
+    [GEN_AI.documents]: asContent(documents.json),
+    [OWN.documentsLength]: documents.whole,
+  }
+}
+
+interface Times {
+  start: number
+  end: number
+}
+
+/** Spans of the iterations of a turn; none of any other call. `place` converts times of the trace. */
+function agentSpans(call: EndedCall, place: Placement): OtlpSpan[] {
+  const { trace, ended } = call
+  if (!trace.task) return []
+  const spans: OtlpSpan[] = []
+  for (const [iteration, steps] of Map.groupBy(trace.task.steps, (step) => step.iteration)) {
+    const times = stepTimes(steps, call, place)
+    const around = partSpan(call, iterationPart(iteration), {
+      name: `iteration ${iteration}`,
+      start: Math.min(...times.map(({ start }) => start)),
+      end: Math.min(ended, Math.max(...times.map(({ end }) => end))),
+      attributes: { [OWN.iteration]: iteration },
+      error: steps.some(({ outcome }) => outcome === 'failed') ? 'failed' : undefined,
+    })
+    spans.push(around)
+    for (const [index, { kind, name, tool_call_id, outcome }] of steps.entries()) {
+      const at = times[index]
+      // The call of a model has a trace, and so spans of its own; so has the task of another agent.
+      if (kind !== 'tool' || !at) continue
+      const error = outcome === 'failed' ? 'failed' : undefined
+      const tool = partSpan(call, `tool:${iteration}:${index}`, {
+        name: `${EXECUTE_TOOL} ${name}`,
+        parentId: around.spanId,
+        ...at,
+        attributes: {
+          [GEN_AI.operation]: EXECUTE_TOOL,
+          [GEN_AI.tool]: name,
+          [GEN_AI.toolCall]: tool_call_id,
+          [CORE.errorType]: error,
+        },
+        error,
+      })
+      spans.push(tool)
+    }
+  }
+  return spans
+}
+
+/** When the steps of an iteration happened: as they were observed, else by the trace, in whole milliseconds of the session's clock. */
+function stepTimes(steps: readonly TaskStep[], { trace, agent }: EndedCall, place: Placement): Times[] {
+  const origin = Date.parse(trace.started_at)
+  // Tools run together, as soon as the model has called them or nothing is waited for any more.
+  let last = 0
+  return steps.map((step) => {
+    const began = Date.parse(step.started_at) - origin
+    const end = agent?.ended.get(stepKey(step)) ?? place(began + step.duration_ms)
+    const asked = step.kind === 'model' ? agent?.asked.get(step.iteration) : undefined
+    const start = Math.min(end, asked ?? Math.max(last, place(began)))
+    if (step.kind === 'model' || step.kind === 'wait') last = end
+    return { start, end }
+  })
 }

@@ -37,8 +37,8 @@ export const callSpanId = (trace: string): string => otelTraceId(trace).slice(16
 /** The id of the span of a part of a call. */
 export const partSpanId = (trace: string, part: string): string => hash(`${trace}:${part}`)
 
-/** The id of the span of an iteration of an agent: calls of models that it makes need it before it has ended. */
-export const iterationSpanId = (trace: string, iteration: number): string => partSpanId(trace, `iteration:${iteration}`)
+/** The part of a call that an iteration of an agent is: calls of models that it makes stand under it. */
+export const iterationPart = (iteration: number): string => `iteration:${iteration}`
 
 /** The place that a caller's headers give its call; undefined when they are missing or invalid. */
 export function callerPosition(headers: Pick<Headers, 'get'>): TracePosition | undefined {
