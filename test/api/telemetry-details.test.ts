@@ -22,7 +22,11 @@ afterEach(async () => {
 })
 const appWith: typeof exportingApp = (...given) => {
   const app = exportingApp(...given)
-  ends.push(() => app.close())
+  // Stopped, so that it exports nothing into the collector of a later test.
+  ends.push(async () => {
+    await app.stop()
+    app.close()
+  })
   return app
 }
 const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
