@@ -41,11 +41,7 @@ export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Rou
       }
       const scenario = runs.all().find(({ name }) => name === trace.scenario)
       const source = { trace, operation: operation(trace.operation), scenario }
-      return {
-        fixture: generateFixture(source),
-        scenario: generateScenario(source),
-        test: generateTest(source),
-      }
+      return { fixture: generateFixture(source), scenario: generateScenario(source), test: generateTest(source) }
     },
   })
 }
@@ -155,48 +151,35 @@ function generateTest(source: CallSource): GeneratedFile | null {
   const indented = (value: unknown) => JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
   const lines = [
     `// Made of the trace ${trace.id}.`,
-    ...TEST_HEAD,
+    "import { expect, test } from 'vitest'",
+    '',
+    'const url = process.env.UNDERSTUDY_URL ?? "http://127.0.0.1:4010"',
+    'const token = process.env.UNDERSTUDY_TOKEN ?? "any"',
+    '',
     `test(${JSON.stringify(`${trace.operation} is ${trace.outcome} with ${trace.status}`)}, async () => {`,
-    ...TEST_BEGIN,
+    '  const name = "test-" + crypto.randomUUID()',
+    '  const headers = {',
+    "    'content-type': 'application/json',",
+    '    authorization: "Bearer " + token,',
+    "    'x-understudy-session': name,",
+    '  }',
+    '  const send = (path: string, body: unknown) =>',
+    "    fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })",
     `  const session = ${indented(session)}`,
-    ...TEST_SEND,
+    "  await send('/_understudy/sessions', { name, ...session })",
+    '',
+    '  // Put your own client here: token + "#" + name as its key has it work in the session.',
     `  const request = ${indented(requestAgain(trace, operation))}`,
     `  const response = await send(${JSON.stringify(operation.path)}, request)`,
     '  await response.text()',
     '',
     `  expect(response.status).toBe(${trace.status})`,
     `  expect(response.headers.get('x-understudy-attempts')).toBe('${trace.attempts.length}')`,
-    ...TEST_END,
+    '  const verdict = await (await fetch(url + "/_understudy/verify", { headers })).json()',
+    '  expect(verdict.rules.every((rule: { applied: number }) => rule.applied > 0)).toBe(true)',
+    '})',
+    '',
   ]
   const name = `${toSlug(trace.name)}-${trace.id.slice(-6).toLowerCase()}.test.ts`
   return { name, text: lines.join('\n'), value: null }
 }
-
-const TEST_HEAD = [
-  "import { expect, test } from 'vitest'",
-  '',
-  'const url = process.env.UNDERSTUDY_URL ?? "http://127.0.0.1:4010"',
-  'const token = process.env.UNDERSTUDY_TOKEN ?? "any"',
-  '',
-]
-const TEST_BEGIN = [
-  '  const name = "test-" + crypto.randomUUID()',
-  '  const headers = {',
-  "    'content-type': 'application/json',",
-  '    authorization: "Bearer " + token,',
-  "    'x-understudy-session': name,",
-  '  }',
-  '  const send = (path: string, body: unknown) =>',
-  "    fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })",
-]
-const TEST_SEND = [
-  "  await send('/_understudy/sessions', { name, ...session })",
-  '',
-  '  // Put your own client here: token + "#" + name as its key has it work in the session.',
-]
-const TEST_END = [
-  '  const verdict = await (await fetch(url + "/_understudy/verify", { headers })).json()',
-  '  expect(verdict.rules.every((rule: { applied: number }) => rule.applied > 0)).toBe(true)',
-  '})',
-  '',
-]

@@ -39,7 +39,7 @@ export interface OpenCall {
 }
 
 /** When an agent's turn asked its model, by the iteration, and when its steps were committed, by `stepKey`. */
-export interface AgentTimes {
+interface AgentTimes {
   asked: Map<number, number>
   ended: Map<string, number>
 }
@@ -98,7 +98,9 @@ export function trackCalls(sampling: Sampling) {
       if (outer && iteration !== undefined) agentTimes(outer).asked.set(iteration, at)
       const position =
         parent === null ? rootPosition(trace, call, sampling) : innerPosition(parent, outer?.position, iteration)
-      remember(calls, trace, { position, begun: at, attemptEnds: [], address: address(call), agent: undefined })
+      const { url, received, route } = call
+      const address = url === undefined ? undefined : { received: received?.url ?? url, url, route }
+      remember(calls, trace, { position, begun: at, attemptEnds: [], address, agent: undefined })
     },
     attemptEnded({ trace, at }: AttemptEnded, { httpStatus = null }: CallMaterial): void {
       calls.get(trace)?.attemptEnds.push({ at, httpStatus })
@@ -123,9 +125,6 @@ export function trackCalls(sampling: Sampling) {
     findContext: (trace: string): TraceContext => joined.get(trace) ?? { traceId: otelTraceId(trace) },
   }
 }
-
-const address = ({ url, received, route }: CallMaterial): OpenCall['address'] =>
-  url === undefined ? undefined : { received: received?.url ?? url, url, route }
 
 const agentTimes = (open: OpenCall): AgentTimes => (open.agent ??= { asked: new Map(), ended: new Map() })
 

@@ -138,13 +138,8 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
     /** Sends what waits; what the collector does not take within so many milliseconds is dropped. */
     async stop(ms: number): Promise<void> {
       stopping.abort()
-      const limit = new AbortController()
-      const late = realClock.sleep(ms, limit.signal).then(
-        () => over.abort(),
-        () => {},
-      )
+      const late = realClock.sleep(ms, over.signal).catch(() => {})
       await Promise.race([pumping, late])
-      limit.abort()
       over.abort()
       // What is being sent fails now, and is counted where it is sent.
       drop(waiting.spans)

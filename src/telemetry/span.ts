@@ -27,14 +27,8 @@ export interface OtlpSpan {
   endTimeUnixNano: string
   attributes: Attribute[]
   events?: { timeUnixNano: string; name: string; attributes: Attribute[] }[]
-  links?: readonly SpanLink[]
+  links?: readonly { traceId: string; spanId: string }[]
   status: { code?: number; message?: string }
-}
-
-/** A link to a span of this or another trace. */
-export interface SpanLink {
-  traceId: string
-  spanId: string
 }
 
 /**
@@ -70,7 +64,7 @@ export interface SpanParts {
   offset: number
   attributes: AttributeValues
   events?: readonly EventParts[]
-  links?: readonly SpanLink[]
+  links?: OtlpSpan['links']
   /** Why it failed, in a word. */
   error?: string | undefined
 }

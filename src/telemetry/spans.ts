@@ -35,12 +35,20 @@ export function buildSpans(call: EndedCall): OtlpSpan[] {
   const { trace, attemptEnds } = call
   const place = placement(call)
   const spans: OtlpSpan[] = []
-  let from = lastStepBefore(attemptEnds[0]?.at ?? call.ended, call)
+  const firstEnd = attemptEnds[0]?.at ?? call.ended
+  // When the steps before the attempts ended, which is more precise than the whole milliseconds of the trace.
+  let from = Math.max(call.begun, ...call.steps.map(({ at }) => at).filter((at) => at <= firstEnd))
   const waits: EventParts[] = []
   for (const [index, attempt] of trace.attempts.entries()) {
     const end = attemptEnds[index]?.at ?? place(attempt.started_ms + attempt.duration_ms)
     const start = Math.min(end, Math.max(from, place(attempt.started_ms)))
-    if (attempt.wait_ms > 0) waits.push(waitEvent(attempt, place(attempt.started_ms - attempt.wait_ms)))
+    const { target, why, wait_ms: wait } = attempt
+    if (wait > 0)
+      waits.push({
+        name: EVENTS.wait,
+        at: place(attempt.started_ms - wait),
+        attributes: { [OWN.wait]: wait, [OWN.why]: why, [GEN_AI.requestModel]: providerAndModel(target).model },
+      })
     spans.push(attemptSpan(call, attempt, { index, start, end }))
     from = end
   }
@@ -56,19 +64,6 @@ function placement({ trace, begun, ended }: EndedCall): Placement {
   const scale = trace.duration_ms > real + JITTER_MS ? real / trace.duration_ms : 1
   return (ms) => Math.min(ended, begun + Math.max(0, ms) * scale)
 }
-
-/** When the steps before the attempts ended, which is more precise than the whole milliseconds of the trace. */
-function lastStepBefore(end: number, { begun, steps }: EndedCall): number {
-  let last = begun
-  for (const { at } of steps) if (at <= end) last = Math.max(last, at)
-  return last
-}
-
-const waitEvent = ({ target, why, wait_ms }: AttemptRecord, at: number): EventParts => ({
-  name: EVENTS.wait,
-  at,
-  attributes: { [OWN.wait]: wait_ms, [OWN.why]: why, [GEN_AI.requestModel]: providerAndModel(target).model },
-})
 
 const faultEvents = (faults: readonly string[], scenario: string | null, at: number): EventParts[] =>
   faults.map((rule) => ({ name: EVENTS.fault, at, attributes: { [OWN.rule]: rule, [OWN.scenario]: scenario } }))
@@ -314,11 +309,6 @@ function retrievalAttributes(
   }
 }
 
-interface Times {
-  start: number
-  end: number
-}
-
 /** Spans of the iterations of a turn; none of any other call. `place` converts times of the trace. */
 function agentSpans(call: EndedCall, place: Placement): OtlpSpan[] {
   const { trace, ended } = call
@@ -358,7 +348,11 @@ function agentSpans(call: EndedCall, place: Placement): OtlpSpan[] {
 }
 
 /** When the steps of an iteration happened: as they were observed, else by the trace, in whole milliseconds of the session's clock. */
-function stepTimes(steps: readonly TaskStep[], { trace, agent }: EndedCall, place: Placement): Times[] {
+function stepTimes(
+  steps: readonly TaskStep[],
+  { trace, agent }: EndedCall,
+  place: Placement,
+): Pick<SpanParts, 'start' | 'end'>[] {
   const origin = Date.parse(trace.started_at)
   // Tools run together, as soon as the model has called them or nothing is waited for any more.
   let last = 0

@@ -50,7 +50,8 @@ export function startTelemetry(
         calls.forget(id)
         return buildSpans(ended)
       }
-      return { characters: contentLength(ended), build }
+      const { input, output } = ended.content ?? {}
+      return { characters: (input?.json.length ?? 0) + (output?.json.length ?? 0), build }
     })
     if (!added) calls.forget(id)
   }
@@ -88,9 +89,6 @@ export function startTelemetry(
     },
   }
 }
-
-const contentLength = ({ content }: ReturnType<typeof endedCall>): number =>
-  content ? content.input.json.length + content.output.json.length : 0
 
 /** The clock of the machine was set when it moved by more than this, in milliseconds; it only shows whole ones. */
 const JUMP_MS = 2
