@@ -36,7 +36,7 @@ const MAX_WAITING = { spans: 32_768, characters: 32_000_000 }
 const BATCH = { spans: 256, characters: 1_000_000 }
 /** How long spans wait for others to be sent with, and how long after a full batch the next one is sent. */
 const GATHER_MS = 1_000
-const PAUSE_MS = 200
+const PAUSE_MS = 500
 const MAX_ATTEMPTS = 5
 /** At the end of the program: the connection may have been closed just when it was used again. */
 const LAST_ATTEMPTS = 2
