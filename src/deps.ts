@@ -28,7 +28,6 @@ import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
 import type { JobLimits } from './lib/worker/limits.ts'
 import { createObservers } from './observers/list.ts'
-import type { Telemetry } from './observers/otlp/telemetry.ts'
 import { providerNames } from './providers/names.ts'
 import type { SeedFile } from './resources/seed-file.ts'
 import { watchSeeds } from './resources/seed-watch.ts'
@@ -38,6 +37,7 @@ import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
 import { startingTime, type TimeRules } from './scenarios/time.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
 import type { SessionsOptions } from './sessions/slots.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
 import { VERSION } from './version.ts'
 
 /** A running program, less its listener. */
@@ -78,7 +78,7 @@ const network = {
   spending: lazy<typeof import('./backends/forward/spending.ts')>(() => require('./backends/forward/spending.ts')),
 }
 const control = lazy<typeof import('./control/sessions.ts')>(() => require('./control/sessions.ts'))
-const exporter = lazy<typeof import('./observers/otlp/telemetry.ts')>(() => require('./observers/otlp/telemetry.ts'))
+const exporter = lazy<typeof import('./telemetry/telemetry.ts')>(() => require('./telemetry/telemetry.ts'))
 const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
 const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
 const watcher = lazy<typeof import('./backends/fixture/watch.ts')>(() => require('./backends/fixture/watch.ts'))

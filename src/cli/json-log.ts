@@ -14,7 +14,7 @@ export function logCallsAsJson({ observers, telemetry }: Pick<Understudy, 'obser
   observers.add((observation) => {
     if (observation.type !== 'trace-saved') return
     const { trace, seq } = observation
-    const span = telemetry?.spanOf(trace.id)
+    const span = telemetry?.findSpan(trace.id)
     log.add(JSON.stringify({ ...lineOf(trace, seq), ...(span && { trace_id: span.traceId, span_id: span.spanId }) }))
   })
 }

@@ -1,7 +1,6 @@
 // Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
 import { rules } from '../contract/rules.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
-import { PROCESS_SETTINGS } from './process-settings.ts'
 import { BACKENDS, type BackendName } from './providers.ts'
 import type { TokenRule } from './value-schemas.ts'
 import { setting } from './values.ts'
@@ -211,7 +210,33 @@ export const SETTINGS = {
     help: 'longest that a client may keep back its request, read nothing of its answer, or leave its connection unused',
     valid: 'a duration such as 30s or 2m',
   }),
-  ...PROCESS_SETTINGS,
+  instance: setting<string | undefined>({
+    takes: 'NAME',
+    schema: ({ z }) => z.string().regex(/^[A-Za-z0-9._:-]{1,64}$/),
+    fallback: undefined,
+    help: 'name of this process among several behind a balancer, on every answer and in traces; host and port when left out',
+    valid: "1 to 64 letters, digits, '.', '_', ':' or '-'",
+  }),
+  instance_strict: setting({
+    schema: ({ boolean }) => boolean(),
+    fallback: false,
+    help: 'refuse requests whose session stands where no balancer sees it: in a body or a query',
+    valid: 'true or false',
+  }),
+  drain_timeout: setting({
+    takes: 'DURATION',
+    schema: ({ Duration, z }) => Duration.pipe(z.number().min(0)),
+    fallback: 5_000,
+    help: 'longest that running calls may take after a signal to stop; no new sessions begin meanwhile',
+    valid: 'a duration such as 30s',
+  }),
+  sessions_dir: setting<string | undefined>({
+    takes: 'DIR',
+    schema: ({ z }) => z.string().min(1),
+    fallback: undefined,
+    help: 'folder with a database file for each named session, which is there again after a restart; in memory when left out',
+    valid: 'a folder',
+  }),
   verbose: setting({
     schema: ({ boolean }) => boolean(),
     fallback: false,

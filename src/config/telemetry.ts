@@ -2,22 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { quote } from '../contract/validation.ts'
 import { lazy } from '../lib/lazy.ts'
+import type { TelemetryOptions } from '../telemetry/telemetry.ts'
 import { ConfigError, quoteSetting } from './file.ts'
 
 // A start does not need it.
 const certificates = lazy<typeof import('node:crypto')>(() => require('node:crypto'))
 
-/** What is to be exported, and where to. */
-export interface TelemetrySettings {
-  url: string
-  shown: string
-  headers: Record<string, string>
-  timeout: number
-  tls: { ca?: string; cert?: string; key?: string } | undefined
-  resource: Record<string, string>
-  content: boolean
-  sampling: { ratio: number; ofAll: boolean }
-}
+/** What is exported, and where to. */
+export type TelemetrySettings = Omit<TelemetryOptions, 'resource'> & { resource: Record<string, string> }
 type Environment = Record<string, string | undefined>
 
 /** The value of `--otlp` that means the standard variables. */

@@ -5,8 +5,8 @@ import { fileRoute } from './files.ts'
 import { fixtureRoutes } from './fixtures.ts'
 import { healthRoute, metricsRoute } from './health.ts'
 import { liveRoute } from './live.ts'
-import { madeRoute } from './made.ts'
 import { probeRoutes } from './probes.ts'
+import { reproduceRoute } from './reproduce.ts'
 import { scenarioRoutes } from './scenario.ts'
 import { sessionRoutes } from './sessions.ts'
 import { traceRoutes } from './traces.ts'
@@ -19,7 +19,7 @@ export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   ...probeRoutes(deps),
   callsRoute(deps),
   ...traceRoutes(deps),
-  madeRoute(deps),
+  reproduceRoute(deps),
   ...scenarioRoutes(deps),
   ...fixtureRoutes(deps),
   ...sessionRoutes(deps),

@@ -3,7 +3,6 @@ import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { EXPORTED_CALLS } from '../../src/observers/otlp/observed-calls.ts'
 import { AUTHORITY, ELSEWHERE, EXPIRED, HERE, OTHER_AUTHORITY, SERVER_KEY } from '../support/certificates.ts'
 import { exportingApp } from '../support/collector.ts'
 import { emptyFolder } from '../support/server.ts'
@@ -246,27 +245,53 @@ test('the queue is bounded: what does not fit is dropped, and calls go on', asyn
   expect(telemetry.counts()).toMatchObject({ exported: 0, waiting: 0, dropped: SPANS * (CALLS + 2) })
 })
 
-test('what comes faster than it can be exported is dropped call by call and counted, and nothing else is', async () => {
-  const collector = collectorThat(() => Response.json({}))
-  const { telemetry, understudy } = collector.app
-  const made = await collector.app.traceOf(await collector.app.post(CHAT, body))
-  const { perSecond, most } = EXPORTED_CALLS
-  const CALLS = 3 * most
-  const began = performance.now()
-  for (let seq = 2; seq < CALLS + 2; seq++) {
-    const trace = { ...made, id: `01M8224V95NXTE6P2C${String(seq).padStart(8, '0')}` }
+/** Reports calls to the observers at once, each with a trace of its own. */
+async function burst({ app }: ReturnType<typeof collectorThat>, calls: number) {
+  const { observers } = app.understudy
+  const first = await app.traceOf(await app.post(CHAT, body))
+  for (let seq = 2; seq < calls + 2; seq++) {
+    const trace = { ...first, id: `01M8224V95NXTE6P2C${String(seq).padStart(8, '0')}` }
     const { session, operation } = trace
-    understudy.observers.notify({ type: 'call-begun', session, trace: trace.id, operation, parent: null })
-    understudy.observers.notify({ type: 'trace-saved', session, seq, trace })
+    observers.notify({ type: 'call-begun', session, trace: trace.id, operation, parent: null })
+    observers.notify({ type: 'trace-saved', session, seq, trace })
   }
-  const saved = ((performance.now() - began) * perSecond) / 1_000
+}
+
+test('telemetry: exports every call of a burst', async () => {
+  const collector = collectorThat(() => Response.json({}))
+  const CALLS = 2_000
+  await burst(collector, CALLS)
   await collector.app.stop()
-  const { exported, dropped, waiting } = telemetry.counts()
-  expect(exported + dropped).toBe(SPANS * (CALLS + 1))
-  expect(waiting).toBe(0)
-  expect(exported % SPANS).toBe(0)
-  expect(exported).toBeGreaterThanOrEqual(SPANS * most)
-  expect(exported).toBeLessThanOrEqual(SPANS * (most + saved + 2))
+  expect(collector.app.telemetry.counts()).toMatchObject({ exported: SPANS * (CALLS + 1), dropped: 0, waiting: 0 })
+})
+
+test('telemetry: drops whole calls that do not fit in the queue, counts them and exports the others', async () => {
+  const collector = collectorThat(() => Response.json({}))
+  const { telemetry } = collector.app
+  const CALLS = 20_000
+  await burst(collector, CALLS)
+  const { dropped } = telemetry.counts()
+  expect(dropped).toBeGreaterThan(0)
+  expect(telemetry.counts().waiting).toBeLessThanOrEqual(32_768)
+  await collector.app.stop()
+  const counts = telemetry.counts()
+  expect(counts.dropped).toBe(dropped)
+  expect(counts).toMatchObject({ exported: SPANS * (CALLS + 1) - dropped, waiting: 0, problem: null })
+  const spans = collector.seen.flatMap((text) => text.match(/"parentSpanId"|"understudy.trace"/g) ?? [])
+  expect(spans).toHaveLength(counts.exported)
+})
+
+test('telemetry: never counts fewer dropped spans than before', async () => {
+  const collector = collectorThat(() => new Response('no', { status: 500 }))
+  await burst(collector, 20_000)
+  let { dropped } = collector.app.telemetry.counts()
+  const stopped = collector.app.stop().then(() => true)
+  while (!(await Promise.race([stopped, Bun.sleep(1)]))) {
+    const now = collector.app.telemetry.counts()
+    expect(now.dropped).toBeGreaterThanOrEqual(dropped)
+    dropped = now.dropped
+  }
+  expect(collector.app.telemetry.counts()).toMatchObject({ exported: 0, dropped: SPANS * 20_001, waiting: 0 })
 })
 
 test('the name and the password of an address are a header, and are shown nowhere', async () => {

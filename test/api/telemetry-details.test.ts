@@ -4,7 +4,7 @@ import { listen } from '../../src/cli/listen.ts'
 import { readForwarding } from '../../src/config/providers.ts'
 import { readConfig } from '../../src/config.ts'
 import { createUnderstudy } from '../../src/deps.ts'
-import { limitedJson } from '../../src/observers/otlp/content-limit.ts'
+import { limitedJson } from '../../src/telemetry/content.ts'
 import { accepted } from '../support/accepted.ts'
 import { agentSession, taskBody } from '../support/agents.ts'
 import { type CollectedSpan, type Collector, exportingApp, startCollector, valuesOf } from '../support/collector.ts'
@@ -22,7 +22,11 @@ afterEach(async () => {
 })
 const appWith: typeof exportingApp = (...given) => {
   const app = exportingApp(...given)
-  ends.push(() => app.close())
+  // Stopped, so that it exports nothing into the collector of a later test.
+  ends.push(async () => {
+    await app.stop()
+    app.close()
+  })
   return app
 }
 const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { CORE, EVENTS, GEN_AI, OWN, REQUEST_PARAMETERS } from '../../src/observers/otlp/conventions.ts'
+import { CORE, EVENTS, GEN_AI, OWN, REQUEST_PARAMETERS } from '../../src/telemetry/conventions.ts'
 import { testApps } from '../support/app.ts'
 import { EXECUTABLE, emptyFolder, environment } from '../support/server.ts'
 

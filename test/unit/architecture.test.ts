@@ -27,7 +27,7 @@ const LAYERS = [
   ['exploration'],
   ['agents'],
   ['endpoints', 'resources', 'control', 'inspector', 'docs'],
-  ['gateway', 'views'],
+  ['gateway', 'views', 'telemetry'],
   ['verdict', 'observers'],
   ['scenarios'],
   ['backends', 'faults'],
@@ -157,7 +157,7 @@ const RULES: [string, RegExp, RegExp, string][] = [
     'a request to another server',
     /(?:\bawait|\breturn|=>?|[?:(]) fetch\(/,
     // What the control API shows of code that repeats a call is text.
-    /^(lib\/direct-fetch|control\/made-of)\.ts$|^inspector\/page\//,
+    /^(lib\/direct-fetch|control\/reproduce)\.ts$|^inspector\/page\//,
     'const response = await fetch(url)',
   ],
   ['the end of the process', /\bprocess\.exit(?:Code)?\b/, /^main\.ts$|^build\//, 'process.exit(1)'],

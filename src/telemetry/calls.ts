@@ -1,0 +1,166 @@
+// Calls in flight, and the place of each in a trace of OpenTelemetry.
+import type {
+  AttemptEnded,
+  CallBegun,
+  CallMaterial,
+  EndedStep,
+  TaskChanged,
+  TraceSaved,
+} from '../contract/observation.ts'
+import type { TaskStep, TraceRecord } from '../contract/trace.ts'
+import { type CallContent, callContent, finishReasons, readResponseId, requestParameters } from './content.ts'
+import type { AttributeValues } from './span.ts'
+import {
+  callerPosition,
+  callSpanId,
+  iterationPart,
+  otelTraceId,
+  partSpanId,
+  type TraceContext,
+  type TracePosition,
+} from './trace-context.ts'
+
+/** Which part of the traces is exported, from 0 to 1: of those that no caller began (a caller decides about its own), or of all. */
+export interface Sampling {
+  ratio: number
+  ofAll: boolean
+}
+
+/** A call in flight; times are those of observations, in milliseconds. */
+export interface OpenCall {
+  position: TracePosition
+  begun: number
+  /** When its attempts ended, and the HTTP status that the target sent; null when it sent none. */
+  attemptEnds: { at: number; httpStatus: number | null }[]
+  /** The address that was called: as it came, as the program takes it, and the path as routes name it; undefined for an internal call. */
+  address: { received: string; url: string; route: string | undefined } | undefined
+  /** When the steps of an agent's turn happened, as far as they were observed. */
+  agent: AgentTimes | undefined
+}
+
+/** When an agent's turn asked its model, by the iteration, and when its steps were committed, by `stepKey`. */
+interface AgentTimes {
+  asked: Map<number, number>
+  ended: Map<string, number>
+}
+
+/** Identifies a step within its turn. */
+export const stepKey = ({ iteration, kind, name, tool_call_id: call }: TaskStep): string =>
+  `${iteration}:${kind}:${call ?? name}`
+
+/** A call that has ended, with all that its spans show; it holds neither the request nor the response. */
+export interface EndedCall extends OpenCall {
+  trace: TraceRecord
+  /** Its number in its session. */
+  seq: number
+  ended: number
+  /** What must be added to its times to get milliseconds since the epoch. */
+  offset: number
+  /** When its steps beside the attempts ended; empty where nobody observed them. */
+  steps: readonly EndedStep[]
+  /** The HTTP status that the client was sent; null when it was sent none. */
+  httpStatus: number | null
+  parameters: AttributeValues
+  responseId: string | undefined
+  finishReasons: readonly string[] | undefined
+  /** The messages, where content is exported. */
+  content: CallContent | undefined
+}
+
+/** Reduces a call that has ended to what its spans show, so that requests and responses of any size can be freed. */
+export function endedCall(
+  open: OpenCall,
+  { trace, seq, at }: TraceSaved,
+  { call, offset, content }: { call: CallMaterial; offset: number; content: boolean },
+): EndedCall {
+  const { request, answer, steps = [], retained = false, httpStatus = trace.status } = call
+  return {
+    ...open,
+    ...{ trace, seq, ended: at, offset, steps, httpStatus },
+    parameters: requestParameters(request),
+    responseId: readResponseId(answer),
+    finishReasons: finishReasons(answer),
+    content: content && retained ? callContent(request, answer) : undefined,
+  }
+}
+
+/** The most calls to remember, in flight or part of a caller's trace; the oldest are forgotten when there are twice as many. */
+const MAX_CALLS = 10_000
+
+/** Follows calls from their beginning until their spans are built. */
+export function trackCalls(sampling: Sampling) {
+  const calls = new Map<string, OpenCall>()
+  const joined = new Map<string, TraceContext>()
+  return {
+    begin({ trace, parent, at }: CallBegun, call: CallMaterial): void {
+      const outer = parent === null ? undefined : calls.get(parent)
+      const iteration = call.inner?.agent?.iteration
+      if (outer && iteration !== undefined) agentTimes(outer).asked.set(iteration, at)
+      const position =
+        parent === null ? rootPosition(trace, call, sampling) : innerPosition(parent, outer?.position, iteration)
+      const { url, received, route } = call
+      const address = url === undefined ? undefined : { received: received?.url ?? url, url, route }
+      remember(calls, trace, { position, begun: at, attemptEnds: [], address, agent: undefined })
+    },
+    attemptEnded({ trace, at }: AttemptEnded, { httpStatus = null }: CallMaterial): void {
+      calls.get(trace)?.attemptEnds.push({ at, httpStatus })
+    },
+    taskChanged({ trace, task, at }: TaskChanged): void {
+      const open = calls.get(trace)
+      if (open) for (const step of task.steps) agentTimes(open).ended.set(stepKey(step), at)
+    },
+    /** The call whose trace was saved, which is known until `forget`; undefined when its beginning is unknown. */
+    saved(observation: TraceSaved): OpenCall | undefined {
+      const { id } = observation.trace
+      const open = calls.get(id) ?? earlierTurn(observation)
+      if (!open) return undefined
+      const { remote, sampled, traceId, state } = open.position
+      if (!sampled) calls.delete(id)
+      else if (remote) remember(joined, id, { traceId, state })
+      return open
+    },
+    forget: (trace: string): void => void calls.delete(trace),
+    findPosition: (trace: string): TracePosition | undefined => calls.get(trace)?.position,
+    /** The trace that a call belongs to, also long after it has ended. */
+    findContext: (trace: string): TraceContext => joined.get(trace) ?? { traceId: otelTraceId(trace) },
+  }
+}
+
+const agentTimes = (open: OpenCall): AgentTimes => (open.agent ??= { asked: new Map(), ended: new Map() })
+
+/** The place of a client's call: in the trace of the client, or in a trace of its own. */
+function rootPosition(trace: string, { headers }: CallMaterial, { ratio, ofAll }: Sampling): TracePosition {
+  const caller = headers && callerPosition(headers)
+  if (caller && !ofAll) return caller
+  const traceId = caller?.traceId ?? otelTraceId(trace)
+  // The same trace is sampled everywhere or nowhere: its last 56 bits are random (W3C Trace Context, level 2).
+  const sampled = ratio >= 1 || Number.parseInt(traceId.slice(-14), 16) < ratio * 2 ** 56
+  return { ...caller, traceId, sampled }
+}
+
+/** The place of an internal call: under the call that made it, or under the iteration of the agent that did. */
+function innerPosition(parent: string, outer: TracePosition | undefined, iteration?: number): TracePosition {
+  return {
+    traceId: outer?.traceId ?? otelTraceId(parent),
+    state: outer?.state,
+    parentId: iteration === undefined ? callSpanId(parent) : partSpanId(parent, iterationPart(iteration)),
+    sampled: outer?.sampled ?? true,
+  }
+}
+
+/** A turn of a task that an earlier process began; the beginning of any other call was observed. */
+function earlierTurn({ trace: { id, parent, duration_ms, task }, at }: TraceSaved): OpenCall | undefined {
+  if (task === undefined) return undefined
+  const position = parent === null ? { traceId: otelTraceId(id), sampled: true } : innerPosition(parent, undefined)
+  return { position, begun: at - duration_ms, attemptEnds: [], address: undefined, agent: undefined }
+}
+
+function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
+  map.set(key, value)
+  if (map.size <= 2 * MAX_CALLS) return
+  // Many at once: to find its first key, a map walks over all that were deleted before it.
+  for (const oldest of map.keys()) {
+    if (map.size <= MAX_CALLS) break
+    map.delete(oldest)
+  }
+}

@@ -1,0 +1,105 @@
+// One request to a collector, as OTLP/HTTP describes it, and what the response means.
+import { realClock } from '../lib/clock.ts'
+import { directFetch } from '../lib/direct-fetch.ts'
+import { VERSION } from '../version.ts'
+
+/** Where spans are sent, and how. */
+export interface CollectorTarget {
+  url: string
+  /** The address without what only the collector may know, for messages. */
+  shown: string
+  headers: Readonly<Record<string, string>>
+  /** How long the collector may take to respond, in milliseconds. */
+  timeout: number
+  /** Certificates as PEM: whom to trust beside the usual authorities, and who we are. */
+  tls: { ca?: string; cert?: string; key?: string } | undefined
+}
+
+/** What a collector did with a batch: how many spans it rejected of those that it took, or why it took none and after which wait to repeat. */
+export type Delivery =
+  | { rejected: number; problem: string | null }
+  | { problem: string; repeatable: boolean; wait?: number | undefined }
+
+/** As much of a response as is read, in characters. */
+const MAX_RESPONSE = 64_000
+/** Statuses after which the protocol allows a repeat; no response at all may be repeated as well. */
+const REPEATABLE = [429, 502, 503, 504]
+
+/** Sends JSON to a collector; never throws. `signal` ends the request. */
+export async function postToCollector(target: CollectorTarget, body: string, signal: AbortSignal): Promise<Delivery> {
+  const { url, headers, timeout, tls } = target
+  try {
+    const response = await directFetch(url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', 'user-agent': `understudy/${VERSION}` },
+      body,
+      // Spans go where they were meant to go, and nowhere else.
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
+      ...(tls && { tls }),
+    })
+    const text = await readBeginning(response)
+    const { status } = response
+    // As of a proxy or a login page, which responds to anything like that.
+    const page = /^\s*text\/html/i.test(response.headers.get('content-type') ?? '')
+    if (status >= 200 && status < 300)
+      return page
+        ? { problem: `it answers ${status} with a page (text/html), as no collector does`, repeatable: false }
+        : partialSuccess(text)
+    const redirected = status >= 300 && status < 400 ? ', a redirect, which is not followed' : ''
+    const wait = retryAfterMs(response.headers.get('retry-after'))
+    return { problem: `it answers ${status}${redirected}`, repeatable: REPEATABLE.includes(status), wait }
+  } catch (error) {
+    const { name, code, message } = error as { name?: string; code?: string; message: string }
+    if (name === 'TimeoutError') return { problem: `no answer within ${timeout} ms`, repeatable: true }
+    return { problem: code === undefined ? message : `${describeCode(code)} (${code})`, repeatable: true }
+  }
+}
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ConnectionRefused: 'nobody answers there',
+  ECONNREFUSED: 'nobody answers there',
+  ENOTFOUND: 'there is no such host',
+  FailedToOpenSocket: 'nobody answers there',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is of another host',
+}
+const describeCode = (code: string): string =>
+  DESCRIPTIONS[code] ??
+  (/CERT|VERIFY|ISSUER/.test(code)
+    ? 'its certificate is not trusted; OTEL_EXPORTER_OTLP_CERTIFICATE names the file of its authority'
+    : 'the connection failed')
+
+async function readBeginning({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (reader && text.length < MAX_RESPONSE) {
+    const { done, value } = await reader.read()
+    if (done) return text
+    text += decoder.decode(value, { stream: true })
+  }
+  await reader?.cancel()
+  return text
+}
+
+/** What a collector rejected of a batch that it took (`ExportTracePartialSuccess`). */
+function partialSuccess(text: string): Delivery {
+  try {
+    const { partialSuccess } = JSON.parse(text) as {
+      partialSuccess?: { rejectedSpans?: unknown; errorMessage?: unknown }
+    }
+    const rejected = Math.max(0, Number(partialSuccess?.rejectedSpans) || 0)
+    const why = String(partialSuccess?.errorMessage ?? '').slice(0, 200)
+    return { rejected, problem: rejected > 0 ? `it rejected ${rejected} spans: ${why}` : null }
+  } catch {
+    return { rejected: 0, problem: null }
+  }
+}
+
+/** The wait of a header `Retry-After`, seconds or a date, in milliseconds. */
+function retryAfterMs(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - realClock.now()
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}

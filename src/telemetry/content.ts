@@ -1,0 +1,160 @@
+// What spans show of a request and its response beside the trace: numbers and ids, and the messages where content is exported.
+import { GEN_AI, OWN, REQUEST_PARAMETERS } from './conventions.ts'
+import { type AttributeValues, asContent, asDouble, cutIndex, MAX_CONTENT } from './span.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value])
+
+/** Attributes of what a request asks of the model. */
+export function requestParameters(request: object | undefined): AttributeValues {
+  const values: Record<string, AttributeValues[string]> = {}
+  if (request === undefined) return values
+  for (const { fields, name, as } of REQUEST_PARAMETERS) {
+    const field = fields.find((one) => (request as Fields)[one] != null)
+    const value = field && (request as Fields)[field]
+    if (as === 'text' && typeof value === 'string') values[name] = value
+    if (as !== 'text' && typeof value === 'number') values[name] = as === 'double' ? asDouble(value) : value
+  }
+  return values
+}
+
+/** The id of a response. */
+export const readResponseId = (response: unknown): string | undefined =>
+  isFields(response) && typeof response.id === 'string' ? response.id : undefined
+
+/** Why each choice of a response ended; undefined where it does not say. */
+export function finishReasons(response: unknown): string[] | undefined {
+  if (!isFields(response)) return undefined
+  const { choices, status } = response
+  const reasons = Array.isArray(choices) ? choices.map((choice: Fields | null) => choice?.finish_reason) : [status]
+  const texts = reasons.filter((reason) => typeof reason === 'string')
+  return texts.length > 0 ? texts : undefined
+}
+
+interface Part {
+  type: string
+  [field: string]: unknown
+}
+
+/** The content of a message: a text, or parts of which those that are not texts only have their type. */
+const contentParts = (content: unknown): Part[] =>
+  toList(content).map((part) => {
+    if (typeof part === 'string') return { type: 'text', content: part }
+    if (!isFields(part)) return { type: 'unknown' }
+    return typeof part.text === 'string'
+      ? { type: 'text', content: part.text }
+      : { type: String(part.type ?? 'unknown') }
+  })
+
+const toolCallParts = (message: Fields): Part[] =>
+  toList(message.tool_calls).flatMap((call) => {
+    if (!isFields(call)) return []
+    const called = isFields(call.function) ? call.function : isFields(call.custom) ? call.custom : {}
+    return [{ type: 'tool_call', id: call.id, name: called.name, arguments: called.arguments ?? called.input }]
+  })
+
+/** A message, or an item of the list of the Responses API, in the form of the conventions. */
+function toMessage(message: unknown): { role: string; parts: Part[] } {
+  if (!isFields(message)) return { role: 'user', parts: contentParts(message) }
+  const { role, type } = message
+  if (type === 'function_call') {
+    const { call_id: id, name, arguments: input } = message
+    return { role: 'assistant', parts: [{ type: 'tool_call', id, name, arguments: input }] }
+  }
+  if (type === 'function_call_output')
+    return { role: 'tool', parts: [{ type: 'tool_call_response', id: message.call_id, response: message.output }] }
+  if (role === 'tool')
+    return { role, parts: [{ type: 'tool_call_response', id: message.tool_call_id, response: message.content }] }
+  return { role: String(role ?? 'user'), parts: [...contentParts(message.content), ...toolCallParts(message)] }
+}
+
+/** The messages of a request; instructions for the system are one of them. */
+function inputMessages(request: Fields): unknown[] {
+  const { messages, input, prompt, instructions } = request
+  const system = typeof instructions === 'string' ? [{ role: 'system', parts: contentParts(instructions) }] : []
+  return [...system, ...toList(messages ?? input ?? prompt).map(toMessage)]
+}
+
+function outputMessages(response: Fields): unknown[] {
+  if (Array.isArray(response.choices))
+    return response.choices.filter(isFields).map((choice) => ({
+      ...(choice.message ? toMessage(choice.message) : { role: 'assistant', parts: contentParts(choice.text) }),
+      finish_reason: choice.finish_reason,
+    }))
+  if (Array.isArray(response.output)) return response.output.map(toMessage)
+  return typeof response.text === 'string' ? [{ role: 'assistant', parts: contentParts(response.text) }] : []
+}
+
+/** The messages of a request and its response, as JSON of limited length. */
+export interface CallContent {
+  input: LimitedJson
+  output: LimitedJson
+}
+
+/** The messages of a request and its response, as JSON of at most `MAX_CONTENT` characters each. */
+export const callContent = (request: object | undefined, response: unknown): CallContent => ({
+  input: limitedJson(isFields(request) ? inputMessages(request) : []),
+  output: limitedJson(isFields(response) ? outputMessages(response) : []),
+})
+
+/** Attributes of the messages, with their lengths where they were shortened. */
+export const contentAttributes = ({ input, output }: CallContent): AttributeValues => ({
+  [GEN_AI.inputMessages]: asContent(input.json),
+  [OWN.inputLength]: input.whole,
+  [GEN_AI.outputMessages]: asContent(output.json),
+  [OWN.outputLength]: output.whole,
+})
+
+/** To how many characters each text is shortened, step by step: one text makes most long messages long. */
+const TEXT_LENGTHS = [16_000, 4_000, 1_000, 200]
+
+/** A list as JSON of limited length. */
+export interface LimitedJson {
+  json: string
+  /** The characters of the whole JSON; undefined when nothing was left out. */
+  whole?: number
+}
+
+/**
+ * A list of values as JSON of at most `max` characters. In a longer one, texts are shortened and say how many characters are missing; when that
+ * is not enough, elements between the first and the last are left out.
+ */
+export function limitedJson(values: readonly unknown[], max = MAX_CONTENT): LimitedJson {
+  const json = JSON.stringify(values)
+  const whole = json.length
+  if (whole <= max) return { json }
+  let shortened = values
+  for (const length of TEXT_LENGTHS) {
+    shortened = values.map((value) => shortenTexts(value, length))
+    const text = JSON.stringify(shortened)
+    if (text.length <= max) return { json: text, whole }
+  }
+  return { json: `[${firstAndLast(shortened, max).join(',')}]`, whole }
+}
+
+function shortenTexts(value: unknown, length: number): unknown {
+  if (typeof value === 'string') {
+    if (value.length <= length) return value
+    const kept = value.slice(0, cutIndex(value, length))
+    return `${kept}... (${value.length - kept.length} more characters)`
+  }
+  if (Array.isArray(value)) return value.map((one) => shortenTexts(one, length))
+  if (!isFields(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortenTexts(one, length)]))
+}
+
+/** The first and the last elements as JSON, as many as fit: a conversation begins with instructions and ends with the question. */
+function firstAndLast(values: readonly unknown[], max: number): string[] {
+  const texts = values.map((value) => JSON.stringify(value))
+  // The brackets, and a comma for each.
+  let left = max - 2
+  const fits = (text: string | undefined) => text !== undefined && (left -= text.length + 1) >= 0
+  const first = fits(texts[0]) ? texts.slice(0, 1) : []
+  if (first.length === 0) left = max - 2
+  const last: string[] = []
+  for (let index = texts.length - 1; index >= 1 && fits(texts[index]); index--) last.unshift(texts[index] ?? '')
+  return [...first, ...last]
+}

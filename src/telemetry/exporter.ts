@@ -1,0 +1,164 @@
+// Sends spans to a collector in batches, beside the calls. One bounded queue holds the calls that have ended: their spans are built when it is
+// their turn to be sent. What does not fit, or what the collector does not take, is dropped and counted; no call waits for it.
+import { realClock } from '../lib/clock.ts'
+import { VERSION } from '../version.ts'
+import { type CollectorTarget, postToCollector } from './collector.ts'
+import { CORE, SCHEMA_URL } from './conventions.ts'
+import { attributeList, type OtlpSpan } from './span.ts'
+
+/** Where spans are sent, and as whose. */
+export interface ExportTarget extends CollectorTarget {
+  /** Attributes of this program, requested when there is something to send. */
+  resource: () => Readonly<Record<string, string>>
+}
+
+/** What became of spans since the start. */
+export interface ExportCounts {
+  exported: number
+  dropped: number
+  waiting: number
+  /** Why the collector did not take the last ones; null when it did. */
+  problem: string | null
+}
+
+/** Spans that are not built yet. */
+export interface WaitingSpans {
+  /** About how many they are. */
+  count: number
+  /** Characters of content in them. */
+  characters: number
+  build(): OtlpSpan[]
+}
+
+/** How many spans may wait, and how much content in them. */
+const MAX_WAITING = { spans: 32_768, characters: 32_000_000 }
+/** What is sent in one request; more is built in parts, between which calls go on. */
+const BATCH = { spans: 256, characters: 1_000_000 }
+/** How long spans wait for others to be sent with, and how long after a full batch the next one is sent. */
+const GATHER_MS = 1_000
+const PAUSE_MS = 500
+const MAX_ATTEMPTS = 5
+/** At the end of the program: the connection may have been closed just when it was used again. */
+const LAST_ATTEMPTS = 2
+const FIRST_WAIT_MS = 1_000
+/** The longest wait that a collector may ask for. */
+const MAX_WAIT_MS = 30_000
+
+/** Creates an exporter; `report` prints a line when the collector begins to fail, and when it takes spans again. */
+export function createSpanExporter(target: ExportTarget, report: (line: string) => void) {
+  let queue: WaitingSpans[] = []
+  const waiting = { spans: 0, characters: 0 }
+  const counts: Omit<ExportCounts, 'waiting'> = { exported: 0, dropped: 0, problem: null }
+  let sending = 0
+  let droppedLast = 0
+  let pumping: Promise<void> | undefined
+  /** Aborted when there is no time left to wait, and when there is none left at all. */
+  const stopping = new AbortController()
+  const over = new AbortController()
+
+  const isFull = (limit: typeof MAX_WAITING) => waiting.spans >= limit.spans || waiting.characters >= limit.characters
+
+  const drop = (spans: number) => {
+    counts.dropped += spans
+    if (stopping.signal.aborted) droppedLast += spans
+  }
+  const note = (problem: string | null) => {
+    if ((problem === null) !== (counts.problem === null))
+      report(
+        problem === null
+          ? `understudy: telemetry: ${target.shown} takes traces again`
+          : `understudy: telemetry: ${target.shown} takes no traces: ${problem}; calls go on, and /_understudy/health counts what is dropped`,
+      )
+    counts.problem = problem
+  }
+
+  const takeBatch = (): OtlpSpan[] => {
+    const spans: OtlpSpan[] = []
+    let characters = 0
+    let taken = 0
+    for (const one of queue) {
+      if (spans.length >= BATCH.spans || characters >= BATCH.characters) break
+      spans.push(...one.build())
+      characters += one.characters
+      waiting.spans -= one.count
+      taken++
+    }
+    waiting.characters -= characters
+    queue = queue.slice(taken)
+    return spans
+  }
+
+  const deliver = async (spans: readonly OtlpSpan[]): Promise<void> => {
+    const body = JSON.stringify(exportRequest(target.resource(), spans))
+    for (let attempt = 1; ; attempt++) {
+      const delivery = await postToCollector(target, body, over.signal)
+      if (!('repeatable' in delivery)) {
+        const rejected = Math.min(spans.length, delivery.rejected)
+        counts.exported += spans.length - rejected
+        counts.dropped += rejected
+        return note(delivery.problem)
+      }
+      if (!over.signal.aborted) note(delivery.problem)
+      if (!delivery.repeatable || attempt >= (stopping.signal.aborted ? LAST_ATTEMPTS : MAX_ATTEMPTS)) break
+      const wait = Math.min(MAX_WAIT_MS, delivery.wait ?? FIRST_WAIT_MS * 2 ** (attempt - 1))
+      // At the end of the program it is repeated once, at once.
+      await realClock.sleep(wait, stopping.signal).catch(() => {})
+    }
+    drop(spans.length)
+  }
+
+  const pump = async (): Promise<void> => {
+    while (queue.length > 0 && !over.signal.aborted) {
+      await realClock.sleep(isFull(BATCH) ? PAUSE_MS : GATHER_MS, stopping.signal).catch(() => {})
+      const batch = takeBatch()
+      sending = batch.length
+      await deliver(batch)
+      sending = 0
+    }
+    pumping = undefined
+  }
+
+  return {
+    /** Queues spans; false when there is no room, and then they are dropped: `prepare` is called only when there is. */
+    add(count: number, prepare: () => Omit<WaitingSpans, 'count'>): boolean {
+      if (isFull(MAX_WAITING)) {
+        drop(count)
+        return false
+      }
+      const spans = { count, ...prepare() }
+      queue.push(spans)
+      waiting.spans += count
+      waiting.characters += spans.characters
+      pumping ??= pump()
+      return true
+    },
+    /** Counts spans that were never queued. */
+    drop,
+    counts: (): ExportCounts => ({ ...counts, waiting: waiting.spans + sending }),
+    /** Sends what waits; what the collector does not take within so many milliseconds is dropped. */
+    async stop(ms: number): Promise<void> {
+      stopping.abort()
+      const late = realClock.sleep(ms, over.signal).catch(() => {})
+      await Promise.race([pumping, late])
+      over.abort()
+      // What is being sent fails now, and is counted where it is sent.
+      drop(waiting.spans)
+      queue = []
+      waiting.spans = 0
+      await pumping
+      if (droppedLast > 0) report(`understudy: telemetry: ${target.shown} has not taken the last ${droppedLast} spans`)
+    },
+  }
+}
+
+/** The message of the protocol (`ExportTraceServiceRequest`). */
+const exportRequest = (resource: Readonly<Record<string, string>>, spans: readonly OtlpSpan[]) => ({
+  resourceSpans: [
+    {
+      resource: {
+        attributes: attributeList({ [CORE.serviceName]: 'understudy', [CORE.serviceVersion]: VERSION, ...resource }),
+      },
+      scopeSpans: [{ scope: { name: 'understudy', version: VERSION }, schemaUrl: SCHEMA_URL, spans }],
+    },
+  ],
+})

@@ -1,0 +1,147 @@
+// Spans as OTLP's JSON has them (opentelemetry-proto, trace.proto): enumerations are numbers, integers of 64 bits are strings.
+
+/** A value of an attribute. */
+export type AnyValue =
+  | { stringValue: string }
+  | { intValue: string }
+  | { doubleValue: number }
+  | { boolValue: boolean }
+  | { arrayValue: { values: AnyValue[] } }
+
+/** An attribute as the protocol has it. */
+export interface Attribute {
+  key: string
+  value: AnyValue
+}
+
+/** A span as the protocol has it; times are nanoseconds since the epoch. */
+export interface OtlpSpan {
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  traceState?: string
+  flags: number
+  name: string
+  kind: number
+  startTimeUnixNano: string
+  endTimeUnixNano: string
+  attributes: Attribute[]
+  events?: { timeUnixNano: string; name: string; attributes: Attribute[] }[]
+  links?: readonly { traceId: string; spanId: string }[]
+  status: { code?: number; message?: string }
+}
+
+/**
+ * Attributes by their names. A whole number is an integer, any other a double; `asDouble` and `asContent` give values that are exported as
+ * they are. Null and undefined are left out.
+ */
+export type AttributeValues = Readonly<
+  Record<string, string | number | boolean | readonly string[] | AnyValue | null | undefined>
+>
+
+/** An event of a span; `at` is in milliseconds, as the times of its span. */
+export interface EventParts {
+  name: string
+  at: number
+  attributes: AttributeValues
+}
+
+/** What a span is made of. */
+export interface SpanParts {
+  traceId: string
+  spanId: string
+  parentId?: string | undefined
+  /** Whether the parent belongs to another program. */
+  remote?: boolean | undefined
+  /** The caller's `tracestate`. */
+  state?: string | undefined
+  name: string
+  kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND]
+  /** Milliseconds of the clock of observations, with their fractions. */
+  start: number
+  end: number
+  /** What must be added to these times to get milliseconds since the epoch. */
+  offset: number
+  attributes: AttributeValues
+  events?: readonly EventParts[]
+  links?: OtlpSpan['links']
+  /** Why it failed, in a word. */
+  error?: string | undefined
+}
+
+/** Kinds of spans by their number. */
+export const SPAN_KIND = { internal: 1, server: 2, client: 3 } as const
+
+/** The longest value of an attribute, in characters; only content may be longer. */
+const MAX_VALUE = 1_000
+/** The longest content, in characters. */
+export const MAX_CONTENT = 64_000
+const SAMPLED = 1
+const KNOWS_REMOTE = 0x100
+const IS_REMOTE = 0x200
+const ERROR = 2
+
+/** Where a text can be cut at or before an index: not between the halves of a surrogate pair. */
+export const cutIndex = (text: string, index: number): number =>
+  index > 0 && /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(index - 1, index + 1)) ? index - 1 : index
+
+const limited = (text: string, max = MAX_VALUE): string =>
+  (text.length > max ? text.slice(0, cutIndex(text, max)) : text).toWellFormed()
+
+/** A double, even where the number is whole. */
+export const asDouble = (value: number): AnyValue => ({ doubleValue: Number.isFinite(value) ? value : 0 })
+
+/** A text of at most `MAX_CONTENT` characters. */
+export const asContent = (text: string): AnyValue => ({ stringValue: limited(text, MAX_CONTENT) })
+
+function anyValue(value: string | number | boolean | readonly string[] | AnyValue): AnyValue {
+  if (typeof value === 'string') return { stringValue: limited(value) }
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? { intValue: String(value) } : asDouble(value)
+  if (typeof value === 'boolean') return { boolValue: value }
+  if ('length' in value) return { arrayValue: { values: value.map(anyValue) } }
+  return value
+}
+
+/** Attributes as the protocol has them, in the order of their names in `values`. */
+export function attributeList(values: AttributeValues): Attribute[] {
+  const list: Attribute[] = []
+  for (const key in values) {
+    const value = values[key]
+    if (value != null) list.push({ key, value: anyValue(value) })
+  }
+  return list
+}
+
+/** Nanoseconds since the epoch, which exceed the precision of a number. */
+function nanoseconds(ms: number): string {
+  const whole = Math.floor(ms)
+  const fraction = Math.min(999_999, Math.round((ms - whole) * 1e6))
+  return `${whole}${String(fraction).padStart(6, '0')}`
+}
+
+/** Makes a span. */
+export function createSpan(parts: SpanParts): OtlpSpan {
+  const { traceId, spanId, parentId, remote, state, name, kind, start, end, offset, events, links, error } = parts
+  return {
+    traceId,
+    spanId,
+    ...(parentId !== undefined && { parentSpanId: parentId }),
+    ...(state && { traceState: limited(state) }),
+    flags: SAMPLED | KNOWS_REMOTE | (remote ? IS_REMOTE : 0),
+    name: limited(name),
+    kind,
+    startTimeUnixNano: nanoseconds(start + offset),
+    endTimeUnixNano: nanoseconds(Math.max(start, end) + offset),
+    attributes: attributeList(parts.attributes),
+    ...(events &&
+      events.length > 0 && {
+        events: events.map(({ name, at, attributes }) => ({
+          timeUnixNano: nanoseconds(at + offset),
+          name,
+          attributes: attributeList(attributes),
+        })),
+      }),
+    ...(links && links.length > 0 && { links }),
+    status: error === undefined ? {} : { code: ERROR, message: limited(error) },
+  }
+}

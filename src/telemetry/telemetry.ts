@@ -1,0 +1,127 @@
+// Exports calls as traces of OpenTelemetry, and what verdicts find of their clients. A call only leaves what its spans show; they are built later.
+import type { Finding } from '../contract/finding.ts'
+import type { CallMaterial, Observation, Observers, SessionVerified, TraceSaved } from '../contract/observation.ts'
+import { realClock } from '../lib/clock.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
+import { newFindings } from '../observers/new-findings.ts'
+import { endedCall, type Sampling, trackCalls } from './calls.ts'
+import { EVENTS, OWN } from './conventions.ts'
+import { createSpanExporter, type ExportCounts, type ExportTarget } from './exporter.ts'
+import { createSpan, type OtlpSpan, SPAN_KIND } from './span.ts'
+import { buildSpans } from './spans.ts'
+import { callSpanId, partSpanId, type TraceContext } from './trace-context.ts'
+
+/** What is exported, and where to. */
+export interface TelemetryOptions extends ExportTarget {
+  /** Whether messages are exported too. */
+  content: boolean
+  sampling: Sampling
+}
+
+/** An export in progress. */
+export interface Telemetry {
+  counts(): ExportCounts & { url: string }
+  /** The OpenTelemetry ids of a call that has just ended; undefined when it is not exported. */
+  findSpan(trace: string): { traceId: string; spanId: string } | undefined
+  /** Ends the export; what waits is sent within at most so many milliseconds. */
+  stop(ms: number): Promise<void>
+}
+
+/** Starts to export the calls that `observers` report; `report` prints a line about the collector. */
+export function startTelemetry(
+  observers: Observers,
+  options: TelemetryOptions,
+  report: (line: string) => void,
+): Telemetry {
+  const { content, sampling, shown } = options
+  const exporter = createSpanExporter(options, report)
+  const calls = trackCalls(sampling)
+  const clockOffset = trackClockOffset()
+  const selectNew = newFindings()
+  const saved = (observation: TraceSaved, call: CallMaterial) => {
+    const { id, attempts } = observation.trace
+    const count = 1 + attempts.length
+    const open = calls.saved(observation)
+    if (!open) return exporter.drop(count)
+    if (!open.position.sampled) return
+    const added = exporter.add(count, () => {
+      const ended = endedCall(open, observation, { call, offset: clockOffset(), content })
+      const build = () => {
+        calls.forget(id)
+        return buildSpans(ended)
+      }
+      const { input, output } = ended.content ?? {}
+      return { characters: (input?.json.length ?? 0) + (output?.json.length ?? 0), build }
+    })
+    if (!added) calls.forget(id)
+  }
+  const verified = ({ session, findings, at }: SessionVerified) => {
+    for (const finding of selectNew(session, findings)) {
+      const span = findingSpan(finding, { at, offset: clockOffset(), findContext: calls.findContext })
+      exporter.add(1, () => ({ characters: 0, build: () => [span] }))
+    }
+  }
+  const leave = observers.add((observation: Observation, call: CallMaterial = {}) => {
+    switch (observation.type) {
+      case 'call-begun':
+        return calls.begin(observation, call)
+      case 'attempt-ended':
+        return calls.attemptEnded(observation, call)
+      case 'task-changed':
+        return calls.taskChanged(observation)
+      case 'trace-saved':
+        return saved(observation, call)
+      case 'call-lost':
+        return calls.forget(observation.trace)
+      case 'session-verified':
+        return verified(observation)
+    }
+  })
+  return {
+    counts: () => ({ url: shown, ...exporter.counts() }),
+    findSpan(trace) {
+      const position = calls.findPosition(trace)
+      return position && { traceId: position.traceId, spanId: callSpanId(trace) }
+    },
+    stop(ms) {
+      leave()
+      return exporter.stop(ms)
+    },
+  }
+}
+
+/** The clock of the machine was set when it moved by more than this, in milliseconds; it only shows whole ones. */
+const JUMP_MS = 2
+
+/** Returns what must be added to times of observations to get milliseconds since the epoch: the same for all spans, so that their order is right. */
+function trackClockOffset(): () => number {
+  let offset = Number.NaN
+  return () => {
+    const before = monotonicMs()
+    const now = realClock.now() - before
+    // When the process was interrupted between the two, nothing can be said.
+    const interrupted = monotonicMs() - before > JUMP_MS / 2
+    if (Number.isNaN(offset) || (!interrupted && Math.abs(now - offset) > JUMP_MS)) offset = now
+    return offset
+  }
+}
+
+/** What a verdict found of a client, as an event in a span of its own under the first call that shows it: the span of that was sent long ago. */
+function findingSpan(
+  { kind, severity, accepted, message, count, traces }: Finding,
+  { at, offset, findContext }: { at: number; offset: number; findContext: (trace: string) => TraceContext },
+): OtlpSpan {
+  const [first, ...others] = traces
+  const shown = first ?? `${kind}:${message}`
+  const attributes = { [OWN.finding]: kind, [OWN.severity]: severity, [OWN.accepted]: accepted }
+  return createSpan({
+    ...findContext(shown),
+    spanId: partSpanId(shown, `finding:${kind}`),
+    parentId: first === undefined ? undefined : callSpanId(first),
+    name: `finding ${kind}`,
+    kind: SPAN_KIND.internal,
+    ...{ start: at, end: at, offset, attributes },
+    events: [{ name: EVENTS.finding, at, attributes: { ...attributes, [OWN.message]: message, [OWN.count]: count } }],
+    links: others.map((trace) => ({ traceId: findContext(trace).traceId, spanId: callSpanId(trace) })),
+  })
+}
