@@ -1,7 +1,7 @@
 // The page: views at the side, the one that the address names beside them.
 import { useState } from 'preact/hooks'
 import { helpShown, KeyHelp, useKeys } from './keys.tsx'
-import { tokenWanted, useToken } from './state/api.ts'
+import { setToken, tokenWanted } from './state/api.ts'
 import { fixtureProblem } from './state/files.ts'
 import { countedText, instantText } from './state/format.ts'
 import { connection, pending } from './state/live.ts'
@@ -104,7 +104,7 @@ function TokenDialog() {
         class="form"
         onSubmit={(event) => {
           event.preventDefault()
-          useToken(value)
+          setToken(value)
         }}
       >
         <p>This server answers only those who have one of its tokens. It is kept in this tab alone.</p>

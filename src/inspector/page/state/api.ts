@@ -17,7 +17,7 @@ export const token = signal(keptToken())
 export const tokenWanted = signal(false)
 
 /** Keeps a token for this tab, and tries again with it. */
-export function useToken(value: string): void {
+export function setToken(value: string): void {
   token.value = value.trim()
   keepToken(token.value)
   tokenWanted.value = false
