@@ -11,7 +11,6 @@ export const SPEECH_TYPES = {
   wav: 'audio/wav',
   pcm: 'audio/pcm',
 } as const
-export type SpokenFormat = keyof typeof SPEECH_TYPES
 
 /** The body of `POST /v2/router/audio/speech`; unknown fields are kept. */
 export const SpeechRequest = z.looseObject({

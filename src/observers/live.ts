@@ -94,14 +94,6 @@ export function liveStream(observers: Observers, { session, signal, as }: LiveOp
   )
 }
 
-const encoded = new WeakMap<Observation, Uint8Array>()
-/** Written once for all clients, who share its bytes. */
-function observationBytes(observation: Observation): Uint8Array {
-  const known = encoded.get(observation) ?? bytesOf({ event: observation.type, data: observation })
-  encoded.set(observation, known)
-  return known
-}
-
 /** Each observation as an event; `dropped` says how many were left out. */
 function eventsWaiting(ready: StreamEvent): Waiting {
   let events: Uint8Array[] = []
@@ -124,7 +116,7 @@ function eventsWaiting(ready: StreamEvent): Waiting {
       // Whoever reads gets what comes, however much waits for others; what is left out is left out in one place.
       const full = dropped > 0 || size >= MAX_WAITING_BYTES || (size > 0 && all.bytes >= MAX_BYTES)
       if (full) dropped++
-      else push(observationBytes(observation))
+      else push(bytesOf({ event: observation.type, data: observation }))
     },
     take() {
       let end = 0

@@ -41,7 +41,7 @@ export function Filters() {
 }
 
 /** Takes every filter away. */
-export function clearFilters(): void {
+function clearFilters(): void {
   narrow(Object.fromEntries(FILTERS.map((name) => [name, undefined])))
 }
 

@@ -2,15 +2,6 @@
 import { signal } from '@preact/signals'
 import { authorizationOf, keepToken, keptToken } from './token.ts'
 
-/** What the server refused, in its own words. */
-export class ApiRefusal extends Error {
-  readonly status: number
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
-
 /** The token of this tab. */
 export const token = signal(keptToken())
 /** Whether the server asks for a token that it knows. */
@@ -33,7 +24,7 @@ export interface ApiOptions {
   signal?: AbortSignal
 }
 
-/** Asks the server; throws `ApiRefusal` when it says no, and when there is none. */
+/** Asks the server; throws an error with its words when it says no, and when there is none. */
 export async function ask(path: string, { method = 'GET', body, session, signal }: ApiOptions = {}): Promise<Response> {
   const headers = new Headers({ authorization: authorizationOf(token.value) })
   if (session) headers.set('x-understudy-session', session)
@@ -51,12 +42,12 @@ export async function ask(path: string, { method = 'GET', body, session, signal 
 export async function accepted(asked: Promise<Response>, signal?: AbortSignal): Promise<Response> {
   const response = await asked.catch((error: unknown) => {
     if (signal?.aborted) throw error
-    throw new ApiRefusal(0, 'the server does not answer')
+    throw new Error('the server does not answer')
   })
   if (response.ok) return response
   if (response.status === 401) tokenWanted.value = true
   const answer = (await response.json().catch(() => undefined)) as { message?: string } | undefined
-  throw new ApiRefusal(response.status, answer?.message ?? `the server answered ${response.status}`)
+  throw new Error(answer?.message ?? `the server answered ${response.status}`)
 }
 
 /** The JSON that the server answers. */
