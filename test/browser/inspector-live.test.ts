@@ -102,6 +102,12 @@ describe('the list is right at rest, in two tabs', () => {
   }, 120_000)
 })
 
+test('the list: shows its oldest call when it is scrolled to its end', async () => {
+  await page.locator('.grid').evaluate((grid) => grid.scrollTo(0, grid.scrollHeight))
+  await page.locator('.grid .row[aria-rowindex="10001"]').waitFor({ timeout: 5_000 })
+  await page.locator('.grid').evaluate((grid) => grid.scrollTo(0, 0))
+})
+
 async function resets(session: string, times: number): Promise<void> {
   for (let index = 0; index < times; index++) {
     await call(session)

@@ -41,7 +41,7 @@ export function CallsList() {
           </span>
         ))}
       </div>
-      <div class="rows" role="rowgroup" style={{ height }}>
+      <div class="rows" role="rowgroup" style={{ height: `${height}px` }}>
         {items.map(({ index, start }) => {
           const row = rows[index]
           // Always the same keys: elements that leave the window are those that come into it, and none is made anew.

@@ -49,24 +49,9 @@ export function addCalls(added: readonly CallRow[]): void {
       fresh.push(row)
     }
   }
-  if (fresh.length > 0) insert(fresh.sort(isOrdered))
+  // What is ordered already is no work to sort.
+  if (fresh.length > 0) rows = rows.concat(fresh.sort(isOrdered)).sort(isOrdered)
   if (added.length > 0) changes.value++
-}
-
-function insert(fresh: CallRow[]): void {
-  const [first, last] = [fresh[0], fresh.at(-1)]
-  const [oldest, newest] = [rows[0], rows.at(-1)]
-  if (!first || !last) return
-  if (!oldest || !newest) rows = fresh
-  else if (isOrdered(newest, first) <= 0) for (const row of fresh) rows.push(row)
-  else if (isOrdered(last, oldest) <= 0) rows = fresh.concat(rows)
-  else {
-    // Calls end in another order than they came in: most belong near the end.
-    let at = rows.length
-    for (let before = rows[at - 1]; before && isOrdered(before, first) > 0; before = rows[at - 1]) at--
-    const later = rows.splice(at)
-    for (const row of later.concat(fresh).sort(isOrdered)) rows.push(row)
-  }
 }
 
 /** Puts calls in the place of all that are here. */

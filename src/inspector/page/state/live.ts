@@ -20,8 +20,8 @@ export const taskChanges = signal(0)
 
 /** Calls of one request. */
 const PAGE = 1_000
-/** The least time between two rounds of requests, and the least multiple of what the last round took. */
-const [ROUND_MS, REST] = [250, 4]
+/** The pause between two rounds of requests: so many times what the last one took, within these bounds. */
+const [REST, MIN_REST_MS, MAX_REST_MS] = [4, 250, 2_000]
 
 /** Whether all calls are to be asked for: at first, and after an interruption, in which anything may have happened. */
 let isStale = true
@@ -89,11 +89,8 @@ async function round(): Promise<void> {
   }
   isStale = false
   const all: CallRow[] = []
-  for await (const rows of pagesOf('&sessions=all')) {
-    all.push(...rows)
-    // What is listed already stays as it is until all is here.
-    if (loading.value) addCalls(rows)
-  }
+  for await (const rows of pagesOf('&sessions=all')) all.push(...rows)
+  // What is listed already stays as it is until all is here.
   replaceCalls(all.filter(({ session }) => !gone.has(session)))
   loading.value = false
 }
@@ -108,7 +105,7 @@ async function keepUp(): Promise<void> {
     const began = performance.now()
     // Once the connection is there again, everything is asked for.
     await round().catch(() => connectAgain())
-    await wait(Math.max(ROUND_MS, REST * (performance.now() - began)))
+    await wait(Math.max(MIN_REST_MS, Math.min(MAX_REST_MS, REST * (performance.now() - began))))
   }
 }
 
