@@ -1,5 +1,6 @@
 // The control API as the page calls it: from its own origin, with a token that is asked for once and kept in the tab.
 import { signal } from '@preact/signals'
+import type { CallRow } from '../../../contract/call-row.ts'
 import { authorizationOf, keepToken, keptToken } from './token.ts'
 
 /** The token of this tab. */
@@ -53,6 +54,23 @@ export async function accepted(asked: Promise<Response>, signal?: AbortSignal): 
 /** The JSON that the server answers. */
 export const askJson = async <Value>(path: string, options?: ApiOptions): Promise<Value> =>
   (await (await ask(path, options)).json()) as Value
+
+/** A page of `GET /_understudy/calls`. */
+export interface CallsPage {
+  data: CallRow[]
+  /** Where the next page begins; null at the last one. */
+  next: string | null
+}
+
+/** Calls page by page, of what `query` narrows them to; throws as `ask` does. */
+export async function* callPages(query: Record<string, string>, options: ApiOptions): AsyncGenerator<CallRow[]> {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const all = new URLSearchParams({ limit: '1000', ...query, ...(cursor && { cursor }) })
+    const page: CallsPage = await askJson(`/_understudy/calls?${all}`, options)
+    yield page.data
+    cursor = page.next
+  }
+}
 
 /** The words of an error. */
 export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

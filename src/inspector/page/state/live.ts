@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser'
 import type { CallRow, CallsChanged } from '../../../contract/call-row.ts'
 import type { SessionChanged } from '../../../contract/observation.ts'
 import type { FirstCalls } from '../first.ts'
-import { accepted, ask, askJson, tokenWanted } from './api.ts'
+import { accepted, ask, type CallsPage, callPages, tokenWanted } from './api.ts'
 import { addCalls, forgetSession, replaceCalls } from './call-list.ts'
 
 /** Whether events come. */
@@ -18,8 +18,6 @@ export const sessionChanges = signal(0)
 /** Counts the steps of tasks. */
 export const taskChanges = signal(0)
 
-/** Calls of one request. */
-const PAGE = 1_000
 /** The pause between two rounds of requests: so many times what the last one took, within these bounds. */
 const [REST, MIN_REST_MS, MAX_REST_MS] = [4, 250, 2_000]
 
@@ -53,29 +51,17 @@ function observe(event: string | undefined, data: string): void {
   wake()
 }
 
-interface Page {
-  data: CallRow[]
-  next: string | null
-}
-
 /** Takes up the first calls, which have been asked for already. */
 export async function firstPage(): Promise<void> {
   const asked = (globalThis as FirstCalls).understudyFirstCalls
   if (!asked) return
-  const { data, next } = (await (await accepted(asked)).json()) as Page
+  const { data, next } = (await (await accepted(asked)).json()) as CallsPage
   addCalls(data)
   if (next === null) loading.value = false
 }
 
-/** Asks for calls page by page; gives those of sessions that have not begun anew since. */
-async function* pagesOf(query: string, session?: string): AsyncGenerator<CallRow[]> {
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const from: string = cursor && `&cursor=${encodeURIComponent(cursor)}`
-    const page: Page = await askJson(`/_understudy/calls?limit=${PAGE}${query}${from}`, { session })
-    yield page.data.filter((row) => !gone.has(row.session))
-    cursor = page.next
-  }
-}
+/** Whether a call is of a session that has not begun anew since it was asked for. */
+const isHere = ({ session }: CallRow) => !gone.has(session)
 
 /** Asks for what is new. What changes meanwhile is asked for in the next round. */
 async function round(): Promise<void> {
@@ -84,14 +70,14 @@ async function round(): Promise<void> {
   gone = new Set()
   if (!isStale) {
     for (const [session, number] of sessions)
-      for await (const rows of pagesOf(`&above=${number}`, session)) addCalls(rows)
+      for await (const rows of callPages({ above: String(number) }, { session })) addCalls(rows.filter(isHere))
     return
   }
   isStale = false
   const all: CallRow[] = []
-  for await (const rows of pagesOf('&sessions=all')) all.push(...rows)
+  for await (const rows of callPages({ sessions: 'all' }, {})) all.push(...rows)
   // What is listed already stays as it is until all is here.
-  replaceCalls(all.filter(({ session }) => !gone.has(session)))
+  replaceCalls(all.filter(isHere))
   loading.value = false
 }
 
