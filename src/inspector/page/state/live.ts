@@ -2,7 +2,6 @@
 import { signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import type { CallRow, CallsChanged } from '../../../contract/call-row.ts'
-import type { SessionChanged } from '../../../contract/observation.ts'
 import type { FirstCalls } from '../first.ts'
 import { accepted, ask, type CallsPage, callPages, tokenWanted } from './api.ts'
 import { addCalls, forgetSession, replaceCalls } from './call-list.ts'
@@ -25,8 +24,6 @@ const [REST, MIN_REST_MS, MAX_REST_MS] = [4, 250, 2_000]
 let isStale = true
 /** By session, the number above which calls are to be asked for. */
 let stale = new Map<string, number>()
-/** Sessions whose calls have gone since the last round began: what it asked for may be from before. */
-let gone = new Set<string>()
 let wake = () => {}
 
 /** Takes up what the server says has happened. */
@@ -40,14 +37,7 @@ function observe(event: string | undefined, data: string): void {
     for (const [session, number] of Object.entries(above))
       stale.set(session, Math.min(number, stale.get(session) ?? number))
   } else if (event === 'task-changed') taskChanges.value++
-  else if (event === 'session-changed') {
-    sessionChanges.value++
-    const { change, session } = JSON.parse(data) as SessionChanged
-    if (change === 'reset' || change === 'deleted' || change === 'replaced') {
-      gone.add(session)
-      forgetSession(session)
-    }
-  }
+  else if (event === 'session-changed') sessionChanges.value++
   wake()
 }
 
@@ -60,25 +50,30 @@ export async function firstPage(): Promise<void> {
   if (next === null) loading.value = false
 }
 
-/** Whether a call is of a session that has not begun anew since it was asked for. */
-const isHere = ({ session }: CallRow) => !gone.has(session)
+/** Asks for calls, those of all pages together. */
+async function allOf(query: Record<string, string>, session?: string): Promise<CallRow[]> {
+  const all: CallRow[] = []
+  for await (const rows of callPages(query, { session })) all.push(...rows)
+  return all
+}
 
 /** Asks for what is new. What changes meanwhile is asked for in the next round. */
 async function round(): Promise<void> {
   const sessions = stale
   stale = new Map()
-  gone = new Set()
-  if (!isStale) {
-    for (const [session, number] of sessions)
-      for await (const rows of callPages({ above: String(number) }, { session })) addCalls(rows.filter(isHere))
+  if (isStale) {
+    isStale = false
+    // What is listed already stays as it is until all is here.
+    replaceCalls(await allOf({ sessions: 'all' }))
+    loading.value = false
     return
   }
-  isStale = false
-  const all: CallRow[] = []
-  for await (const rows of callPages({ sessions: 'all' }, {})) all.push(...rows)
-  // What is listed already stays as it is until all is here.
-  replaceCalls(all.filter(isHere))
-  loading.value = false
+  for (const [session, number] of sessions) {
+    const rows = await allOf({ above: String(number) }, session)
+    // Those are all that it has: it may have begun anew.
+    if (number === 0) forgetSession(session)
+    addCalls(rows)
+  }
 }
 
 const isDue = () => connection.value === 'live' && document.visibilityState === 'visible' && (isStale || stale.size > 0)
