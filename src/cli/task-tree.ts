@@ -1,6 +1,6 @@
 // The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../contract/trace.ts'
-import { STEP_TITLES } from '../views/task-rows.ts'
+import { STEP_TITLES } from '../views/call-waterfall.ts'
 import { timeText } from '../views/waterfall.ts'
 import { wrapText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'

@@ -32,11 +32,10 @@ export const CallRow = z.object({
 })
 export type CallRow = z.infer<typeof CallRow>
 
-/** The calls of a moment, as a list that is shown live gets them. */
-export interface CallsSaved {
-  rows: CallRow[]
-  /** Calls that have ended too, and are not among the rows. */
-  left_out: number
-  /** Calls that have begun since somebody watches, and have not ended. */
+/** Which calls have changed, for a list that then asks for them. */
+export interface CallsChanged {
+  /** How many have begun since somebody watches, and have not ended. */
   under_way: number
+  /** By name of the session: calls of a higher number have ended, or are gone. */
+  above: Record<string, number>
 }

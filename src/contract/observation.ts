@@ -91,8 +91,6 @@ export interface CallMaterial {
   retained?: boolean
   /** The HTTP status that was sent, when it or an attempt has ended; null when none was, whatever the trace says in the place of one. */
   httpStatus?: number | null
-  /** When it came, in ms since the epoch by the machine's clock, when its trace is saved. */
-  arrived?: number
 }
 
 /** Is told of what happens, at once and in order; it must not wait. */

@@ -87,7 +87,7 @@ async function save(
   result: CallResult,
   { report, headers }: CallEnding,
 ): Promise<ApiError | undefined> {
-  const { arrived, observers, seq, call, endedSteps: steps } = recording
+  const { observers, seq, call, endedSteps: steps } = recording
   let saved: TraceRecord | undefined
   let value: unknown
   try {
@@ -119,7 +119,7 @@ async function save(
     return undefined
   }
   const httpStatus = recording.sent?.nothing || saved.status === 0 ? null : saved.status
-  const material = { arrived, request, answer: value, steps, retained: call.retained, httpStatus }
+  const material = { request, answer: value, steps, retained: call.retained, httpStatus }
   observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved }, material)
   return undefined
 }

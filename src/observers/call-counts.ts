@@ -22,22 +22,7 @@ function seriesOf<Value>(labels: number, make: () => Value) {
     series.set(key, made)
     return made
   }
-  // Most calls are like the one before.
-  let last: { asked: readonly string[]; value: Value } | undefined
-  return {
-    find(values: readonly string[]): Value {
-      if (last && isSame(last.asked, values)) return last.value
-      const { value } = find(values)
-      last = { asked: values, value }
-      return value
-    },
-    all: () => [...series.values()],
-  }
-}
-
-function isSame(some: readonly string[], others: readonly string[]): boolean {
-  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false
-  return true
+  return { find: (values: readonly string[]) => find(values).value, all: () => [...series.values()] }
 }
 
 interface Family {
@@ -57,13 +42,6 @@ function counter({ name, help, labels }: Family) {
   }
 }
 
-/** The place of the first bound that a duration keeps to; that of no bound behind the last. */
-function bucketOf(seconds: number): number {
-  let at = 0
-  while (at < BOUNDS.length && seconds > (BOUNDS[at] ?? 0)) at++
-  return at
-}
-
 function histogram({ name, help, labels }: Family) {
   const series = seriesOf(labels.length, () => ({ buckets: BOUNDS.map(() => 0), sum: 0, count: 0 }))
   return {
@@ -72,8 +50,8 @@ function histogram({ name, help, labels }: Family) {
       const seconds = ms / 1_000
       found.sum += seconds
       found.count++
-      const at = bucketOf(seconds)
-      found.buckets[at] = (found.buckets[at] ?? 0) + 1
+      const at = BOUNDS.findIndex((bound) => seconds <= bound)
+      if (at >= 0) found.buckets[at] = (found.buckets[at] ?? 0) + 1
     },
     family: (): CountFamily => ({
       ...{ name, help, type: 'histogram' },

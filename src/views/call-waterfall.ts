@@ -1,11 +1,13 @@
 // The waterfall of a call with everything around it: the steps of its agent, and the tries of its client.
-
-import type { TraceRecord } from '../contract/trace.ts'
-import type { Waterfall } from '../contract/waterfall.ts'
+import type { TaskStep, TraceRecord } from '../contract/trace.ts'
+import type { Waterfall, WaterfallRow } from '../contract/waterfall.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
-import { clientRows } from './client-rows.ts'
-import { type TraceFinder, taskRows } from './task-rows.ts'
-import { gatewayRows } from './waterfall.ts'
+import { type ClientCall, clientCalls, pauseBetween } from '../verdict/client-call.ts'
+import { judgeClient } from '../verdict/findings.ts'
+import { attemptRow, gatewayRows, plainRow, timeText, toneOf } from './waterfall.ts'
+
+/** Traces by id, as far as they are known. */
+type TraceFinder = (id: string) => TraceRecord | undefined
 
 /** What is known around a call. */
 interface CallSurroundings {
@@ -25,4 +27,120 @@ export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundi
     to: spans.reduce((most, { to }) => Math.max(most, to), trace.duration_ms),
     rows,
   }
+}
+
+/** Tasks inside of tasks that are drawn. */
+const DEEPEST = 5
+const TONES = { answered: 'good', failed: 'bad', waiting: 'warning' } as const
+/** What a step is called, by its kind. */
+export const STEP_TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
+
+/** The lines of the turn that a trace is of, on the time of that trace; none when it is of no agent. */
+function taskRows(trace: TraceRecord, find: TraceFinder): WaterfallRow[] {
+  return trace.task ? stepsOf(trace, { find, zero: Date.parse(trace.started_at), depth: 0 }) : []
+}
+
+interface Drawn {
+  find: TraceFinder
+  /** Milliseconds since the epoch at which the whole began. */
+  zero: number
+  depth: number
+}
+
+function stepsOf({ task }: TraceRecord, drawn: Drawn): WaterfallRow[] {
+  const rows: WaterfallRow[] = []
+  let iteration = -1
+  for (const step of task?.steps ?? []) {
+    if (step.iteration !== iteration) {
+      iteration = step.iteration
+      const title = `iteration ${iteration}`
+      rows.push(plainRow({ lane: 'agent', kind: 'iteration', title, depth: drawn.depth }))
+    }
+    rows.push(...stepRows(step, { ...drawn, depth: drawn.depth + 1 }))
+  }
+  return rows
+}
+
+function stepRows(step: TaskStep, drawn: Drawn): WaterfallRow[] {
+  const { kind, name, outcome, duration_ms, error, faults = [], trace, evaluations = [] } = step
+  const from = Date.parse(step.started_at) - drawn.zero
+  const inner = trace === null ? undefined : drawn.find(trace)
+  const row = plainRow({
+    lane: 'agent',
+    kind,
+    depth: drawn.depth,
+    title: STEP_TITLES[kind],
+    subject: name,
+    detail: kind === 'wait' ? '' : `${outcome} in ${timeText(duration_ms)}`,
+    notes: [
+      ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
+      ...evaluations.map(({ id, value }) => `evaluator ${id}: ${value}`),
+    ],
+    error,
+    tone: TONES[outcome],
+    span: { from, to: from + duration_ms, first: null, wait: 0 },
+    faults,
+    trace,
+  })
+  const deeper = { ...drawn, depth: drawn.depth + 1 }
+  if (!inner) return [row]
+  if (inner.task) return drawn.depth < DEEPEST ? [row, ...stepsOf(inner, deeper)] : [row]
+  return [row, ...triesOf(inner, deeper)]
+}
+
+/** The attempts of a model call; a single one that went well says nothing that its step does not. */
+function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn): WaterfallRow[] {
+  if (attempts.length === 1 && attempts[0]?.outcome === 'answered' && attempts[0].faults.length === 0) return []
+  const begin = Date.parse(started_at) - zero
+  return attempts.map((attempt) => {
+    const { started_ms, duration_ms, first_content_ms: first, wait_ms: wait } = attempt
+    const from = begin + started_ms
+    const span = { from, to: from + duration_ms, first: first === null ? null : begin + first, wait }
+    const notes = wait > 0 ? [`after ${timeText(wait)}`] : []
+    return { ...attemptRow(attempt), lane: 'agent', depth, notes, span }
+  })
+}
+
+/** The rows of the tries that a call is one of, on the time of that call; it alone when it repeats and is repeated by none. */
+function clientRows(id: string, evidence: readonly TraceEvidence[]): WaterfallRow[] {
+  const calls = clientCalls(evidence.filter(({ trace }) => !trace.inner))
+  const chain = judgeClient(calls).pairing.chains.find((tries) => tries.some(({ trace }) => trace === id)) ?? []
+  const own = chain.findIndex(({ trace }) => trace === id)
+  const begins = startsOf(chain)
+  const zero = begins[own] ?? 0
+  return chain.map((call, index) => {
+    const before = chain[index - 1]
+    const row = tryRow(call, { from: (begins[index] ?? 0) - zero, pause: before ? pauseBetween(before, call) : 0 })
+    return { ...row, title: index === 0 ? 'call' : 'again', trace: call.trace === id ? null : call.trace }
+  })
+}
+
+/** When each try began: pauses of clients pass on their own clock or on that of the session, whichever went on. */
+function startsOf(chain: readonly ClientCall[]): number[] {
+  const starts: number[] = []
+  let at = 0
+  for (const [index, call] of chain.entries()) {
+    const before = chain[index - 1]
+    if (before) at += before.ended - before.began + pauseBetween(before, call)
+    starts.push(at)
+  }
+  return starts
+}
+
+function tryRow(call: ClientCall, { from, pause }: { from: number; pause: number }): WaterfallRow {
+  const { outcome, status, began, ended, wait, disturbed } = call
+  return plainRow({
+    lane: 'client',
+    kind: 'call',
+    title: 'call',
+    subject: 'client',
+    detail: `${outcome} ${status} in ${timeText(ended - began)}`,
+    notes: [
+      ...(pause > 0 ? [`after ${timeText(Math.round(pause))}`] : []),
+      ...(wait === null ? [] : [`told to wait ${timeText(wait)}`]),
+      ...(disturbed ? ['disturbed by a fault on the way'] : []),
+    ],
+    tone: toneOf(outcome),
+    span: { from, to: from + (ended - began), first: null, wait: Math.max(0, pause) },
+  })
 }

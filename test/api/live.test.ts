@@ -1,7 +1,7 @@
 // GET /_understudy/live: what happens in a session is told as it happens, to those who listen and at no cost to the others.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
-import type { CallsSaved } from '../../src/contract/call-row.ts'
+import type { CallsChanged } from '../../src/contract/call-row.ts'
 import type { Observation } from '../../src/contract/observation.ts'
 import { createObservers } from '../../src/observers/list.ts'
 import { liveSize, liveStream } from '../../src/observers/live.ts'
@@ -22,7 +22,7 @@ afterEach(() => {
 
 interface LiveEvent {
   event?: string | undefined
-  data: Observation & CallsSaved & { count: number }
+  data: Observation & CallsChanged & { count: number }
 }
 
 /** Reads events of a body one by one. */
@@ -88,46 +88,54 @@ test('each listens to its own session, or to all', async () => {
   expect(errorOf((await app.fetch('/_understudy/live?sessions=some')).text, 400).message).toContain("must be 'all'")
 })
 
-describe('as rows', () => {
-  const LIVE_ROWS = '/_understudy/live?as=rows'
-  const savedOf = (one: LiveEvent | undefined) => {
-    expect(one?.event).toBe('calls-saved')
-    return one?.data as CallsSaved
-  }
+describe('as numbers', () => {
+  const NUMBERS = '/_understudy/live?sessions=all&as=numbers'
+  const saved = { type: 'trace-saved', session: 'default' } as const
+  const begun = { type: 'call-begun', session: 'default', operation: 'x', parent: null } as const
 
-  test('a call is what lists show of it, and what is under way is counted', async () => {
-    const { next } = await listen(LIVE_ROWS)
-    const answer = await call()
-    const { rows, ...counts } = savedOf(await next())
-    const { data } = (await app.fetch('/_understudy/calls')).json() as { data: unknown[] }
-    expect(rows).toEqual(data as typeof rows)
-    expect(rows.map(({ id }) => id)).toEqual([(await app.traceOf(answer)).id])
-    expect(counts).toEqual({ left_out: 0, under_way: 0 })
-    observers().notify({ type: 'call-begun', session: 'default', trace: 'one', operation: 'x', parent: null })
-    expect(savedOf(await next())).toEqual({ rows: [], left_out: 0, under_way: 1 })
-    expect(errorOf((await app.fetch('/_understudy/live?as=columns')).text, 400).message).toContain("must be 'rows'")
-  })
-
-  test('of very many only some are sent, those that were not answered before others, and the rest is counted', async () => {
-    const answer = await call()
-    const trace = await app.traceOf(answer)
-    const { next } = await listen(LIVE_ROWS)
-    for (let seq = 1; seq <= 500; seq++) {
-      const outcome = seq > 450 ? 'refused' : 'answered'
-      observers().notify({ type: 'trace-saved', session: 'default', seq, trace: { ...trace, outcome } })
-    }
-    const { rows, left_out: leftOut } = savedOf(await next())
-    expect([rows.length, leftOut]).toEqual([150, 350])
-    expect(rows.filter(({ outcome }) => outcome === 'refused')).toHaveLength(50)
-  })
-
-  test('a session that begins anew has none of the calls that it had', async () => {
-    const { next } = await listen(LIVE_ROWS)
+  test('calls: names the number above which calls of a session are new when a call has ended', async () => {
     await call()
+    const { next } = await listen(NUMBERS)
+    const answer = await call()
+    expect(await next()).toEqual({ event: 'calls', data: { under_way: 0, above: { default: 1 } } as never })
+    const { data } = (await app.fetch('/_understudy/calls?above=1')).json() as { data: { id: string }[] }
+    expect(data.map(({ id }) => id)).toEqual([(await app.traceOf(answer)).id])
+    expect(errorOf((await app.fetch('/_understudy/live?as=rows')).text, 400).message).toContain("must be 'events'")
+  })
+
+  test('calls: counts the calls under way when one begins, is lost or ends', async () => {
+    const trace = await app.traceOf(await call())
+    const { next } = await listen(NUMBERS)
+    for (const id of ['one', 'two', trace.id]) observers().notify({ ...begun, trace: id })
+    expect((await next())?.data).toEqual({ under_way: 3, above: {} } as never)
+    observers().notify({ type: 'call-lost', session: 'default', trace: 'one' })
+    observers().notify({ ...saved, seq: 1, trace })
+    expect((await next())?.data).toEqual({ under_way: 1, above: { default: 0 } } as never)
+  })
+
+  test('calls: names the lowest number in one event when many calls end in any order', async () => {
+    const trace = await app.traceOf(await call())
+    const { next } = await listen(NUMBERS)
+    for (let seq = 10_000; seq >= 7; seq--) observers().notify({ ...saved, seq, trace })
+    observers().notify({ ...saved, session: 'other', seq: 3, trace })
+    expect((await next())?.data.above).toEqual({ default: 6, other: 2 })
+  })
+
+  test('session-changed: comes before calls, which begin at 0, when a session begins anew', async () => {
+    const { next } = await listen(NUMBERS)
+    await call()
+    observers().notify({ ...begun, trace: 'one' })
     await accepted(app.post('/_understudy/sessions/default/reset', ''))
     await call()
-    expect(await next()).toMatchObject({ event: 'session-changed', data: { change: 'reset' } })
-    expect(savedOf(await next())).toMatchObject({ rows: [{ seq: 1 }], under_way: 0 })
+    expect(await next()).toMatchObject({ event: 'session-changed', data: { session: 'default', change: 'reset' } })
+    expect((await next())?.data).toEqual({ under_way: 0, above: { default: 0 } } as never)
+  })
+
+  test('ready: is sent again when more has changed than is kept for a client that does not read', async () => {
+    const { next } = await listen(NUMBERS)
+    const deleted = { type: 'session-changed', change: 'deleted' } as const
+    for (let index = 0; index <= 10_000; index++) observers().notify({ ...deleted, session: `s${index}` })
+    expect((await next())?.event).toBe('ready')
   })
 })
 
@@ -176,7 +184,7 @@ test('what waits for a client that does not read is bounded, and what is left ou
   })
   const client = new AbortController()
   open.push(client)
-  const stream = liveStream(list, { session: undefined, signal: client.signal })
+  const stream = liveStream(list, { session: undefined, signal: client.signal, as: 'events' })
   const change = 'x'.repeat(100_000) as 'clock'
   for (let index = 0; index < 100; index++) list.notify({ type: 'session-changed', session: 'default', change })
   const { next } = eventsIn(stream)
@@ -197,7 +205,7 @@ test('what waits for all clients together is bounded, and who reads still gets e
   const watch = () => {
     const client = new AbortController()
     open.push(client)
-    return { client, stream: liveStream(list, { session: undefined, signal: client.signal }) }
+    return { client, stream: liveStream(list, { session: undefined, signal: client.signal, as: 'events' }) }
   }
   const before = liveSize()
   const silent = Array.from({ length: 40 }, watch)

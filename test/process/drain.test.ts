@@ -133,7 +133,7 @@ const restOf = (response: Response) =>
 describe('what only waits', () => {
   test('as a page that is open does, holds up no end, and is ended itself', async () => {
     const server = await start('--drain-timeout', '10m')
-    const paths = ['live', 'live?sessions=all&as=rows']
+    const paths = ['live', 'live?sessions=all&as=numbers']
     const live = await Promise.all(paths.map((path) => fetch(`${server.url}/_understudy/${path}`, { headers })))
     const texts = live.map(restOf)
     expect(await server.stop('SIGTERM')).toBe(0)

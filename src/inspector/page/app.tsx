@@ -1,10 +1,10 @@
 // The page: views at the side, the one that the address names beside them.
 import { useState } from 'preact/hooks'
 import { helpShown, KeyHelp, useKeys } from './keys.tsx'
-import { tokenWanted, useToken } from './state/api.ts'
+import { setToken, tokenWanted } from './state/api.ts'
 import { fixtureProblem } from './state/files.ts'
-import { countedText, countText, instantText } from './state/format.ts'
-import { connection, missing, pending } from './state/live.ts'
+import { countedText, instantText } from './state/format.ts'
+import { connection, pending } from './state/live.ts'
 import { reportData } from './state/report.ts'
 import { hashOf, here } from './state/route.ts'
 import { nextTheme, theme } from './state/theme.ts'
@@ -84,14 +84,12 @@ function State() {
     )
   }
   const under = pending.value === 0 ? '' : `, ${countedText(pending.value, 'call')} under way`
-  const more = missing.value === 0 ? '' : `, ${countText(missing.value)} more to be listed`
   return (
     <span class={`state ${connection.value}`} role="status">
       <i />
       <span>
         {STATES[connection.value]}
         {under}
-        {more}
       </span>
     </span>
   )
@@ -106,7 +104,7 @@ function TokenDialog() {
         class="form"
         onSubmit={(event) => {
           event.preventDefault()
-          useToken(value)
+          setToken(value)
         }}
       >
         <p>This server answers only those who have one of its tokens. It is kept in this tab alone.</p>

@@ -54,7 +54,11 @@ export function useKeys(): void {
       }
       // A window over the page, tabs and code have keys of their own.
       if (document.querySelector('dialog[open]')) return
-      if (target instanceof HTMLElement && target.closest('[role=tablist], pre, .cm-editor') && key.startsWith('Arrow'))
+      if (
+        target instanceof HTMLElement &&
+        target.closest('[role=tablist], .code, .cm-editor') &&
+        key.startsWith('Arrow')
+      )
         return
       const found = KEYS.find(({ keys }) => keys.includes(key))
       const view = viewsHere[Number(key) - 1]

@@ -1,6 +1,7 @@
 // JSON to read: indented, its parts in colours. Everything of a trace is text here, and never markup.
 import { useState } from 'preact/hooks'
 import { countText } from '../state/format.ts'
+import { Region } from '../ui/region.tsx'
 
 /** Characters that are shown before somebody asks for the rest, and those that are coloured. */
 const [MOST_SHOWN, MOST_COLOURED] = [60_000, 200_000]
@@ -19,9 +20,9 @@ export function Code({ text, label, coloured = false }: { text: string; label: s
   const shown = all ? text : text.slice(0, MOST_SHOWN)
   return (
     <>
-      <pre class="code" role="region" tabIndex={0} aria-label={label}>
+      <Region class="code" label={label}>
         {coloured && shown.length <= MOST_COLOURED ? colours(shown) : shown}
-      </pre>
+      </Region>
       {shown.length < text.length && (
         <button type="button" onClick={() => setAll(true)}>
           Show all {countText(text.length)} characters

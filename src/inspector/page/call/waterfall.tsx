@@ -59,7 +59,7 @@ function Line({ row, axis }: { row: WaterfallRow; axis: Axis }) {
   const about = subject === '' || row.kind === 'call' ? '' : subject
   return (
     <div class={`line ${tone} ${row.kind}`} role="row">
-      <div class="label" role="rowheader" style={{ paddingLeft: depth * 12 }}>
+      <div class="label" role="rowheader" style={{ paddingLeft: `${depth * 12}px` }}>
         <span class="title">{title}</span>
         {trace === null ? (
           <span class="subject" title={about}>

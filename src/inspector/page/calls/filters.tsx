@@ -2,6 +2,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { allCalls, changes } from '../state/call-list.ts'
 import { countedText, countText } from '../state/format.ts'
+import { loading } from '../state/live.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
 import { CHOICES, type Choice, choiceValues, FILTERS } from './filter.ts'
@@ -31,7 +32,7 @@ export function Filters() {
         </button>
       )}
       <output class="count" aria-live="polite">
-        {searching.value ? 'searching … ' : ''}
+        {loading.value ? 'loading … ' : searching.value ? 'searching … ' : ''}
         {isNarrowed.value
           ? `${countText(shownCalls.value.length)} of ${countText(allCalls().length)}`
           : countedText(allCalls().length, 'call')}
@@ -41,7 +42,7 @@ export function Filters() {
 }
 
 /** Takes every filter away. */
-export function clearFilters(): void {
+function clearFilters(): void {
   narrow(Object.fromEntries(FILTERS.map((name) => [name, undefined])))
 }
 

@@ -1,5 +1,6 @@
 // The list of calls: a grid of which only the rows that are seen are drawn.
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { useSignalEffect } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { CallRow } from '../../../contract/call-row.ts'
 import { clockText, spanText } from '../state/format.ts'
 import { useVirtual } from '../ui/virtual.ts'
@@ -11,19 +12,18 @@ const HEAD_HEIGHT = 29
 
 /** The list of the calls that are shown. */
 export function CallsList() {
-  const scroller = useRef<HTMLDivElement>(null)
   const rows = shownCalls.value
+  const scroller = useKeptPosition(rows)
   const { items, height, show } = useVirtual(scroller, {
     count: rows.length,
     rowHeight: ROW_HEIGHT,
     above: HEAD_HEIGHT,
   })
-  keepPosition(scroller, rows)
   const id = chosen.value
-  useEffect(() => {
-    const index = id === null ? -1 : shownCalls.value.findIndex((row) => row.id === id)
+  useSignalEffect(() => {
+    const index = shownCalls.peek().findIndex((row) => row.id === chosen.value)
     if (index >= 0) show(index)
-  }, [id])
+  })
   return (
     <div
       class="grid"
@@ -41,7 +41,7 @@ export function CallsList() {
           </span>
         ))}
       </div>
-      <div class="rows" role="rowgroup" style={{ height }}>
+      <div class="rows" role="rowgroup" style={{ height: `${height}px` }}>
         {items.map(({ index, start }) => {
           const row = rows[index]
           // Always the same keys: elements that leave the window are those that come into it, and none is made anew.
@@ -52,8 +52,9 @@ export function CallsList() {
   )
 }
 
-/** What is looked at stays where it is when calls come in above it; at the top, the newest are seen. */
-function keepPosition(scroller: { current: HTMLElement | null }, rows: readonly CallRow[]): void {
+/** An element in which what is looked at stays where it is when calls come in above it; at its top, the newest are seen. */
+function useKeptPosition(rows: readonly CallRow[]) {
+  const scroller = useRef<HTMLDivElement>(null)
   const before = useRef({ length: rows.length, first: rows[0]?.id })
   useLayoutEffect(() => {
     const element = scroller.current
@@ -64,6 +65,7 @@ function keepPosition(scroller: { current: HTMLElement | null }, rows: readonly 
     if (!element || added <= 0 || length === 0 || first === rows[0]?.id || element.scrollTop < ROW_HEIGHT) return
     element.scrollTop += added * ROW_HEIGHT
   }, [rows])
+  return scroller
 }
 
 const COLUMNS = [
@@ -99,7 +101,9 @@ function Row({ row, index, top, chosen }: RowProps) {
       aria-rowindex={index + 2}
       aria-selected={chosen}
       style={{ transform: `translateY(${top}px)` }}
+      tabIndex={-1}
       onClick={() => choose(index)}
+      onKeyDown={({ key }) => key === 'Enter' && choose(index)}
     >
       <span role="gridcell" class="c-time">
         {time.slice(0, 8)}

@@ -1,7 +1,7 @@
 // The calls that the list shows: those that the address narrows it to, newest first, and which of them is chosen.
 import { computed, effect, signal } from '@preact/signals'
 import type { CallRow } from '../../../contract/call-row.ts'
-import { askJson } from '../state/api.ts'
+import { callPages } from '../state/api.ts'
 import { allCalls, changes } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
@@ -47,13 +47,8 @@ effect(() => {
 })
 
 async function search(wanted: string, signal: AbortSignal): Promise<void> {
-  let cursor: string | null = ''
-  while (cursor !== null) {
-    const query = new URLSearchParams({ sessions: 'all', limit: '1000', text: wanted, ...(cursor && { cursor }) })
-    const page: { data: CallRow[]; next: string | null } = await askJson(`/_understudy/calls?${query}`, { signal })
-    if (page.data.length > 0) found.value = new Set([...found.value, ...page.data.map(({ id }) => id)])
-    cursor = page.next
-  }
+  for await (const rows of callPages({ sessions: 'all', text: wanted }, { signal }))
+    if (rows.length > 0) found.value = new Set([...found.value, ...rows.map(({ id }) => id)])
 }
 
 /** The calls shown, newest first. */

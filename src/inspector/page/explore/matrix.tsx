@@ -2,6 +2,7 @@
 import type { ExplorationData, ReportedCell } from '../../../contract/exploration.ts'
 import { CELL_LOOKS, DERIVED, LEFT_OUT } from '../../../views/cell-look.ts'
 import { hashOf, here } from '../state/route.ts'
+import { Region } from '../ui/region.tsx'
 
 type Place = Pick<ReportedCell, 'point' | 'class'>
 /** The name of a cell in the address. */
@@ -17,7 +18,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
   const pairs = cells.filter(({ point }) => !ids.has(point))
   return (
     <>
-      <div class="scrolls" role="region" aria-label="Matrix" tabIndex={0}>
+      <Region class="scrolls" label="Matrix">
         <table class="matrix">
           <thead>
             <tr>
@@ -46,7 +47,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
               ))}
           </tbody>
         </table>
-      </div>
+      </Region>
       <Legend />
       {pairs.length > 0 && (
         <section class="card" aria-label="Pairs">

@@ -1,15 +1,7 @@
 // The control API as the page calls it: from its own origin, with a token that is asked for once and kept in the tab.
 import { signal } from '@preact/signals'
+import type { CallRow } from '../../../contract/call-row.ts'
 import { authorizationOf, keepToken, keptToken } from './token.ts'
-
-/** What the server refused, in its own words. */
-export class ApiRefusal extends Error {
-  readonly status: number
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
 
 /** The token of this tab. */
 export const token = signal(keptToken())
@@ -17,7 +9,7 @@ export const token = signal(keptToken())
 export const tokenWanted = signal(false)
 
 /** Keeps a token for this tab, and tries again with it. */
-export function useToken(value: string): void {
+export function setToken(value: string): void {
   token.value = value.trim()
   keepToken(token.value)
   tokenWanted.value = false
@@ -33,7 +25,7 @@ export interface ApiOptions {
   signal?: AbortSignal
 }
 
-/** Asks the server; throws `ApiRefusal` when it says no, and when there is none. */
+/** Asks the server; throws an error with its words when it says no, and when there is none. */
 export async function ask(path: string, { method = 'GET', body, session, signal }: ApiOptions = {}): Promise<Response> {
   const headers = new Headers({ authorization: authorizationOf(token.value) })
   if (session) headers.set('x-understudy-session', session)
@@ -51,17 +43,34 @@ export async function ask(path: string, { method = 'GET', body, session, signal 
 export async function accepted(asked: Promise<Response>, signal?: AbortSignal): Promise<Response> {
   const response = await asked.catch((error: unknown) => {
     if (signal?.aborted) throw error
-    throw new ApiRefusal(0, 'the server does not answer')
+    throw new Error('the server does not answer')
   })
   if (response.ok) return response
   if (response.status === 401) tokenWanted.value = true
   const answer = (await response.json().catch(() => undefined)) as { message?: string } | undefined
-  throw new ApiRefusal(response.status, answer?.message ?? `the server answered ${response.status}`)
+  throw new Error(answer?.message ?? `the server answered ${response.status}`)
 }
 
 /** The JSON that the server answers. */
 export const askJson = async <Value>(path: string, options?: ApiOptions): Promise<Value> =>
   (await (await ask(path, options)).json()) as Value
+
+/** A page of `GET /_understudy/calls`. */
+export interface CallsPage {
+  data: CallRow[]
+  /** Where the next page begins; null at the last one. */
+  next: string | null
+}
+
+/** Calls page by page, of what `query` narrows them to; throws as `ask` does. */
+export async function* callPages(query: Record<string, string>, options: ApiOptions): AsyncGenerator<CallRow[]> {
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const all = new URLSearchParams({ limit: '1000', ...query, ...(cursor && { cursor }) })
+    const page: CallsPage = await askJson(`/_understudy/calls?${all}`, options)
+    yield page.data
+    cursor = page.next
+  }
+}
 
 /** The words of an error. */
 export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

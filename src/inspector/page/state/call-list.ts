@@ -43,31 +43,23 @@ export function addCalls(added: readonly CallRow[]): void {
   const fresh: CallRow[] = []
   for (const row of added) {
     const known = byId.get(row.id)
-    // A row that is listed has a truer time than one that was only heard of.
-    if (known) Object.assign(known, row, { arrived: known.arrived })
+    if (known) Object.assign(known, row)
     else {
       byId.set(row.id, row)
       fresh.push(row)
     }
   }
-  if (fresh.length > 0) insert(fresh.sort(isOrdered))
+  // What is ordered already is no work to sort.
+  if (fresh.length > 0) rows = rows.concat(fresh.sort(isOrdered)).sort(isOrdered)
   if (added.length > 0) changes.value++
 }
 
-function insert(fresh: CallRow[]): void {
-  const [first, last] = [fresh[0], fresh.at(-1)]
-  const [oldest, newest] = [rows[0], rows.at(-1)]
-  if (!first || !last) return
-  if (!oldest || !newest) rows = fresh
-  else if (isOrdered(newest, first) <= 0) for (const row of fresh) rows.push(row)
-  else if (isOrdered(last, oldest) <= 0) rows = fresh.concat(rows)
-  else {
-    // Calls end in another order than they came in: most belong near the end.
-    let at = rows.length
-    for (let before = rows[at - 1]; before && isOrdered(before, first) > 0; before = rows[at - 1]) at--
-    const later = rows.splice(at)
-    for (const row of later.concat(fresh).sort(isOrdered)) rows.push(row)
-  }
+/** Puts calls in the place of all that are here. */
+export function replaceCalls(all: readonly CallRow[]): void {
+  rows = []
+  byId.clear()
+  changes.value++
+  addCalls(all)
 }
 
 /** Takes away the calls of a session. */
@@ -75,28 +67,4 @@ export function forgetSession(name: string): void {
   for (const row of rows) if (row.session === name) byId.delete(row.id)
   rows = rows.filter(({ session }) => session !== name)
   changes.value++
-}
-
-/** The newest call of a session, and the one up to which none is missing, by their numbers. */
-export interface KnownCalls {
-  highest: number
-  complete: number
-}
-
-/** What is known of each session with calls; up to the numbers given, what is not here is nowhere. */
-export function knownCalls(settled: ReadonlyMap<string, number>): Map<string, KnownCalls> {
-  const numbers = new Map<string, number[]>()
-  for (const { session, seq } of rows) {
-    const own = numbers.get(session)
-    if (own) own.push(seq)
-    else numbers.set(session, [seq])
-  }
-  const known = new Map<string, KnownCalls>()
-  for (const [session, own] of numbers) {
-    own.sort((one, other) => one - other)
-    let complete = settled.get(session) ?? own[0] ?? 0
-    for (const number of own) if (number === complete + 1) complete = number
-    known.set(session, { highest: own.at(-1) ?? 0, complete })
-  }
-  return known
 }

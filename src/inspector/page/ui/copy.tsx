@@ -21,7 +21,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: () => string; label
 }
 
 /** Copies a text; where the clipboard is closed to a page from disk, by the old way. */
-export async function copyText(text: string): Promise<void> {
+async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)
   } catch {

@@ -1,34 +1,32 @@
 // Texts of files, and two of them side by side, in CodeMirror: the part is evaluated when the first one is shown.
-import { useEffect, useRef } from 'preact/hooks'
+import { useCallback, useEffect, useRef } from 'preact/hooks'
 import type { EditorPart } from '../parts/editor.ts'
 import { editor } from './part.ts'
 
-/** Puts an editor into a root of its own, whose styles the page's policy lets in. */
-function useEditor(show: (part: EditorPart, root: ShadowRoot) => () => void, when: readonly unknown[]) {
+/** Puts an editor into a root of its own, whose styles the page's policy lets in; another one for another `show`. */
+function useEditor(show: (part: EditorPart, root: ShadowRoot) => () => void) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const host = place.current
     if (!host) return
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
     return show(editor(), root)
-  }, when)
+  }, [show])
   return place
 }
 
 /** A text of YAML, to read. */
 export function YamlText({ text, label }: { text: string; label: string }) {
-  const place = useEditor((part, root) => part.showYaml(root, text, label), [text, label])
-  return <div ref={place} class="editor" />
+  const show = useCallback((part: EditorPart, root: ShadowRoot) => part.showYaml(root, text, label), [text, label])
+  return <div ref={useEditor(show)} class="editor" />
 }
 
-/** A text, and what it is called. */
-export interface LabelledText {
-  text: string
-  label: string
-}
-
-/** What differs between two texts. */
-export function TextDiff({ before, after }: { before: LabelledText; after: LabelledText }) {
-  const place = useEditor((part, root) => part.showDiff(root, before, after), [before.text, after.text])
-  return <div ref={place} class="editor" />
+/** What differs between two texts that go by the same name. */
+export function TextDiff({ name, before, after }: { name: string; before: string; after: string }) {
+  const show = useCallback(
+    (part: EditorPart, root: ShadowRoot) =>
+      part.showDiff(root, { text: before, label: `${name} of one` }, { text: after, label: `${name} of the other` }),
+    [name, before, after],
+  )
+  return <div ref={useEditor(show)} class="editor" />
 }

@@ -1,5 +1,5 @@
 // What a view shows of the server: asked for when it opens, and again when something has changed.
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { wordsOf } from '../state/api.ts'
 
 /** What was loaded, or why it could not be. */
@@ -10,22 +10,25 @@ export interface Loaded<Value> {
   reload(): void
 }
 
+/** What a value depends on. */
+export type LoadedWhen = readonly (string | number | null)[]
+
 /** Loads a value, again whenever one of `when` is another; what is there stays until the next is. */
-export function useLoaded<Value>(load: () => Promise<Value>, when: readonly unknown[]): Loaded<Value> {
+export function useLoaded<Value>(load: () => Promise<Value>, when: readonly (string | number | null)[]): Loaded<Value> {
   const [state, setState] = useState<{ value: Value | undefined; error: string | undefined }>({
     value: undefined,
     error: undefined,
   })
   const [count, setCount] = useState(0)
+  const key = JSON.stringify([...when, count])
+  const latest = useRef({ key, load })
+  latest.current = { key, load }
   useEffect(() => {
-    let meant = true
-    load().then(
-      (value) => meant && setState({ value, error: undefined }),
-      (error: unknown) => meant && setState(({ value }) => ({ value, error: wordsOf(error) })),
+    const isLatest = () => latest.current.key === key
+    latest.current.load().then(
+      (value) => isLatest() && setState({ value, error: undefined }),
+      (error: unknown) => isLatest() && setState(({ value }) => ({ value, error: wordsOf(error) })),
     )
-    return () => {
-      meant = false
-    }
-  }, [...when, count])
-  return { ...state, reload: useCallback(() => setCount((one) => one + 1), []) }
+  }, [key])
+  return { ...state, reload: () => setCount((one) => one + 1) }
 }

@@ -4,23 +4,20 @@ import type { EditorPart } from '../parts/editor.ts'
 
 const parts = globalThis as { understudyEditor?: EditorPart; understudyChart?: ChartPart }
 
-/** Runs the text of a part; the page's policy knows its hash. */
-function evaluate(name: 'editor' | 'chart'): void {
-  const script = document.createElement('script')
-  script.textContent = document.getElementById(`part-${name}`)?.textContent ?? ''
-  document.head.append(script)
+/** Runs the text of a part, unless that has been done; the page's policy knows its hash. */
+function evaluated<Part>(name: string, part: () => Part | undefined): Part {
+  if (!part()) {
+    const script = document.createElement('script')
+    script.textContent = document.getElementById(`part-${name}`)?.textContent ?? ''
+    document.head.append(script)
+  }
+  const found = part()
+  if (!found) throw new Error(`the ${name} could not be loaded`)
+  return found
 }
 
 /** The part with CodeMirror. */
-export function editor(): EditorPart {
-  if (!parts.understudyEditor) evaluate('editor')
-  if (!parts.understudyEditor) throw new Error('the editor could not be loaded')
-  return parts.understudyEditor
-}
+export const editor = (): EditorPart => evaluated('editor', () => parts.understudyEditor)
 
 /** The part with uPlot. */
-export function chart(): ChartPart {
-  if (!parts.understudyChart) evaluate('chart')
-  if (!parts.understudyChart) throw new Error('the chart could not be loaded')
-  return parts.understudyChart
-}
+export const chart = (): ChartPart => evaluated('chart', () => parts.understudyChart)

@@ -6,7 +6,7 @@ import { sessionChanges, taskChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { useLoaded } from '../ui/loaded.ts'
-import { SessionChoice, sessionHere } from './session-choice.tsx'
+import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
 import { type Task, TaskPanel } from './task.tsx'
 
 interface Agent {
@@ -54,10 +54,6 @@ export function AgentsView() {
   )
 }
 
-/** Parameters with the session that the view is about. */
-const withSession = (params: Record<string, string>): Record<string, string> =>
-  sessionHere() === 'default' ? params : { ...params, session: sessionHere() }
-
 function Tasks({ agent, session }: { agent: string; session: string }) {
   const path = `/v2/agents/${encodeURIComponent(agent)}`
   const when = [session, agent, taskChanges.value, calmChanges.value, sessionChanges.value]
@@ -85,7 +81,7 @@ function Tasks({ agent, session }: { agent: string; session: string }) {
 }
 
 /** How a state of a task looks. */
-export const toneOfState = (state: string): string =>
+const toneOfState = (state: string): string =>
   state === 'completed'
     ? 'good'
     : state === 'failed' || state === 'rejected'

@@ -1,5 +1,5 @@
 // Bad days: the scenario in force with what became of its rules, what clients did wrong, and how it went over time.
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Verification } from '../../../contract/verification.ts'
 import { askJson } from '../state/api.ts'
 import { allCalls, calmChanges } from '../state/call-list.ts'
@@ -110,10 +110,10 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
     async () => (await askJson<{ data: KnownScenario[] }>('/_understudy/scenarios')).data,
     [],
   )
-  const [picked, pick] = useState<string>()
+  const [picked, pick] = useState<{ name: string; beside: string }>()
+  const beside = JSON.stringify([session, state.scenario])
   // What is in force is shown, in another session or once it changes.
-  useEffect(() => pick(undefined), [session, state.scenario])
-  const name = picked ?? state.scenario ?? ''
+  const name = (picked?.beside === beside ? picked.name : state.scenario) ?? ''
   const about = known.find((one) => one.name === name)
   // What goes by no name that is known is played by its text.
   const isOwn = state.scenario !== null && !known.some((one) => one.name === state.scenario)
@@ -130,7 +130,7 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
       <p class="actions">
         <label>
           Scenario
-          <select value={name} onChange={(event) => pick(event.currentTarget.value)}>
+          <select value={name} onChange={(event) => pick({ name: event.currentTarget.value, beside })}>
             <option value="">choose one</option>
             {isOwn && <option value={state.scenario ?? ''}>{state.scenario}</option>}
             {known.map((one) => (

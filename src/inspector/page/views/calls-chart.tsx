@@ -1,5 +1,6 @@
 // Calls, failures and waits of a session over time, with the phases of its scenario behind.
-import { useEffect, useRef } from 'preact/hooks'
+import { useComputed } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { CallRow } from '../../../contract/call-row.ts'
 import { STEPS } from '../call/axis.ts'
@@ -15,8 +16,9 @@ const SLOTS = 120
 /** The chart. */
 export function CallsChart({ session, state }: { session: string; state: ScenarioState | undefined }) {
   const element = useRef<HTMLDivElement>(null)
-  const looked = calmChanges.value
-  const rows = allCalls().filter((row) => row.session === session)
+  // Colours on a canvas are those of the time when it was drawn.
+  const now = useComputed(() => ({ theme: theme.value, changes: calmChanges.value, calls: [...allCalls()] })).value
+  const rows = useMemo(() => now.calls.filter((row) => row.session === session), [now, session])
   useEffect(() => {
     const place = element.current
     if (!place || rows.length === 0) return
@@ -27,7 +29,7 @@ export function CallsChart({ session, state }: { session: string; state: Scenari
       observer.disconnect()
       plot.destroy()
     }
-  }, [looked, session, state, theme.value])
+  }, [rows, state])
   if (rows.length === 0) return null
   const failed = rows.filter(({ outcome }) => outcome !== 'answered').length
   return (

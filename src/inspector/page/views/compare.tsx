@@ -106,12 +106,7 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
             <h2>{name}</h2>
             {before === after && <span class="note">equal</span>}
           </header>
-          {before !== after && (
-            <TextDiff
-              before={{ text: before, label: `${name} of one` }}
-              after={{ text: after, label: `${name} of the other` }}
-            />
-          )}
+          {before !== after && <TextDiff name={name} before={before} after={after} />}
         </section>
       ))}
     </>

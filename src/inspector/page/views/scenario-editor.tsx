@@ -45,21 +45,45 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<YamlEditor | undefined>(undefined)
   const original = inForce ?? EMPTY
+  const [begun] = useState(original)
   const [text, setText] = useState(original)
-  const checked = useChecked(text, session, view)
+  const [checked, setChecked] = useState<{ value?: Checked; error?: string }>({})
+  const written = useRef(original)
   useEffect(() => {
     const host = place.current
     if (!host) return
     const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
-    view.current = editor().editYaml(root, { text: original, label: 'Scenario as YAML' }, setText)
+    view.current = editor().editYaml(root, { text: begun, label: 'Scenario as YAML' }, (next) => {
+      written.current = next
+      setText(next)
+    })
     return () => view.current?.destroy()
-  }, [])
+  }, [begun])
   // What is put in force elsewhere is shown, unless somebody is writing here.
   const shown = useRef(original)
   useEffect(() => {
-    if (text === shown.current && text !== original) view.current?.replace(original)
+    if (written.current === shown.current && written.current !== original) view.current?.replace(original)
     shown.current = original
   }, [original])
+  // What the server says of the text, a moment after it was written.
+  useEffect(() => {
+    let meant = true
+    setChecked({})
+    const timer = setTimeout(async () => {
+      try {
+        const value = await askJson<Checked>('/_understudy/scenario/check', { method: 'POST', body: { text }, session })
+        if (!meant) return
+        setChecked({ value })
+        view.current?.remark([...value.problems, ...value.warnings])
+      } catch (error) {
+        if (meant) setChecked({ error: wordsOf(error) })
+      }
+    }, PAUSE_MS)
+    return () => {
+      meant = false
+      clearTimeout(timer)
+    }
+  }, [text, session])
   const play = () => askJson('/_understudy/scenario', { method: 'PUT', body: { text }, session }).then(reload)
   const changed = text !== original
   return (
@@ -95,28 +119,4 @@ function CheckWords({ valid, problems, warnings }: Checked) {
       ))}
     </ul>
   )
-}
-
-/** What the server says of a text, a moment after it was written. */
-function useChecked(text: string, session: string, view: { current: YamlEditor | undefined }) {
-  const [state, setState] = useState<{ value?: Checked; error?: string }>({})
-  useEffect(() => {
-    let meant = true
-    setState({})
-    const timer = setTimeout(async () => {
-      try {
-        const value = await askJson<Checked>('/_understudy/scenario/check', { method: 'POST', body: { text }, session })
-        if (!meant) return
-        setState({ value })
-        view.current?.remark([...value.problems, ...value.warnings])
-      } catch (error) {
-        if (meant) setState({ error: wordsOf(error) })
-      }
-    }, PAUSE_MS)
-    return () => {
-      meant = false
-      clearTimeout(timer)
-    }
-  }, [text])
-  return state
 }

@@ -21,6 +21,10 @@ export const loadSessions = async () => (await askJson<{ data: SessionInfo[] }>(
 /** The name of the session that the view is about. */
 export const sessionHere = (): string => here.value.params.get('session') ?? 'default'
 
+/** Parameters of an address with the session that the view is about. */
+export const withSession = (params: Record<string, string>): Record<string, string> =>
+  sessionHere() === 'default' ? params : { ...params, session: sessionHere() }
+
 /** A field to choose it. */
 export function SessionChoice() {
   const { value = [] } = useLoaded(loadSessions, [sessionChanges.value])

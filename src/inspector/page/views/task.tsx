@@ -4,7 +4,7 @@ import { askJson } from '../state/api.ts'
 import { costText, countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
-import { useLoaded } from '../ui/loaded.ts'
+import { type LoadedWhen, useLoaded } from '../ui/loaded.ts'
 
 interface TaskPart {
   kind: string
@@ -32,7 +32,7 @@ export interface Task {
 }
 
 /** The task of a path. */
-export function TaskPanel({ path, session, when }: { path: string; session: string; when: readonly unknown[] }) {
+export function TaskPanel({ path, session, when }: { path: string; session: string; when: LoadedWhen }) {
   const { value: task, error, reload } = useLoaded(() => askJson<Task>(path, { session }), when)
   if (error !== undefined) return <p class="callout bad">{error}</p>
   if (!task) return null

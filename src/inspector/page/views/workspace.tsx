@@ -5,7 +5,7 @@ import { askJson } from '../state/api.ts'
 import { sessionChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
 import { useLoaded } from '../ui/loaded.ts'
-import { SessionChoice, sessionHere } from './session-choice.tsx'
+import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
 
 interface Resource {
   path: string
@@ -65,9 +65,6 @@ export function WorkspaceView() {
     </div>
   )
 }
-
-const withSession = (params: Record<string, string>): Record<string, string> =>
-  sessionHere() === 'default' ? params : { ...params, session: sessionHere() }
 
 interface RecordsProps {
   resource: Resource
