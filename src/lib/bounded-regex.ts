@@ -104,10 +104,9 @@ class Compiler {
         return
       case 'group': {
         const { capture, alternatives } = node
-        if (capture === undefined) return this.alternatives(alternatives, modified(flags, node.flags), back)
-        this.#add({ is: 'save', slot: 2 * capture + (back ? 1 : 0) })
-        this.alternatives(alternatives, flags, back)
-        this.#add({ is: 'save', slot: 2 * capture + (back ? 0 : 1) })
+        if (capture !== undefined) this.#add({ is: 'save', slot: 2 * capture + (back ? 1 : 0) })
+        this.alternatives(alternatives, modified(flags, node.flags), back)
+        if (capture !== undefined) this.#add({ is: 'save', slot: 2 * capture + (back ? 0 : 1) })
         return
       }
       case 'reference':

@@ -56,7 +56,9 @@ function countsOf(token: string): [min: number, max: number] | undefined {
 
 /** The code point of a character that stands for itself, escaped or not. */
 const literalCode = (token: string): number | undefined =>
-  /^(?:\\[^A-Za-z0-9]|[^\\[.])$/su.test(token) ? token.codePointAt(token.length > 1 && token[0] === '\\' ? 1 : 0) : undefined
+  /^(?:\\[^A-Za-z0-9]|[^\\[.])$/su.test(token)
+    ? token.codePointAt(token.length > 1 && token[0] === '\\' ? 1 : 0)
+    : undefined
 
 const groupName = (token: string): string | undefined =>
   /^\(\?<([^=!].*)>$/su
