@@ -138,7 +138,12 @@ class Compiler {
       if (to > from) this.#add({ is: 'clear', from: 2 * from, to: 2 * to })
       this.#node(node, flags, back)
     }
-    for (let count = 0; count < min; count++) once()
+    for (let count = 0; count < min; count++) {
+      const before = this.steps.length
+      once()
+      // What takes no step takes none however often it is repeated.
+      if (this.steps.length === before) break
+    }
     const slot = this.slots++
     const turn = () => {
       const split = this.#split()
