@@ -16,7 +16,6 @@ import { appSettings, type Config } from './config.ts'
 import type { Backend } from './contract/backend.ts'
 import { type Instance, instanceOf } from './contract/instance.ts'
 import type { Observers } from './contract/observation.ts'
-import type { Operation } from './contract/operation.ts'
 import { createHealthWatch, type HealthWatch } from './control/health-watch.ts'
 import { onDamagedRow } from './db/damaged-rows.ts'
 import { fixtureSubjects, operationNames } from './endpoints/index.ts'
@@ -79,7 +78,7 @@ const network = {
 }
 const control = lazy<typeof import('./control/sessions.ts')>(() => require('./control/sessions.ts'))
 const exporter = lazy<typeof import('./telemetry/telemetry.ts')>(() => require('./telemetry/telemetry.ts'))
-const chat = lazy<Operation>(() => require('./endpoints/chat-completions.ts').chatCompletions)
+const chat = lazy<typeof import('./endpoints/chat-completions.ts')>(() => require('./endpoints/chat-completions.ts'))
 const loader = lazy<typeof import('./backends/fixture/load.ts')>(() => require('./backends/fixture/load.ts'))
 const watcher = lazy<typeof import('./backends/fixture/watch.ts')>(() => require('./backends/fixture/watch.ts'))
 const fixtureReader = lazy<typeof import('./backends/fixture/read-fixture.ts')>(() =>
@@ -129,7 +128,10 @@ export function createUnderstudy(
   const observers = createObservers(report)
   if (instead.notice) onDamagedRow(instead.notice)
   const telemetry = telemetryOf(config, { observers, instance, report })
-  const ask = askThrough((inner) => gateway.call(inner), chat)
+  const ask = askThrough(
+    (inner) => gateway.call(inner),
+    () => chat().chatCompletions,
+  )
   const { prepare, ...directories } = workspaceOf(config, ask, report)
   const gateway: Gateway = createGateway({
     backend,

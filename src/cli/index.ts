@@ -3,6 +3,7 @@ import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { asksJsonLog, ConfigError, launcher } from '../config.ts'
 import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
+import { lazy } from '../lib/lazy.ts'
 import { VERSION } from '../version.ts'
 import { ListenError, ServerError, TraceError } from './errors.ts'
 import type { Exiting } from './exiting.ts'
@@ -11,20 +12,33 @@ import type { CommandIo } from './io.ts'
 /** A command, which reads and prints with `io`. */
 type LoadCommand = (io: CommandIo, exiting: Exiting) => Command
 // Each is loaded when it is run, or when the help names them all; the version needs none.
+const modules = {
+  serve: lazy<typeof import('./serve.ts')>(() => require('./serve.ts')),
+  exec: lazy<typeof import('./exec.ts')>(() => require('./exec.ts')),
+  explore: lazy<typeof import('./explore.ts')>(() => require('./explore.ts')),
+  rehearse: lazy<typeof import('./rehearse.ts')>(() => require('./rehearse.ts')),
+  check: lazy<typeof import('./check.ts')>(() => require('./check.ts')),
+  scenario: lazy<typeof import('./scenario.ts')>(() => require('./scenario.ts')),
+  fixture: lazy<typeof import('./fixture.ts')>(() => require('./fixture.ts')),
+  schema: lazy<typeof import('./schema.ts')>(() => require('./schema.ts')),
+  health: lazy<typeof import('./health.ts')>(() => require('./health.ts')),
+  trace: lazy<typeof import('./trace.ts')>(() => require('./trace.ts')),
+  snapshot: lazy<typeof import('./snapshot.ts')>(() => require('./snapshot.ts')),
+}
 const COMMANDS: Record<string, LoadCommand> = {
-  serve: (io, exiting) => require('./serve.ts').serveCommand(io, exiting),
-  exec: (io, exiting) => require('./exec.ts').execCommand(io, exiting),
-  explore: (io, exiting) => require('./explore.ts').exploreCommand(io, exiting),
-  rehearse: (io, exiting) => require('./rehearse.ts').rehearseCommand(io, exiting),
-  check: (io, exiting) => require('./check.ts').checkCommand(io, exiting),
-  scenario: (io, exiting) => require('./scenario.ts').scenarioCommand(io, exiting),
-  fixture: (io, exiting) => require('./fixture.ts').fixtureCommand(io, exiting),
-  schema: (io, exiting) => require('./schema.ts').schemaCommand(io, exiting),
-  health: (io, exiting) => require('./health.ts').healthCommand(io, exiting),
-  trace: (io, exiting) => require('./trace.ts').traceCommand(io, exiting),
-  snapshot: (io, exiting) => require('./snapshot.ts').snapshotCommand(io, exiting),
-  seed: (io, exiting) => require('./snapshot.ts').seedCommand(io, exiting),
-  reset: (io, exiting) => require('./snapshot.ts').resetCommand(io, exiting),
+  serve: (io, exiting) => modules.serve().serveCommand(io, exiting),
+  exec: (io, exiting) => modules.exec().execCommand(io, exiting),
+  explore: (io, exiting) => modules.explore().exploreCommand(io, exiting),
+  rehearse: (io, exiting) => modules.rehearse().rehearseCommand(io, exiting),
+  check: (io) => modules.check().checkCommand(io),
+  scenario: (io) => modules.scenario().scenarioCommand(io),
+  fixture: (io) => modules.fixture().fixtureCommand(io),
+  schema: (io) => modules.schema().schemaCommand(io),
+  health: (io) => modules.health().healthCommand(io),
+  trace: (io) => modules.trace().traceCommand(io),
+  snapshot: (io, exiting) => modules.snapshot().snapshotCommand(io, exiting),
+  seed: (io) => modules.snapshot().seedCommand(io),
+  reset: (io) => modules.snapshot().resetCommand(io),
 }
 
 const VERSION_FLAG = '--version'

@@ -21,8 +21,6 @@ export interface CommandIo {
   signals: StopSignals
   /** Calls a function when standard input has ended, whatever was in it. */
   onInputEnd(then: () => void): void
-  /** Standard error for what draws by itself; undefined where no person reads along. */
-  terminal(): NodeJS.WriteStream | undefined
 }
 
 /** The real one. Streams are touched when they are first used: that is work which a start need not wait for. */
@@ -40,7 +38,6 @@ export function processIo(): CommandIo {
     log: createLog(standardErrorLines(() => stderr.colours)),
     signals: processStops(),
     onInputEnd: (then) => void process.stdin.on('end', then).resume(),
-    terminal: () => (err().isTTY ? err() : undefined),
   }
 }
 

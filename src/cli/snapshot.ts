@@ -62,7 +62,7 @@ export function resetCommand({ env, stdout }: CommandIo): Command {
     })
 }
 
-export function seedCommand({ env, stdout, terminal }: CommandIo): Command {
+export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
   return withServer(new Command('seed').description('fill the workspace from a file; again changes nothing'))
     .argument('<FILE>', 'the seed file')
     .action(async (file: string, flags: ServerFlags) => {
@@ -80,7 +80,7 @@ export function seedCommand({ env, stdout, terminal }: CommandIo): Command {
         documents: Object.fromEntries(encoded),
       })
       const look = async () => (await callServer({ env, flags }, 'GET', SEED)) as Progress
-      await withBar({ terminal }, seeding, { label: `seeding from ${file}`, look })
+      await withBar({ stderr }, seeding, { label: `seeding from ${file}`, look })
       stdout.line(`seeded from ${file}`)
     })
 }

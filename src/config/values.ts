@@ -6,7 +6,7 @@ import type { Shown } from './file.ts'
 /** The kinds of values. */
 export type ValueSchemas = typeof import('./value-schemas.ts')
 /** Loads them. */
-export const valueSchemas = lazy<ValueSchemas>(() => require('./value-schemas.ts'))
+export const valueSchemas = lazy<typeof import('./value-schemas.ts')>(() => require('./value-schemas.ts'))
 
 /** The name of the outline of a setting's values. */
 export const settingOutline = (key: string): string => `setting-${key}`

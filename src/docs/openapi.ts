@@ -36,9 +36,9 @@ export interface DocumentSource {
 
 export const INFO = (version: string) => ({
   title: 'Understudy',
-  version,
   description:
     'A local stand-in for a model gateway and workspace API. Answers come from fixtures, or are synthesized deterministically; every call is recorded as a trace.',
+  version,
   license: { name: 'MIT', identifier: 'MIT' },
 })
 
@@ -48,7 +48,7 @@ const pascal = (name: string) => name.replace(/(?:^|[._/-])([a-z])/g, (_, letter
 const examplesOf = (examples: Readonly<Record<string, object>>): Json =>
   Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
 
-/** Paths and components; `openapi`, `info` and the page around it are the plugin's work. */
+/** Paths and components of the document. */
 export function openapiParts(source: DocumentSource): { paths: Json; components: Json } {
   const { operations, routes, aliases, errorShapes } = source
   const schemas = createSchemas()

@@ -1,6 +1,6 @@
 // Swagger UI at /swagger and the document at /swagger/json, every byte of them from the executable.
 import { openapi } from '@elysiajs/openapi'
-import { Elysia } from 'elysia'
+import type { Elysia } from 'elysia'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { type DocumentSource, INFO, openapiParts } from './openapi.ts'
@@ -39,19 +39,14 @@ export function mountDocs(app: Elysia, options: DocsOptions): void {
     const headers = { 'content-type': type, 'cache-control': 'public, max-age=86400' }
     app.get(path, () => new Response(new Blob(files.map((file) => readAsset(file).slice())), { headers }))
   }
-  const plugin = once(() => new Elysia().use(documentPlugin(options)))
-  // The plugin makes it once; only what it says of its own address is of the request.
-  const made = once(async () => (await plugin().handle(new Request(`http://localhost${DOCUMENT}`))).json())
-  app.get(PAGE, ({ request }) => plugin().handle(new Request(request.url)))
-  app.get(DOCUMENT, async ({ request }) => {
-    const { openapi: version, info, ...rest } = (await made()) as { openapi: string; info: object }
-    return Response.json({
-      openapi: version,
-      info,
-      servers: [{ url: addressOf(request), description: 'This server.' }],
-      ...rest,
-    })
+  const parts = once(() => documentOf(options))
+  // Mounted before the plugin's own: a start makes no document, and each names the address that it was requested at.
+  app.get(DOCUMENT, ({ request }) => {
+    const { openapi: version, info, ...rest } = parts()
+    const servers = [{ url: addressOf(request), description: 'This server.' }]
+    return Response.json({ openapi: version, info, servers, ...rest })
   })
+  app.use(page(options))
 }
 
 /** The address that a request came by, with its session. */
@@ -60,18 +55,15 @@ function addressOf({ url, headers }: Request): string {
   return `${new URL(url).origin}${session === null ? '' : `/s/${encodeURIComponent(session)}`}`
 }
 
-function documentPlugin({ documented, rename, anyToken }: DocsOptions) {
-  const { paths, components } = JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<
-    typeof openapiParts
-  >
-  const token = anyToken
-    ? `Any token; this page has \`${PRESET_TOKEN}\` set.`
-    : 'One of the tokens that the server was started with (`--token`).'
-  return openapi({
+/** Swagger UI, by its plugin. */
+const page = ({ documented, anyToken }: DocsOptions) =>
+  openapi({
     path: PAGE,
     specPath: DOCUMENT,
     provider: 'swagger-ui',
-    openapiVersion: '3.1.0',
+    // The page is made for each request: one response cannot be sent twice.
+    embedSpec: true,
+    documentation: { info: INFO(documented.version) },
     swagger: {
       cdn: `${SCRIPT}?v=${documented.version}`,
       theme: STYLE,
@@ -83,21 +75,27 @@ function documentPlugin({ documented, rename, anyToken }: DocsOptions) {
       folded: TAGS.map(({ name }) => name).filter((name) => name.startsWith(EXTENSION)),
       ...(anyToken && { token: PRESET_TOKEN }),
     } as never,
-    documentation: {
-      info: INFO(documented.version),
-      security: [{ bearer: [] }],
-      tags: TAGS,
-      paths: paths as never,
-      components: {
-        ...(components as object),
-        securitySchemes: {
-          bearer: {
-            type: 'http',
-            scheme: 'bearer',
-            description: `${token} \`session:<name>\`, or \`<token>#<name>\`, works in a session of its own.`,
-          },
-        },
-      },
-    },
   })
+
+/** The document without its servers. */
+function documentOf({ documented, rename, anyToken }: DocsOptions) {
+  const { paths, components } = JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<
+    typeof openapiParts
+  >
+  const token = anyToken
+    ? `Any token; this page has \`${PRESET_TOKEN}\` set.`
+    : 'One of the tokens that the server was started with (`--token`).'
+  const bearer = {
+    type: 'http',
+    scheme: 'bearer',
+    description: `${token} \`session:<name>\`, or \`<token>#<name>\`, works in a session of its own.`,
+  }
+  return {
+    openapi: '3.1.0',
+    info: INFO(documented.version),
+    security: [{ bearer: [] }],
+    tags: TAGS,
+    paths,
+    components: { ...components, securitySchemes: { bearer } },
+  }
 }

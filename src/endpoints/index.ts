@@ -16,35 +16,48 @@ export interface Endpoint {
 const endpoint = (name: string, path: string, load: () => Operation): Endpoint => ({
   name,
   path,
-  operation: lazy(load),
+  operation: once(load),
 })
+
+// Loaded when one of them is first used.
+const modules = {
+  chatCompletions: lazy<typeof import('./chat-completions.ts')>(() => require('./chat-completions.ts')),
+  responses: lazy<typeof import('./responses.ts')>(() => require('./responses.ts')),
+  completions: lazy<typeof import('./completions.ts')>(() => require('./completions.ts')),
+  images: lazy<typeof import('./images.ts')>(() => require('./images.ts')),
+  embeddings: lazy<typeof import('./embeddings.ts')>(() => require('./embeddings.ts')),
+  audioTranslations: lazy<typeof import('./audio-translations.ts')>(() => require('./audio-translations.ts')),
+  audioTranscriptions: lazy<typeof import('./audio-transcriptions.ts')>(() => require('./audio-transcriptions.ts')),
+  audioSpeech: lazy<typeof import('./audio-speech.ts')>(() => require('./audio-speech.ts')),
+  imageEdits: lazy<typeof import('./image-edits.ts')>(() => require('./image-edits.ts')),
+  moderations: lazy<typeof import('./moderations.ts')>(() => require('./moderations.ts')),
+  rerank: lazy<typeof import('./rerank.ts')>(() => require('./rerank.ts')),
+  countTokens: lazy<typeof import('./count-tokens.ts')>(() => require('./count-tokens.ts')),
+  toolFixture: lazy<typeof import('../contract/tool-fixture.ts')>(() => require('../contract/tool-fixture.ts')),
+}
 
 /** All router operations, in the order in which documents list them. */
 export const endpoints: readonly Endpoint[] = [
-  endpoint('chat.completions', '/v2/router/chat/completions', () => require('./chat-completions.ts').chatCompletions),
-  endpoint('responses', '/v2/router/responses', () => require('./responses.ts').responses),
-  endpoint('completions', '/v2/router/completions', () => require('./completions.ts').completions),
-  endpoint('images.generations', '/v2/router/images/generations', () => require('./images.ts').images),
-  endpoint('embeddings', '/v2/router/embeddings', () => require('./embeddings.ts').embeddings),
-  endpoint(
-    'audio.translations',
-    '/v2/router/audio/translations',
-    () => require('./audio-translations.ts').audioTranslations,
-  ),
+  endpoint('chat.completions', '/v2/router/chat/completions', () => modules.chatCompletions().chatCompletions),
+  endpoint('responses', '/v2/router/responses', () => modules.responses().responses),
+  endpoint('completions', '/v2/router/completions', () => modules.completions().completions),
+  endpoint('images.generations', '/v2/router/images/generations', () => modules.images().images),
+  endpoint('embeddings', '/v2/router/embeddings', () => modules.embeddings().embeddings),
+  endpoint('audio.translations', '/v2/router/audio/translations', () => modules.audioTranslations().audioTranslations),
   endpoint(
     'audio.transcriptions',
     '/v2/router/audio/transcriptions',
-    () => require('./audio-transcriptions.ts').audioTranscriptions,
+    () => modules.audioTranscriptions().audioTranscriptions,
   ),
-  endpoint('audio.speech', '/v2/router/audio/speech', () => require('./audio-speech.ts').audioSpeech),
-  endpoint('images.edits', '/v2/router/images/edits', () => require('./image-edits.ts').imageEdits),
-  endpoint('images.variations', '/v2/router/images/variations', () => require('./image-edits.ts').imageVariations),
-  endpoint('moderations', '/v2/router/moderations', () => require('./moderations.ts').moderations),
-  endpoint('rerank', '/v2/router/rerank', () => require('./rerank.ts').rerank),
+  endpoint('audio.speech', '/v2/router/audio/speech', () => modules.audioSpeech().audioSpeech),
+  endpoint('images.edits', '/v2/router/images/edits', () => modules.imageEdits().imageEdits),
+  endpoint('images.variations', '/v2/router/images/variations', () => modules.imageEdits().imageVariations),
+  endpoint('moderations', '/v2/router/moderations', () => modules.moderations().moderations),
+  endpoint('rerank', '/v2/router/rerank', () => modules.rerank().rerank),
 ]
 
 /** Counts the tokens of a message; not of the router, but of Anthropic's API alone. */
-export const countEndpoint = endpoint(COUNT_TOKENS, COUNT_TOKENS_PATH, () => require('./count-tokens.ts').tokenCount)
+export const countEndpoint = endpoint(COUNT_TOKENS, COUNT_TOKENS_PATH, () => modules.countTokens().tokenCount)
 const called: readonly Endpoint[] = [...endpoints, countEndpoint]
 
 /** The names of all operations that clients call, of the router and of compatible APIs alone. */
@@ -75,7 +88,7 @@ function subject(name: string, load: () => FixtureSubject): FixtureSubject {
     },
   }
 }
-const toolCalls = lazy<FixtureSubject>(() => require('../contract/tool-fixture.ts').toolCalls)
+const toolCalls = () => modules.toolFixture().toolCalls
 
 /** Everything that fixtures answer. */
 export const fixtureSubjects: readonly FixtureSubject[] = [

@@ -1,10 +1,7 @@
 // Regular expressions of people, run in steps that are counted. The engine of the runtime takes 2^n steps for `^(a+)+$`, and
 // nobody can stop it. This one remembers where it has been, so that it takes about length times size, and gives up at a limit
 // where that does not help (back references, very long texts). Syntax and results are those of JavaScript's unicode mode.
-import type { AST } from '@eslint-community/regexpp'
-import { lazy } from './lazy.ts'
-
-const regexpp = lazy<typeof import('@eslint-community/regexpp')>(() => require('@eslint-community/regexpp'))
+import { parseRegex, type RegexAlternatives, type RegexNode } from './regex-syntax.ts'
 
 /** Steps of one call, for all its expressions together. */
 export const MAX_STEPS = 500_000
@@ -63,11 +60,9 @@ class Compiler {
   readonly steps: Step[] = []
   splits = 0
   slots: number
-  readonly #groups: readonly AST.CapturingGroup[]
 
-  constructor(groups: readonly AST.CapturingGroup[]) {
-    this.#groups = groups
-    this.slots = 2 * groups.length
+  constructor(groups: number) {
+    this.slots = 2 * groups
   }
 
   #add(step: Step): number {
@@ -82,12 +77,12 @@ class Compiler {
     return step
   }
 
-  alternatives(all: readonly AST.Alternative[], flags: Flags, back: boolean): void {
+  alternatives(all: RegexAlternatives, flags: Flags, back: boolean): void {
     const ends: Extract<Step, { is: 'jump' }>[] = []
-    for (const [index, { elements }] of all.entries()) {
+    for (const [index, nodes] of all.entries()) {
       const split = index < all.length - 1 ? this.#split() : undefined
       if (split) split.first = this.steps.length
-      for (const element of back ? elements.toReversed() : elements) this.#element(element, flags, back)
+      for (const node of back ? nodes.toReversed() : nodes) this.#node(node, flags, back)
       if (!split) continue
       const end = { is: 'jump' as const, to: 0 }
       this.#add(end)
@@ -101,63 +96,54 @@ class Compiler {
     this.#add({ is: 'match' })
   }
 
-  #element(element: AST.Element, flags: Flags, back: boolean): void {
-    switch (element.type) {
-      case 'Character':
-        if (!flags.i) this.#add({ is: 'char', code: element.value, back })
-        else this.#add({ is: 'test', test: characterTest(element.raw, flags), back })
+  #node(node: RegexNode, flags: Flags, back: boolean): void {
+    switch (node.type) {
+      case 'character':
+        if (node.code !== undefined && !flags.i) this.#add({ is: 'char', code: node.code, back })
+        else this.#add({ is: 'test', test: characterTest(node.raw, flags), back })
         return
-      case 'CharacterSet':
-      case 'CharacterClass':
-      case 'ExpressionCharacterClass':
-        this.#add({ is: 'test', test: characterTest(element.raw, flags), back })
-        return
-      case 'Group':
-        this.alternatives(element.alternatives, modified(flags, element.modifiers), back)
-        return
-      case 'CapturingGroup': {
-        const slot = 2 * this.#groups.indexOf(element)
-        this.#add({ is: 'save', slot: back ? slot + 1 : slot })
-        this.alternatives(element.alternatives, flags, back)
-        this.#add({ is: 'save', slot: back ? slot : slot + 1 })
+      case 'group': {
+        const { capture, alternatives } = node
+        if (capture !== undefined) this.#add({ is: 'save', slot: 2 * capture + (back ? 1 : 0) })
+        this.alternatives(alternatives, modified(flags, node.flags), back)
+        if (capture !== undefined) this.#add({ is: 'save', slot: 2 * capture + (back ? 0 : 1) })
         return
       }
-      case 'Backreference': {
-        const groups = [element.resolved].flat().map((group) => this.#groups.indexOf(group))
-        this.#add({ is: 'again', groups, ignoreCase: flags.i, back })
+      case 'reference':
+        this.#add({ is: 'again', groups: node.captures, ignoreCase: flags.i, back })
         return
-      }
-      case 'Quantifier':
-        this.#repeated(element, flags, back)
+      case 'repeat':
+        this.#repeated(node, flags, back)
         return
-      case 'Assertion':
-        this.#assertion(element, flags)
+      case 'edge':
+        this.#add({ is: 'assert', holds: edge(node.kind, flags) })
+        return
+      case 'look':
+        this.#look(node, flags)
     }
   }
 
-  #assertion(element: AST.Assertion, flags: Flags): void {
-    if (element.kind === 'lookahead' || element.kind === 'lookbehind') {
-      const look = { is: 'look' as const, from: 0, negate: element.negate, next: 0 }
-      this.#add(look)
-      look.from = this.steps.length
-      this.alternatives(element.alternatives, flags, element.kind === 'lookbehind')
-      this.match()
-      look.next = this.steps.length
-      return
-    }
-    this.#add({ is: 'assert', holds: edge(element, flags) })
+  #look({ negate, behind, alternatives }: Extract<RegexNode, { type: 'look' }>, flags: Flags): void {
+    const look = { is: 'look' as const, from: 0, negate, next: 0 }
+    this.#add(look)
+    look.from = this.steps.length
+    this.alternatives(alternatives, flags, behind)
+    this.match()
+    look.next = this.steps.length
   }
 
-  #repeated({ element, min, max, greedy }: AST.Quantifier, flags: Flags, back: boolean): void {
-    const inside = this.#groups.flatMap(({ start, end }, index) =>
-      start >= element.start && end <= element.end ? [index] : [],
-    )
-    const [first] = inside
+  #repeated({ node, min, max, greedy, captures }: Extract<RegexNode, { type: 'repeat' }>, flags: Flags, back: boolean) {
+    const [from, to] = captures
     const once = () => {
-      if (first !== undefined) this.#add({ is: 'clear', from: 2 * first, to: 2 * (first + inside.length) })
-      this.#element(element, flags, back)
+      if (to > from) this.#add({ is: 'clear', from: 2 * from, to: 2 * to })
+      this.#node(node, flags, back)
     }
-    for (let count = 0; count < min; count++) once()
+    for (let count = 0; count < min; count++) {
+      const before = this.steps.length
+      once()
+      // What takes no step takes none however often it is repeated.
+      if (this.steps.length === before) break
+    }
     const slot = this.slots++
     const turn = () => {
       const split = this.#split()
@@ -181,22 +167,18 @@ class Compiler {
   }
 }
 
-function modified(flags: Flags, modifiers: AST.Modifiers | null | undefined): Flags {
-  const { add, remove } = modifiers ?? {}
-  const set = (on: boolean, added: boolean | undefined, removed: boolean | undefined) => (on || !!added) && !removed
-  return {
-    i: set(flags.i, add?.ignoreCase, remove?.ignoreCase),
-    m: set(flags.m, add?.multiline, remove?.multiline),
-    s: set(flags.s, add?.dotAll, remove?.dotAll),
-  }
+/** The flags inside a group that switches some on and off, such as `i-s`. */
+function modified(flags: Flags, switched: string): Flags {
+  const [on = '', off = ''] = switched.split('-')
+  const set = (flag: 'i' | 'm' | 's') => (flags[flag] || on.includes(flag)) && !off.includes(flag)
+  return { i: set('i'), m: set('m'), s: set('s') }
 }
 
 /** Whether there is the beginning, the end or the edge of a word at a place. */
-function edge(element: AST.EdgeAssertion | AST.WordBoundaryAssertion, flags: Flags) {
-  if (element.kind === 'start') return (text: string, at: number) => at === 0 || (flags.m && isLineEnd(text, at - 1))
-  if (element.kind === 'end')
-    return (text: string, at: number) => at === text.length || (flags.m && isLineEnd(text, at))
-  const negate = element.kind === 'word' && element.negate
+function edge(kind: Extract<RegexNode, { type: 'edge' }>['kind'], flags: Flags) {
+  if (kind === '^') return (text: string, at: number) => at === 0 || (flags.m && isLineEnd(text, at - 1))
+  if (kind === '$') return (text: string, at: number) => at === text.length || (flags.m && isLineEnd(text, at))
+  const negate = kind === '\\B'
   const word = characterTest('\\w', flags)
   const isWord = (text: string, at: number) => at >= 0 && at < text.length && word(codeAt(text, at, false))
   return (text: string, at: number) => ((at > 0 && word(codeAt(text, at, true))) !== isWord(text, at)) !== negate
@@ -344,44 +326,36 @@ class Search {
 }
 
 /** The characters that every match begins with, for the engine of the runtime: it finds where one may begin, in time that is linear. */
-function beginning(alternatives: readonly AST.Alternative[], flags: Flags): RegExp | undefined {
-  const [only] = alternatives
-  if (!only || alternatives.length > 1) return undefined
-  const isOne = ({ type }: AST.Element) => type === 'Character' || type === 'CharacterSet' || type === 'CharacterClass'
-  const end = only.elements.findIndex((element) => !isOne(element))
-  const leading = end < 0 ? only.elements : only.elements.slice(0, end)
-  return leading.length === 0 ? undefined : new RegExp(leading.map(({ raw }) => raw).join(''), `${flagText(flags)}g`)
+function beginning(alternatives: RegexAlternatives, flags: Flags): RegExp | undefined {
+  const [only, ...others] = alternatives
+  if (!only || others.length > 0) return undefined
+  let leading = ''
+  for (const node of only) {
+    if (node.type !== 'character') break
+    leading += node.raw
+  }
+  return leading === '' ? undefined : new RegExp(leading, `${flagText(flags)}g`)
 }
 
 /**
  * Compiles an expression of the unicode mode.
- * @throws SyntaxError when it is none
+ * @throws SyntaxError when the runtime does not read it
  * @throws RegexLimit when its repetitions make it too large
  */
 export function boundedRegex(source: string, { ignoreCase = false } = {}): BoundedRegex {
-  const { RegExpParser, visitRegExpAST } = regexpp()
   const flags: Flags = { i: ignoreCase, m: false, s: false }
-  // The runtime decides what an expression is.
-  new RegExp(source, flagText(flags))
-  const { alternatives, ...tree } = new RegExpParser().parsePattern(source, undefined, undefined, { unicode: true })
-  const groups: AST.CapturingGroup[] = []
-  let refers = false
-  visitRegExpAST({ ...tree, alternatives } as AST.Pattern, {
-    onCapturingGroupEnter: (group) => void groups.push(group),
-    onBackreferenceEnter() {
-      refers = true
-    },
-  })
-  const program = new Compiler(groups)
+  const { alternatives, names } = parseRegex(source)
+  const program = new Compiler(names.length)
   program.alternatives(alternatives, flags, false)
   program.match()
+  const remembers = !program.steps.some(({ is }) => is === 'again')
   const begin = beginning(alternatives, flags)
-  const [first] = alternatives[0]?.elements ?? []
-  const anchored = alternatives.length === 1 && first?.type === 'Assertion' && first.kind === 'start'
+  const [first] = alternatives[0] ?? []
+  const anchored = alternatives.length === 1 && first?.type === 'edge' && first.kind === '^'
 
   return {
     exec(text, budget) {
-      const search = new Search(program, text, budget, !refers)
+      const search = new Search(program, text, budget, remembers)
       const slots: number[] = new Array(program.slots).fill(-1)
       for (let at = 0; at <= text.length; at += widthOf(codeAt(text, at, false))) {
         if (begin) {
@@ -390,7 +364,7 @@ export function boundedRegex(source: string, { ignoreCase = false } = {}): Bound
           if (!found) return undefined
           at = found.index
         }
-        if (search.run(0, at, slots, search.pages)) return namedGroups(groups, slots, text)
+        if (search.run(0, at, slots, search.pages)) return namedGroups(names, slots, text)
         if (anchored) return undefined
       }
       return undefined
@@ -398,10 +372,10 @@ export function boundedRegex(source: string, { ignoreCase = false } = {}): Bound
   }
 }
 
-function namedGroups(groups: readonly AST.CapturingGroup[], slots: readonly number[], text: string) {
+function namedGroups(names: readonly (string | undefined)[], slots: readonly number[], text: string) {
   const named: Record<string, string | undefined> = {}
-  for (const [index, { name }] of groups.entries()) {
-    if (name === null) continue
+  for (const [index, name] of names.entries()) {
+    if (name === undefined) continue
     const [from = -1, to = -1] = slots.slice(2 * index, 2 * index + 2)
     const value = from >= 0 && to >= 0 ? text.slice(from, to) : undefined
     // Alternatives may give one name to several groups.

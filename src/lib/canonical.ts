@@ -1,14 +1,24 @@
 // One text for equal JSON values, whatever the order of their keys.
-import canonicalize from 'canonicalize'
 import { wholeCharacters } from './well-formed.ts'
 
-/** Canonical JSON (RFC 8785) of a value; what it cannot say, half of a character, becomes U+FFFD. */
-export function canonicalJson(value: unknown): string {
-  try {
-    return canonicalize(value) ?? 'null'
-  } catch {
-    return canonicalize(wholeCharacters(value)) ?? 'null'
+/** Canonical JSON (RFC 8785) of a JSON value; what it cannot say, half of a character, becomes U+FFFD. */
+export const canonicalJson = (value: unknown): string => canonicalText(value) ?? 'null'
+
+/** Undefined for what JSON leaves out of objects. */
+function canonicalText(value: unknown): string | undefined {
+  if (typeof value === 'string') return JSON.stringify(value.toWellFormed())
+  // Numbers are written as JavaScript writes them: RFC 8785, section 3.2.2.3.
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalText(item) ?? 'null').join()}]`
+  const names = Object.keys(value)
+  if (!names.every((name) => name.isWellFormed())) return canonicalText(wholeCharacters(value))
+  // Section 3.2.3 sorts names by UTF-16 units, as `sort` does.
+  let members = ''
+  for (const name of names.sort()) {
+    const inner = canonicalText((value as Record<string, unknown>)[name])
+    if (inner !== undefined) members += `${members && ','}${JSON.stringify(name)}:${inner}`
   }
+  return `{${members}}`
 }
 
 /** SHA-256 of the canonical JSON of a value, in hexadecimal. */

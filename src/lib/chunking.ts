@@ -61,18 +61,19 @@ const MAX_CHARACTERS = 100_000_000
 export const chunkedLength = (length: number, { size, overlap }: ChunkLengths): number =>
   (length * Math.min(length, size)) / (size - overlap)
 
+/** Where a text is cut: between paragraphs, lines or words, and between characters where a word is too long. */
+const SEPARATORS = ['\n\n', '\n', ' ', '']
+
 /**
- * Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbours share at most `overlap` characters.
+ * Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbors share at most `overlap` characters.
  * @throws RangeError when that makes too many, or too much text
  */
-export async function chunkText(text: string, { size, overlap }: ChunkLengths): Promise<string[]> {
+export function chunkText(text: string, { size, overlap }: ChunkLengths): string[] {
   const together = chunkedLength(text.length, { size, overlap })
   if (together > MAX_CHARACTERS || together / size > MAX_CHUNKS) throw tooManyChunks(together / size, { size, overlap })
-  const { RecursiveCharacterTextSplitter } = await import('@langchain/textsplitters')
-  const { short, back } = shortened(text)
-  const chunks = await new RecursiveCharacterTextSplitter({ chunkSize: size, chunkOverlap: overlap }).splitText(short)
+  const chunks = [...chunksOf(text, SEPARATORS, { size, overlap })]
   if (chunks.length > MAX_CHUNKS) throw tooManyChunks(chunks.length, { size, overlap })
-  return chunks.map(back)
+  return chunks
 }
 
 const tooManyChunks = (count: number, { size, overlap }: ChunkLengths) =>
@@ -80,27 +81,46 @@ const tooManyChunks = (count: number, { size, overlap }: ChunkLengths) =>
     `with chunks of ${size} characters that share ${overlap} it makes about ${Math.round(count)} of them; at most ${MAX_CHUNKS}, of ${MAX_CHARACTERS} characters together`,
   )
 
-const PRIVATE_START = 0xe000
-const PRIVATE_END = 0xf8ff
-/**
- * The text with every character of two UTF-16 units as one that nobody uses, so that none is cut in half, and the way back.
- * Beyond some thousand different ones, which no document has, a cut one becomes U+FFFD.
- */
-function shortened(text: string): { short: string; back(chunk: string): string } {
-  const long = new Set(text.match(/[\u{10000}-\u{10ffff}]/gu))
-  if (long.size === 0) return { short: text, back: (chunk) => chunk }
-  const stands = new Map<string, string>()
-  const standsFor = new Map<string, string>()
-  let next = PRIVATE_START
-  for (const character of long) {
-    while (next <= PRIVATE_END && text.includes(String.fromCharCode(next))) next++
-    if (next > PRIVATE_END) break
-    stands.set(character, String.fromCharCode(next))
-    standsFor.set(String.fromCharCode(next++), character)
+/** How many characters a text has; one of two UTF-16 units counts once. */
+const lengthOf = (text: string): number => text.length - (text.match(/[\u{10000}-\u{10ffff}]/gu)?.length ?? 0)
+
+/** Cuts a text at the coarsest separator that it has, and what is still too long at the finer ones. */
+function* chunksOf(text: string, separators: readonly string[], lengths: ChunkLengths): Generator<string> {
+  const index = separators.findIndex((separator) => text.includes(separator))
+  const separator = separators[index] ?? ''
+  // A separator stays with what follows it; no character is cut in half.
+  const parts = separator === '' ? [...text] : text.split(new RegExp(`(?=${separator})`))
+  let short: string[] = []
+  for (const part of parts) {
+    if (lengthOf(part) < lengths.size) {
+      short.push(part)
+      continue
+    }
+    yield* merged(short, lengths)
+    short = []
+    if (separator === '') yield part
+    else yield* chunksOf(part, separators.slice(index + 1), lengths)
   }
-  return {
-    short: text.replace(/[\u{10000}-\u{10ffff}]/gu, (character) => stands.get(character) ?? character),
-    back: (chunk) =>
-      chunk.replace(/[\ue000-\uf8ff]/g, (character) => standsFor.get(character) ?? character).toWellFormed(),
+  yield* merged(short, lengths)
+}
+
+/** Joins neighboring parts to chunks; each chunk begins with the last parts of the one before, as far as they may be shared. */
+function* merged(parts: readonly string[], { size, overlap }: ChunkLengths): Generator<string> {
+  const lengths = parts.map(lengthOf)
+  let first = 0
+  let total = 0
+  for (const [index, length] of lengths.entries()) {
+    if (first < index && total + length > size) {
+      yield* trimmed(parts.slice(first, index))
+      while (total > overlap || total + length > size) total -= lengths[first++] ?? 0
+    }
+    total += length
   }
+  yield* trimmed(parts.slice(first))
+}
+
+/** The text of a chunk, if there is more to it than white space. */
+function trimmed(parts: readonly string[]): string[] {
+  const text = parts.join('').trim()
+  return text === '' ? [] : [text]
 }

@@ -1,4 +1,5 @@
 // The plain text of a document: text, Markdown, HTML, CSV, JSON, PDF and Word. Readers are loaded when one is needed.
+import { csvRows } from './csv.ts'
 import { isObject } from './values.ts'
 
 /** The document cannot be read; the message says why. */
@@ -85,11 +86,7 @@ const READERS: Record<string, Reader> = {
   md: decoded,
   html: async (bytes) => fromHtml(await decoded(bytes)),
   // A row becomes a paragraph that names its columns, so that a chunk can be understood without the header.
-  csv: async (bytes) => {
-    const { default: papa } = await import('papaparse')
-    const rows = papa.parse<Record<string, string>>(await decoded(bytes), { header: true, skipEmptyLines: true }).data
-    return joined(rows.values().map(fieldLines))
-  },
+  csv: async (bytes) => joined(csvRows(await decoded(bytes)).map(fieldLines)),
   json: async (bytes) => {
     const value: unknown = JSON.parse(await decoded(bytes))
     const items = Array.isArray(value) ? value : [value]

@@ -1,7 +1,8 @@
 // The YAML library, which is large: loaded when the first file is read.
+import { lazy } from './lazy.ts'
 
 /** The library's exports. */
 export type Yaml = typeof import('yaml')
 
 /** Loads the library. */
-export const yaml = (): Yaml => require('yaml')
+export const yaml = lazy<typeof import('yaml')>(() => require('yaml'))

@@ -59,7 +59,7 @@ export async function chunksOfFile({ bytes, file, options }: CutDocument, owner:
   if (!isSmall || !isPlainText(about.name, about.type))
     return chunksApart({ bytes, ...about, cleanUps: names, ...lengths }, owner)
   const text = await documentText(bytes, about.name, about.type)
-  const texts = new Set(await chunkText(cleaned(text, names), lengths))
+  const texts = new Set(chunkText(cleaned(text, names), lengths))
   return [...texts].map((one) => ({ text: one, vector: embed(one, DIMENSIONS) }))
 }
 

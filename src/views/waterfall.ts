@@ -63,7 +63,7 @@ export const toneOf = (outcome: OutcomeKind): WaterfallTone =>
   outcome === 'answered' ? 'good' : outcome === 'cancelled' ? 'warning' : 'bad'
 
 /** An attempt as a line. */
-function attemptRow(attempt: AttemptRecord): WaterfallRow {
+export function attemptRow(attempt: AttemptRecord): WaterfallRow {
   const { target, why, outcome, status, duration_ms, started_ms, first_content_ms, wait_ms, faults, error } = attempt
   return plainRow({
     kind: 'attempt',

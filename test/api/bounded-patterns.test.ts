@@ -141,6 +141,12 @@ test('back references mean what they mean to the runtime', () => {
     expect(boundedRegex(source).exec(text, regexBudget())).toEqual({ ...new RegExp(source, 'u').exec(text)?.groups })
 })
 
+test('parts of a pattern that take nothing are not repeated without an end', () => {
+  const before = performance.now()
+  expect(boundedRegex('^(?:){1000000000}a$').exec('a', regexBudget())).toEqual({})
+  expect(performance.now() - before).toBeLessThan(1_000)
+})
+
 test('a pattern with stars means what its expression means', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '*', '.', '\n'), maxLength: 8 })
   fc.assert(

@@ -105,6 +105,7 @@ describe('datasources', () => {
     ['a.markdown', SAID, SAID],
     ['a.html', `<html><script>no()</script><body><p>${SAID}</p></body></html>`, SAID],
     ['a.csv', `topic,answer\nshipping,"${SAID}, or four"\n`, `topic: shipping\nanswer: ${SAID}, or four`],
+    ['b.csv', 'a;a;"b;c"\r\n1;"x ""y""";2;3\r\n\r\n4', 'a: 1\na_1: x "y"\nb;c: 2\n__parsed_extra: ["3"]\n\na: 4'],
     ['a.json', JSON.stringify([{ answer: SAID }]), `answer: ${SAID}`],
     ['a.pdf', pdf(SAID), SAID],
     ['a.docx', WORD, SAID],
@@ -132,10 +133,27 @@ describe('datasources', () => {
 describe('chunks', () => {
   test('none is longer than asked, neighbours overlap, and every word is in one', async () => {
     const words = Array.from({ length: 300 }, (_, index) => `word${index}`)
-    const made = await chunkText(words.join(' '), { size: 100, overlap: 30 })
+    const made = chunkText(words.join(' '), { size: 100, overlap: 30 })
     for (const chunk of made) expect(chunk.length).toBeLessThanOrEqual(100)
     for (const word of words) expect(made.some((chunk) => chunk.split(' ').includes(word))).toBe(true)
     for (const [index, chunk] of made.slice(1).entries()) expect(made[index]).toContain(chunk.split(' ')[0] as string)
+  })
+
+  const cuts: [string, string, { size: number; overlap: number }, string[]][] = [
+    [
+      'between paragraphs',
+      'one two\n\nthree\n\nfour five',
+      { size: 16, overlap: 0 },
+      ['one two\n\nthree', 'four five'],
+    ],
+    ['between lines', 'one two\nthree\nfour five', { size: 14, overlap: 0 }, ['one two\nthree', 'four five']],
+    ['between words, sharing some', 'aa bb cc dd ee', { size: 8, overlap: 4 }, ['aa bb cc', 'cc dd', 'dd ee']],
+    ['inside a word that is too long', 'abcdefgh', { size: 3, overlap: 1 }, ['abc', 'cde', 'efg', 'gh']],
+    ['between characters of two units', '😀😀😀', { size: 2, overlap: 0 }, ['😀😀', '😀']],
+    ['nowhere, when it is empty', ' \n\n ', { size: 2, overlap: 0 }, []],
+  ]
+  test.each(cuts)('a text is cut %s', (_, text, lengths, chunks) => {
+    expect(chunkText(text, lengths)).toEqual(chunks)
   })
 
   const cleanUps: [string, string, string][] = [

@@ -54,7 +54,6 @@ export function testIo(
       endWith() {},
     },
     onInputEnd() {},
-    terminal: () => undefined,
     get printed() {
       return { stdout: stdout.text, stderr: stderr.text }
     },

@@ -120,6 +120,20 @@ describe('imports', () => {
     expect(users.filter((file) => !home.test(file))).toEqual([])
   })
 
+  /** Modules that a file requires without their types: whatever is taken from one of them is `any`. */
+  const untyped = (source: string) => {
+    const typed = /lazy<typeof import\('([^']+)'\)>\(\s*\(\) =>\s*require\('\1'\),?\s*\)/g
+    return [...source.replace(typed, '').matchAll(/\brequire\('([^']+)'\)/g)].map(([, from]) => from)
+  }
+  test('are typed where they are lazy: a misspelled export does not compile', () => {
+    expect(untyped("lazy<typeof import('./a.ts')>(() => require('./a.ts')); () => require('./b.ts').b")).toEqual([
+      './b.ts',
+    ])
+    expect(untyped("lazy<typeof import('./a.ts')>(() => require('./b.ts'))")).toEqual(['./b.ts'])
+    const found = program.flatMap((file) => untyped(lines(file).join('\n')).map((from) => `${file} ${from}`))
+    expect(found).toEqual([])
+  })
+
   test('are by name: nothing is exported as a default', () => {
     expect(program.filter((file) => /^export default/m.test(codeOf(file)))).toEqual([])
   })

@@ -4,6 +4,7 @@ import { isGood } from '../../exploration/known.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { CommandIo } from '../io.ts'
 import { lengthOf } from '../overview.ts'
+import { progressBar } from '../progress.ts'
 
 type Step = Parameters<ExploreOptions['notify']>[0]
 /** Least time between two lines where nobody looks at a bar, in ms. */
@@ -17,8 +18,7 @@ export function exploreProgress({ stderr, log }: Pick<CommandIo, 'stderr' | 'log
   let bad = 0
   const lineOf = ({ done, total }: Step) => {
     const left = (total - done) * ((realClock.now() - began) / Math.max(1, done))
-    const filled = Math.round((20 * done) / Math.max(1, total))
-    const bar = live ? `${'#'.repeat(filled)}${'.'.repeat(20 - filled)} ` : ''
+    const bar = live ? `${progressBar({ done, total })} ` : ''
     return `${bar}${done} of ${total} cells, ${bad} not held, about ${lengthOf(left)} left`
   }
   return {

@@ -1,5 +1,6 @@
 // Objects and lists for a schema: required members first, then what is optional as long as it can be made.
 
+import { patternTexts } from './pattern-texts.ts'
 import { luckAt, whereIs } from './position.ts'
 import { type Keywords, type Schema, SchemaError, step, TooLarge, WorkSpent } from './prepare.ts'
 import { singular } from './strings.ts'
@@ -137,7 +138,7 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
       const path = whereIs(run, parts, 'patternProperties') + step(pattern)
-      const [text] = run.patternTexts([pattern], { path, shortest: 0, longest: LONGEST_NAME, turn, luck }).take(1)
+      const [text] = patternTexts(pattern, { path, shortest: 0, longest: LONGEST_NAME, turn, luck }).take(1)
       if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }

@@ -103,21 +103,12 @@ function preparedWith({ dereference, validate }: Library, schema: unknown, spend
   return { ...prepared, lookup: lookup as Record<string, Schema>, problemsOf }
 }
 
-/** Whether a sample takes what reads patterns, which is large to load and may have much to do; `text` is the schema as JSON. */
-const hasPatterns = (text: string): boolean => text.includes('"pattern')
-
 /**
  * Whether there is more to a schema than the steps that are counted, so that it must not be looked at beside other calls;
- * `text` is the schema as JSON. The validator's own pattern of a `url` looks back without an end.
+ * `text` is the schema as JSON. Patterns may look back without an end, as the validator's own pattern of a `url` does.
  */
 export const isOpenEnded = (text: string): boolean =>
-  hasPatterns(text) || text.includes('"format":"url"') || text.includes('"uniqueItems":true')
-
-/** What is given to a schema without patterns. */
-function* noTexts(): Generator<string> {}
-
-const loadTexts = async (schema: object | boolean) =>
-  hasPatterns(JSON.stringify(schema)) ? (await import('./pattern-texts.ts')).patternTexts() : noTexts
+  text.includes('"pattern') || text.includes('"format":"url"') || text.includes('"uniqueItems":true')
 
 /** @throws InvalidSchema when a keyword of the schema is malformed. */
 export async function checkSchema(schema: object | boolean): Promise<void> {
@@ -133,7 +124,6 @@ export async function sampleOf(schema: object | boolean, key: string, budget = F
   const library = await load()
   let failure: unknown
   try {
-    const patternTexts = await loadTexts(schema)
     const counter = stepCounter(budget.steps)
     const { schema: root, lookup, origin, problemsOf } = preparedWith(library, schema, counter.spend)
     const check: SampleRun['check'] = (value, part) => {
@@ -151,7 +141,6 @@ export async function sampleOf(schema: object | boolean, key: string, budget = F
           key,
           check,
           budget: budget.values,
-          patternTexts,
           valuesFor: (schemas, at) => valuesFor(run, schemas, at),
         }
         const inside = typeof root === 'object' ? { schema: root, outer: undefined } : undefined

@@ -1,94 +1,233 @@
-// Texts that several patterns accept at once, of a wanted length. Loads what reads patterns, so it is loaded when it is needed.
-import { automatonOfAll } from './all-patterns.ts'
-import { PatternTooLarge } from './automaton.ts'
+// Texts for a pattern: its parts are drawn one after the other, with readable characters where it leaves a choice. What a
+// look-around asks for is not seen, so whoever draws a text tries it with the real expression.
+import { parseRegex, type RegexAlternatives, type RegexNode } from '../regex-syntax.ts'
 import { SchemaError, TooLarge } from './prepare.ts'
-import type { PatternOptions } from './types.ts'
-import { type Sampler, samplerOf, TooMuchWork } from './walk.ts'
+import { LONGEST_TEXT } from './strings.ts'
 
-/** Texts that are made of one set of patterns for one place. */
-const MOST_TEXTS = 40
+/** What a text for a pattern must be like besides, and what decides between several. */
+export interface PatternOptions {
+  /** JSON pointer to the pattern in the schema. */
+  path: string
+  /** Least and greatest number of characters. */
+  shortest: number
+  longest: number
+  /** Index of the list item that the text is in. */
+  turn: number
+  /** A number in [0, 1), always the same for the same place and purpose. */
+  luck(purpose: string): number
+}
 
-const TIME = '(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\\.[0-9]{3})?(?:Z|[+-](?:0[0-9]|1[0-3]):[0-5][0-9])'
-/** What texts of formats look like, to be had together with a pattern. */
-const FORMAT_PATTERNS: Record<string, string> = {
-  date: '^20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])$',
-  time: `^${TIME}$`,
-  'date-time': `^20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T${TIME}$`,
-  email: '^[a-z0-9]+(?:[._-][a-z0-9]+)*@[a-z0-9]+(?:-[a-z0-9]+)*(?:\\.[a-z]{2,})+$',
-  hostname: '^[a-z0-9]+(?:[.-][a-z0-9]+)*$',
-  uri: '^https?://[a-z0-9]+(?:[.-][a-z0-9]+)*(?:/[A-Za-z0-9._~-]*)*(?:\\?[A-Za-z0-9=&]*)?$',
-  uuid: '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$',
-  ipv6: '^[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){7}$|^[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){0,3}::[0-9a-f]{1,4}$',
-  duration: '^P(?:[0-9]+Y)?(?:[0-9]+M)?[0-9]+D(?:T[0-9]+H)?$|^PT(?:[0-9]+H)?(?:[0-9]+M)?[0-9]+S$',
-  ipv4: '^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\\.(?!$)|$)){4}$',
+/** Texts that are drawn of one pattern for one place, and the characters of all of them together. */
+const MAX_TEXTS = 40
+const MAX_CHARACTERS = 200_000
+/** Parts that are drawn for them: some tenths of a second. */
+const MAX_PARTS = 1_000_000
+/** Turns of what has no measured length. */
+const MAX_EMPTY_TURNS = 1_000
+/** Texts that are drawn with the likeliest characters alone; later ones have signs too, which look-aheads may ask for. */
+const PLAIN_TEXTS = 8
+
+const characters = (first: number, last: number): string =>
+  Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index)).join('')
+const PRINTABLE = characters(0x20, 0x7e)
+/** Characters from the likeliest on; what is in none of them comes last. */
+const LIKELY = ['abcdefghijklmnopqrstuvwxyz', '0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', ' ', '-', '_', '.', PRINTABLE]
+/** All but the halves of characters, where an expression asks for rare ones. */
+const RARE = [
+  [0xa0, 0x24f],
+  [0x370, 0x52f],
+  [0x1f300, 0x1faff],
+  [0x530, 0xd7ff],
+  [0xe000, 0x1ffff],
+  [0, 0x1f],
+] as const
+
+/** The likeliest characters that a part of a pattern matches, none when it matches no character. */
+function charactersFor(raw: string, plain: boolean): string[] {
+  const expression = new RegExp(raw, 'gu')
+  for (const some of plain ? LIKELY : [PRINTABLE]) {
+    const found = some.match(expression)
+    if (found) return found
+  }
+  for (const [first, last] of RARE) {
+    const found = characters(first, last).match(expression)
+    if (found) return found
+  }
+  return []
+}
+
+/** Least and greatest number of characters. */
+interface Size {
+  min: number
+  max: number
+}
+const together = (sizes: readonly Size[]): Size =>
+  sizes.reduce(({ min, max }, size) => ({ min: min + size.min, max: max + size.max }), { min: 0, max: 0 })
+const times = (size: number, count: number) => (size === 0 || count === 0 ? 0 : size * count)
+
+/** Draws texts of one pattern. */
+class Drawing {
+  readonly #path: string
+  readonly #alternatives: RegexAlternatives
+  readonly #sizes = new Map<RegexNode, Size>()
+  readonly #characters = new Map<string, string[]>()
+  /** The text of each group that has been drawn, for back references. */
+  #captured = new Map<number, string>()
+  #parts = 0
+  #plain = true
+  #luck: () => number = () => 0
+  /** Least and greatest number of characters of a text, without those of back references. */
+  readonly size: Size
+
+  constructor(source: string, path: string) {
+    this.#path = path
+    this.#alternatives = parseRegex(source).alternatives
+    this.size = this.#sizeOfAny(this.#alternatives)
+  }
+
+  /** A text of about `length` characters; undefined when there is none. */
+  text(length: number, { plain, luck }: { plain: boolean; luck(): number }): string | undefined {
+    this.#captured = new Map()
+    if (plain !== this.#plain) this.#characters.clear()
+    this.#plain = plain
+    this.#luck = luck
+    return this.#any(this.#alternatives, length)
+  }
+
+  #sizeOfAny(alternatives: RegexAlternatives): Size {
+    const sizes = alternatives.map((nodes) => together(nodes.map((node) => this.#sizeOf(node))))
+    return { min: Math.min(...sizes.map(({ min }) => min)), max: Math.max(...sizes.map(({ max }) => max)) }
+  }
+
+  #sizeOf(node: RegexNode): Size {
+    const known = this.#sizes.get(node)
+    if (known) return known
+    const size = this.#measured(node)
+    this.#sizes.set(node, size)
+    return size
+  }
+
+  #measured(node: RegexNode): Size {
+    if (node.type === 'character') return { min: 1, max: 1 }
+    if (node.type === 'group') return this.#sizeOfAny(node.alternatives)
+    if (node.type !== 'repeat') return { min: 0, max: 0 }
+    const { min, max } = this.#sizeOf(node.node)
+    return { min: times(min, node.min), max: times(max, node.max) }
+  }
+
+  /** A whole number from `least` to `most`. */
+  #between(least: number, most: number): number {
+    return least + Math.floor(this.#luck() * (most - least + 1))
+  }
+
+  #any(alternatives: RegexAlternatives, length: number): string | undefined {
+    const fitting = alternatives.filter((nodes) => {
+      const { min, max } = together(nodes.map((node) => this.#sizeOf(node)))
+      return min <= length && length <= max
+    })
+    const choices = fitting.length > 0 ? fitting : alternatives
+    return this.#sequence(choices[this.#between(0, choices.length - 1)] ?? [], length)
+  }
+
+  /** Parts one after the other: what is left of the length when each is as short as it can be goes to them by chance. */
+  #sequence(nodes: readonly RegexNode[], length: number): string | undefined {
+    const sizes = nodes.map((node) => this.#sizeOf(node))
+    const rooms = sizes.map(({ min, max }) => max - min)
+    const behind = rooms.map(() => 0)
+    for (let index = rooms.length - 2; index >= 0; index--)
+      behind[index] = (behind[index + 1] ?? 0) + (rooms[index + 1] ?? 0)
+    let spare = Math.max(0, length - together(sizes).min)
+    let text = ''
+    for (const [index, node] of nodes.entries()) {
+      const most = Math.min(rooms[index] ?? 0, spare)
+      const extra = this.#between(Math.min(most, Math.max(0, spare - (behind[index] ?? 0))), most)
+      const part = this.#part(node, (sizes[index]?.min ?? 0) + extra)
+      if (part === undefined) return undefined
+      text += part
+      spare -= extra
+    }
+    return text
+  }
+
+  #part(node: RegexNode, length: number): string | undefined {
+    if (++this.#parts > MAX_PARTS)
+      throw new TooLarge('the pattern is too large: a text takes more work than is done for one', this.#path)
+    switch (node.type) {
+      case 'character':
+        return this.#character(node.raw)
+      case 'group': {
+        const text = this.#any(node.alternatives, length)
+        if (node.capture !== undefined && text !== undefined) this.#captured.set(node.capture, text)
+        return text
+      }
+      case 'reference':
+        return node.captures.map((capture) => this.#captured.get(capture)).find((text) => text !== undefined) ?? ''
+      case 'repeat':
+        return this.#sequence(new Array<RegexNode>(this.#turns(node, length)).fill(node.node), length)
+      default:
+        return ''
+    }
+  }
+
+  /** How often a repetition is drawn to have a length. */
+  #turns({ node, min, max }: Extract<RegexNode, { type: 'repeat' }>, length: number): number {
+    const size = this.#sizeOf(node)
+    // Of back references, whose texts are not measured, or of nothing.
+    if (size.max === 0) return Math.min(min, MAX_EMPTY_TURNS)
+    const least = Math.max(min, Math.min(1, length), Math.ceil(length / size.max))
+    const most = size.min === 0 ? Math.min(max, Math.max(least, length)) : Math.min(max, Math.floor(length / size.min))
+    return Math.min(this.#between(least, Math.max(least, most)), LONGEST_TEXT)
+  }
+
+  #character(raw: string): string | undefined {
+    let choices = this.#characters.get(raw)
+    if (!choices) {
+      choices = charactersFor(raw, this.#plain)
+      this.#characters.set(raw, choices)
+    }
+    return choices[Math.floor((choices.length > 1 ? this.#luck() : 0) * choices.length)]
+  }
 }
 
 /**
- * A function that makes texts of patterns, short ones first, and remembers the automata that it needed. Some texts may not
- * match (see `automaton.ts`): each is to be tried.
- * @throws SchemaError (from that function) when no text can be made, or the patterns are too large.
+ * Texts of one pattern (of the unicode mode), short ones first; not all of them match.
+ * @throws SchemaError when no text is as short as it must be, `TooLarge` when the pattern or a text of it is too large
  */
-export function patternTexts(): (patterns: readonly string[], options: PatternOptions) => Generator<string> {
-  const samplers = new Map<string, Sampler | PatternTooLarge>()
-  const samplerFor = (patterns: readonly string[]): Sampler | PatternTooLarge => {
-    const key = JSON.stringify(patterns)
-    const known = samplers.get(key)
-    if (known) return known
-    const made = attempt(patterns)
-    samplers.set(key, made)
-    return made
-  }
-  return function* (patterns, options) {
-    const format = FORMAT_PATTERNS[options.format ?? '']
-    const both = format === undefined ? undefined : samplerFor([...patterns, format])
-    if (both && !(both instanceof PatternTooLarge)) yield* texts(both, options)
-    const sampler = samplerFor(patterns)
-    if (sampler instanceof PatternTooLarge) {
-      throw new TooLarge(`the pattern is too large: ${sampler.message}`, options.path)
-    }
-    let some = false
-    try {
-      for (const text of texts(sampler, options)) {
-        some = true
-        yield text
-      }
-    } catch (error) {
-      if (!(error instanceof TooMuchWork)) throw error
-      throw new TooLarge(
-        'the pattern is too large: looking for a text takes more work than is done for one',
-        options.path,
-      )
-    }
-    if (!some) throw new SchemaError(`no text ${lengthWords(options)} matches ${quoted(patterns)}`, options.path)
-  }
-}
-
-function attempt(patterns: readonly string[]): Sampler | PatternTooLarge {
-  try {
-    return samplerOf(automatonOfAll(patterns))
-  } catch (error) {
-    if (error instanceof PatternTooLarge) return error
-    throw error
-  }
-}
-
-function* texts(sampler: Sampler, { shortest, longest, turn, luck }: PatternOptions): Generator<string> {
-  for (let round = 0; round < MOST_TEXTS; round++) {
-    const room = round < 4 ? 2 : Math.min(2 ** (round >> 1), Math.max(8, shortest))
-    const text = sampler.text({
-      shortest,
-      longest,
-      room,
-      luck: (purpose) => luck(`pattern ${turn} ${round} ${purpose}`),
-    })
+export function* patternTexts(pattern: string, options: PatternOptions): Generator<string> {
+  const { path, shortest, longest, turn, luck } = options
+  const drawing = new Drawing(pattern, path)
+  const { min, max } = drawing.size
+  if (min > LONGEST_TEXT)
+    throw new TooLarge(
+      `the pattern is too large: a text has at least ${min} characters, a sample at most ${LONGEST_TEXT}`,
+      path,
+    )
+  if (min > longest) throw noText([pattern], options)
+  const first = Math.min(Math.max(min, shortest), max)
+  let drawn = 0
+  for (let round = 0; round < MAX_TEXTS && drawn < MAX_CHARACTERS; round++) {
+    const room = round < 4 ? 2 : Math.min(2 ** (round >> 1), Math.max(64, shortest))
+    const last = Math.max(first, Math.min(max, longest, first + room))
+    let looks = 0
+    const chance = () => luck(`pattern ${turn} ${round} ${looks++}`)
+    const length = first + Math.floor(chance() * (last - first + 1))
+    const text = drawing.text(length, { plain: round < PLAIN_TEXTS, luck: chance })
     if (text === undefined) return
+    drawn += text.length
     yield text
   }
 }
 
-const quoted = (patterns: readonly string[]) => patterns.map((pattern) => JSON.stringify(pattern)).join(' and ')
-
-function lengthWords({ shortest, longest }: PatternOptions): string {
-  if (Number.isFinite(longest)) return `of ${shortest} to ${longest} characters`
-  return shortest > 0 ? `of at least ${shortest} characters` : 'at all'
+/** What is wrong when no text was found; the message says which length it was to have. */
+export const noText = (
+  patterns: readonly string[],
+  { path, shortest, longest }: Pick<PatternOptions, 'path' | 'shortest' | 'longest'>,
+) => {
+  const length = Number.isFinite(longest)
+    ? `of ${shortest} to ${longest} characters `
+    : shortest > 0
+      ? `of at least ${shortest} characters `
+      : ''
+  const quoted = patterns.map((pattern) => JSON.stringify(pattern)).join(' and ')
+  return new SchemaError(`no text ${length}was found that matches ${quoted}`, path)
 }

@@ -1,11 +1,11 @@
 // Patterns as the unicode mode takes them: schemas are written for many engines.
-import { lazy } from '../lazy.ts'
-
-// Large, and most patterns need none of it.
-const parser = lazy<typeof import('@eslint-community/regexpp')>(() => require('@eslint-community/regexpp'))
 
 /** Escapes that other engines allow before any sign (`\-`, `\_`). */
 const NEEDLESS = /[-!"#%&',:;<=>@`~_ ]/
+/** Escapes, classes, counts, then single signs. */
+const TOKENS = /\\(?:[pPu]\{[^}]*\}|[\s\S])|\[(?:\\[\s\S]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|[\s\S]/g
+/** Escapes that mean their letter or digit in the older mode, and nothing in the newer one. */
+const LETTERS = /[aeg-jlmoqyzACE-OQRTUVXYZ89]/
 
 /**
  * The pattern in the unicode mode, in which JSON Schema has it; what only the older mode reads (`[\w-.]`, `a{`, `]`) is put
@@ -20,33 +20,22 @@ export function readPattern(pattern: string): string {
     new RegExp(relaxed, 'u')
     return relaxed
   } catch (error) {
-    const modern = modernized(pattern)
-    if (modern === undefined) throw error
-    return modern
+    const modern = relaxed.replace(TOKENS, modernToken)
+    try {
+      new RegExp(modern, 'u')
+      return modern
+    } catch {
+      throw error
+    }
   }
 }
 
-/** Signs that mean themselves in every mode. */
-const PLAIN = /^[A-Za-z0-9 ]$/
-const FIRST_FOREIGN = 0x80
-
-function modernized(pattern: string): string | undefined {
-  try {
-    const { RegExpParser, visitRegExpAST } = parser()
-    const tree = new RegExpParser({ strict: false }).parsePattern(pattern, undefined, undefined, { unicode: false })
-    let text = ''
-    let at = 0
-    visitRegExpAST(tree, {
-      onCharacterEnter({ start, end, value, raw }) {
-        if (value >= FIRST_FOREIGN || PLAIN.test(raw)) return
-        text += `${pattern.slice(at, start)}\\x${value.toString(16).padStart(2, '0')}`
-        at = end
-      },
-    })
-    text += pattern.slice(at)
-    new RegExp(text, 'u')
-    return text
-  } catch {
-    return undefined
-  }
+function modernToken(token: string): string {
+  if (token === '{' || token === '}' || token === ']') return `\\${token}`
+  if (token.length === 1) return token
+  // A hyphen beside a class of characters means itself.
+  const hyphens = token.startsWith('[')
+    ? token.replace(/(\\[dswDSW])-(?!\])/g, '$1\\-').replace(/(?<!^\[)-(?=\\[dswDSW])/g, '\\-')
+    : token
+  return hyphens.replace(/\\([\s\S])/g, (escaped, sign: string) => (LETTERS.test(sign) ? sign : escaped))
 }

@@ -3,6 +3,7 @@ import type { InstanceType } from '@cfworker/json-schema'
 import { type SchemaBranch, typesOf, waysThrough } from './branches.ts'
 import { listsFor, objectsFor } from './containers.ts'
 import { numbersIn, rangeOf } from './numbers.ts'
+import { noText, patternTexts } from './pattern-texts.ts'
 import { luckAt, whereIs } from './position.ts'
 import { type Keywords, type Schema, SchemaError, TooLarge, TYPES, WorkSpent } from './prepare.ts'
 import { fitted, formatTexts, LONGEST_TEXT, plainText } from './strings.ts'
@@ -190,9 +191,13 @@ function* stringsFor(run: SampleRun, { parts, position }: ContainerContext): Gen
   const patterns = parts.flatMap((part) => part.pattern ?? [])
   const expressions = patterns.map((pattern) => new RegExp(pattern, 'u'))
   const limits = { shortest, longest, patterns }
+  let found = patterns.length === 0
   for (const text of textsFor(run, { parts, position }, limits)) {
-    if (expressions.every((expression) => expression.test(text))) yield text
+    if (!expressions.every((expression) => expression.test(text))) continue
+    found = true
+    yield text
   }
+  if (!found) throw noText(patterns, { path: whereIs(run, parts, 'pattern'), shortest, longest })
 }
 
 /** What a text must be like. */
@@ -202,7 +207,7 @@ interface TextLimits {
   patterns: readonly string[]
 }
 
-/** Texts that a person would write first, then what the patterns ask for; not all of them match. */
+/** Texts that a person would write first, then texts of each pattern; not all of them match. */
 function* textsFor(
   run: SampleRun,
   { parts, position }: ContainerContext,
@@ -211,13 +216,19 @@ function* textsFor(
   const title = parts.find((part) => part.title !== undefined)?.title ?? ''
   const luck = (purpose: string) => luckAt(run, position, purpose)
   const about = { name: position.name || title, turn: position.turn, luck }
-  const format = parts.find((part) => part.format !== undefined)?.format
-  for (const { format } of parts) if (format !== undefined) yield* formatTexts(format, about, shortest)
+  const formatted = parts.flatMap(({ format }) => (format === undefined ? [] : formatTexts(format, about, shortest)))
+  yield* formatted
   const text = plainText(about)
   yield fitted(text, shortest, longest)
-  if (patterns.length > 0) {
-    const path = whereIs(run, parts, 'pattern')
-    yield* run.patternTexts(patterns, { path, shortest, longest, format, turn: position.turn, luck })
+  const path = whereIs(run, parts, 'pattern')
+  for (const pattern of patterns) {
+    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, luck })) {
+      yield drawn
+      // A pattern may say how a text begins or ends, and nothing of the rest.
+      const rest = 'a'.repeat(Math.max(0, shortest - drawn.length))
+      if (rest !== '') yield* [drawn + rest, rest + drawn, fitted(drawn, shortest, longest)]
+      for (const text of formatted) yield* [drawn + text.slice(drawn.length), text + drawn]
+    }
   }
   yield* [0, 1, 2].map((more) => fitted(`${position.turn + more + 1} ${text}`, shortest, longest))
   // Short strings differ in their letters alone.

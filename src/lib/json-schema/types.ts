@@ -16,23 +16,8 @@ export interface SampleRun {
   budget: number
   /** What is wrong with a value, if anything. */
   check(value: unknown, schema: Schema): SchemaError | undefined
-  /** Texts that match all of the patterns, mostly; throws `SchemaError` when there is none. */
-  patternTexts(patterns: readonly string[], options: PatternOptions): Generator<string>
   /** Values for the inside of a container that satisfy all of the schemas, the likely ones first; throws `SchemaError` when there is none. */
   valuesFor(schemas: Schema[], at: ValuePosition): Generator<unknown>
-}
-
-/** What a text for a pattern must be like besides. */
-export interface PatternOptions {
-  /** Where the schema has the pattern. */
-  path: string
-  /** Least and greatest number of characters. */
-  shortest: number
-  longest: number
-  /** A format that the text should have too. */
-  format?: string | undefined
-  turn: number
-  luck(purpose: string): number
 }
 
 /** Where in the sample a value stands. */

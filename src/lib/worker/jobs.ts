@@ -61,7 +61,7 @@ export const jobs = {
       import('../text-of.ts'),
     ])
     try {
-      return packTexts(await chunkText(cleaned(await documentText(bytes, name, type), cleanUps), lengths))
+      return packTexts(chunkText(cleaned(await documentText(bytes, name, type), cleanUps), lengths))
     } catch (error) {
       if (error instanceof UnreadableDocument) return error.message
       // Too many chunks, or nested so deeply that the stack ends.

@@ -1,0 +1,19 @@
+// Canonical JSON is what an implementation of others writes.
+import { expect, test } from 'bun:test'
+import canonicalize from 'canonicalize'
+import fc from 'fast-check'
+import { canonicalJson } from '../../src/lib/canonical.ts'
+import { runs } from '../support/property.ts'
+
+test('canonicalJson: writes any JSON value as RFC 8785 has it', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+      expect(canonicalJson(value)).toBe(canonicalize(value) as string)
+    }),
+    { numRuns: runs(2_000) },
+  )
+})
+
+test('canonicalJson: writes half of a character as U+FFFD, in names too', () => {
+  expect(canonicalJson({ b: ['\ud800'], '\udc00': 1 })).toBe('{"b":["\ufffd"],"\ufffd":1}')
+})
