@@ -43,14 +43,18 @@ const Client = z.looseObject({
   hung: optional(z.looseObject({ limit: z.number() })),
 })
 const Coded = z.array(z.union([z.string(), z.number()]))
-const Kept = optional(z.looseObject({ coded: Coded, bytes: optional(z.int().min(0)) }))
-const Exchange = z.looseObject({
-  address: optional(z.string()),
-  headers: optional(HeaderTexts),
-  times: optional(z.array(z.number())),
-  request: Kept,
-  response: Kept,
-  ended: optional(z.string()),
+const Kept = z.looseObject({ coded: Coded, bytes: optional(z.int().min(0)) })
+const Exchange = z.strictObject({
+  address: z.string().optional(),
+  headers: HeaderTexts.optional(),
+  times: z.array(z.number()).optional(),
+  request: Kept.optional(),
+  response: Kept.optional(),
+  ended: z.string().optional(),
+  nothing: z.literal(true).optional(),
+  dropped: z.literal(true).optional(),
+  received: HeaderTexts.optional(),
+  status: z.int().optional(),
 })
 
 /** The rows by table; columns that a table has not are left out when they are stored. */

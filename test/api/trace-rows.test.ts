@@ -106,7 +106,7 @@ test('a trace row: reads the record and its notes as they were written, to the o
       // As the gateway makes it: JSON, in the order of the call.
       const { task, ...rest } = JSON.parse(JSON.stringify(made)) as TraceRecord
       const trace = task === undefined ? rest : { ...rest, task }
-      const client = beside.client && packedClient(beside.client as never)
+      const client = beside.client === null ? null : packedClient(beside.client as never)
       const { arrived, left } = beside
       const row = { ...packedRecord(trace), seq: 1, started: Date.parse(trace.started_at), arrived, left, client }
       const read = unpackedRow(row, { name: ':memory:' })
