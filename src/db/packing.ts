@@ -39,13 +39,13 @@ interface PackedField {
 
 const usualOf = (usual: unknown, of: Fields): unknown => (typeof usual === 'function' ? usual(of) : usual)
 
+const isSameList = (value: unknown, usual: unknown): boolean =>
+  Array.isArray(usual) &&
+  Array.isArray(value) &&
+  value.length === usual.length &&
+  value.every((item, at) => item === usual[at])
 /** Whether a value is the usual one; lists are compared by their items. */
-const isUsual = (value: unknown, usual: unknown): boolean =>
-  value === usual ||
-  (Array.isArray(usual) &&
-    Array.isArray(value) &&
-    value.length === usual.length &&
-    value.every((item, at) => item === usual[at]))
+const isSame = (value: unknown, usual: unknown): boolean => value === usual || isSameList(value, usual)
 
 /** Makes the tuples of a kind of object; the fields are in the order in which the object has them. */
 export function packing<Of extends object>(table: readonly Field<Of>[]): Packing<Of> {
@@ -58,7 +58,9 @@ export function packing<Of extends object>(table: readonly Field<Of>[]): Packing
       for (const { name, usual, form } of stored) {
         const value = (of as Fields)[name]
         // `undefined` in a list makes JSON three times as slow.
-        if (value == null || isUsual(value, usualOf(usual, of as Fields))) tuple.push(null)
+        if (value == null || value === usual) tuple.push(null)
+        else if (typeof usual === 'object' && isSameList(value, usual)) tuple.push(null)
+        else if (typeof usual === 'function' && isSame(value, usual(of))) tuple.push(null)
         else length = tuple.push(form ? form.pack(value) : value)
       }
       tuple.length = length

@@ -47,43 +47,36 @@ const headers: Form<Record<string, string>> = {
   },
 }
 
-/** The token counts that most answers have, by their names. */
-const USUAL_COUNTS = {
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  total_tokens: 0,
-  prompt_tokens_details: { cached_tokens: 0, cache_creation_tokens: 0, audio_tokens: 0 },
-  completion_tokens_details: {
-    reasoning_tokens: 0,
-    accepted_prediction_tokens: 0,
-    rejected_prediction_tokens: 0,
-    audio_tokens: 0,
-  },
-}
+/** The token counts that most answers have, in the order in which they have them. */
+const USUAL_COUNTS: Shape = [
+  ['prompt_tokens'],
+  ['completion_tokens'],
+  ['total_tokens'],
+  ['prompt_tokens_details', [['cached_tokens'], ['cache_creation_tokens'], ['audio_tokens']]],
+  [
+    'completion_tokens_details',
+    [['reasoning_tokens'], ['accepted_prediction_tokens'], ['rejected_prediction_tokens'], ['audio_tokens']],
+  ],
+]
+/** Names of an object of numbers, and of objects within. */
+type Shape = (readonly [name: string, within?: Shape])[]
 
-/** Adds the numbers of an object to a list. False when its names are not those of a shape, or stand in another order. */
-function addCounts(shape: object, value: object, counts: number[]): boolean {
-  const names = Object.keys(shape)
-  const found = Object.keys(value)
-  if (found.length !== names.length) return false
-  return names.every((name, at) => {
-    if (found[at] !== name) return false
-    const part: unknown = (value as Record<string, unknown>)[name]
-    if (typeof part === 'number')
-      return typeof (shape as Record<string, unknown>)[name] === 'number' && counts.push(part)
-    const inner: unknown = (shape as Record<string, unknown>)[name]
-    return isObject(inner) && isObject(part) && addCounts(inner, part, counts)
-  })
+/** Adds the numbers of an object to a list. False when it is of another shape. */
+function addCounts(shape: Shape, of: Record<string, unknown>, counts: number[]): boolean {
+  let at = 0
+  for (const name in of) {
+    const [expected, within] = shape[at++] ?? []
+    if (name !== expected) return false
+    const value = of[name]
+    if (within ? !isObject(value) || !addCounts(within, value, counts) : typeof value !== 'number') return false
+    if (!within) counts.push(value as number)
+  }
+  return at === shape.length
 }
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
-const withCounts = (shape: object, counts: Iterator<unknown>): object =>
-  Object.fromEntries(
-    Object.entries(shape).map(([name, part]) => [
-      name,
-      isObject(part) ? withCounts(part, counts) : counts.next().value,
-    ]),
-  )
+const withCounts = (shape: Shape, counts: Iterator<unknown>): Record<string, unknown> =>
+  Object.fromEntries(shape.map(([name, within]) => [name, within ? withCounts(within, counts) : counts.next().value]))
 
 /** The usual token counts as numbers alone; any other as they are. */
 const usage: Form<NonNullable<TraceRecord['usage']>> = {

@@ -64,6 +64,20 @@ export const packedExchange = (exchange: ExchangeNote): string => JSON.stringify
 /** @throws Error when it is something else */
 export const unpackedExchange = (packed: string): ExchangeNote => EXCHANGE.unpack(JSON.parse(packed))
 
+type Usage = TraceRecord['usage']
+/** How an answer ends that says its usage last, as most do, without the comma before it. */
+const endOf = (usage: Usage) => `"usage":${JSON.stringify(usage)}}`
+
+/** An answer as it is stored: one that ends with the usage of its record ends with a comma instead, as no JSON does. */
+export function storedAnswer(answer: string, usage: Usage): string {
+  if (!usage) return answer
+  const end = endOf(usage)
+  return answer.endsWith(end) && answer.at(-end.length - 1) === ',' ? answer.slice(0, -end.length) : answer
+}
+/** The same as it was given. */
+export const wholeAnswer = (stored: string, usage: Usage): string =>
+  stored.endsWith(',') ? stored + endOf(usage) : stored
+
 /** A record and its notes. */
 interface UnpackedRow {
   trace: TraceRecord
@@ -114,7 +128,8 @@ export function namedRow(row: TraceRow, database: DatabaseName): NamedRow {
   const { seq, id, started, model, status, thread, request, rendered, answer, exchange, apart } = row
   const { trace, notes } = unpackedRow(row, database)
   const { arrived, left, client } = notes
-  const known = { seq, id, started, model, status, thread, record: trace, request, rendered, answer, apart }
+  const whole = wholeAnswer(answer, trace.usage)
+  const known = { seq, id, started, model, status, thread, record: trace, request, rendered, answer: whole, apart }
   const named = { ...known, arrived, left, client: client && JSON.stringify(client) }
   if (exchange === null) return named
   const place = { table: 'trace_rows', row: seq }
@@ -123,10 +138,11 @@ export function namedRow(row: TraceRow, database: DatabaseName): NamedRow {
 
 /** The row of a trace in a snapshot; what a snapshot need not say is nothing. */
 export function rowOfNamed(named: NamedRow): TraceRow {
-  const { seq, started, request, rendered, answer, arrived = null, left = null, client, exchange, apart = null } = named
+  const { seq, started, request, rendered, arrived = null, left = null, client, exchange, apart = null } = named
   const packed = { ...packedRecord(named.record), model: named.model, status: named.status }
   return {
-    ...{ ...packed, seq, hidden: 0, started, arrived, left, request, rendered, answer, apart },
+    ...{ ...packed, seq, hidden: 0, started, arrived, left, request, rendered, apart },
+    answer: storedAnswer(named.answer, named.record.usage),
     thread: named.thread ?? null,
     client: client == null ? null : packedClient(JSON.parse(client)),
     exchange: exchange == null ? null : packedExchange(JSON.parse(exchange)),

@@ -15,6 +15,7 @@ import {
   type TraceRow,
   unpackedExchange,
   unpackedRow,
+  wholeAnswer,
 } from './trace-row.ts'
 import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
 import { type TraceWrites, traceWrites } from './trace-writes.ts'
@@ -140,7 +141,7 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       if (!row) return undefined
       const whole = long.read(row)
       const { trace, notes } = unpackedRow(whole, connection)
-      const texts = [whole.request, whole.rendered, whole.answer]
+      const texts = [whole.request, whole.rendered, wholeAnswer(whole.answer, trace.usage)]
       const [request, rendered, answer] = readRow(connection, { table: 'trace_rows', row: whole.seq }, () =>
         texts.map((text) => JSON.parse(text)),
       )
@@ -151,8 +152,9 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       if (row?.exchange == null) return undefined
       const { request, answer } = long.read(row)
       const { exchange: packed, seq } = row
+      const { trace } = unpackedRow(row, connection)
       const note = readRow(connection, { table: 'trace_rows', row: seq }, () => unpackedExchange(packed))
-      return { note, request, answer }
+      return { note, request, answer: wholeAnswer(answer, trace.usage) }
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {

@@ -5,7 +5,7 @@ import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
 import type { TraceNumbers } from './trace-numbers.ts'
-import { RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedRow, wholeAnswer } from './trace-row.ts'
 
 /** Calls by number: below one and above another, which are left out themselves, and the most that are looked at. */
 export interface TraceSpan {
@@ -40,7 +40,9 @@ export interface TraceReads {
 
 /** Whether what is stored beside a record holds a text. */
 const BESIDE = 'instr(lower(request), :text) OR instr(lower(answer), :text)'
-const holds = (trace: TraceRecord, text: string) => JSON.stringify(trace).toLowerCase().includes(text)
+/** Whether a record holds it, or the end of an answer, of which `stored` has the last characters that are stored. */
+const holds = (trace: TraceRecord, stored: string, text: string) =>
+  [JSON.stringify(trace), wholeAnswer(stored, trace.usage)].some((one) => one.toLowerCase().includes(text))
 
 /** Windows on the traces of a database. */
 export function windowsOf({ connection, long, numbers }: TraceReads): TraceWindows {
@@ -48,13 +50,14 @@ export function windowsOf({ connection, long, numbers }: TraceReads): TraceWindo
     span({ before, above, limit, text }) {
       const rows = connection
         .prepare(
-          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant FROM traces
+          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant, substr(answer, -length(:text)) AS last
+           FROM traces
            WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT :limit`,
         )
-        .all({ before, above, limit, text }) as (RecordRow & { meant: number })[]
-      const found = rows.flatMap(({ meant, ...row }) =>
+        .all({ before, above, limit, text: text ?? '' }) as (RecordRow & { meant: number; last: unknown })[]
+      const found = rows.flatMap(({ meant, last, ...row }) =>
         readableRow(() => unpackedRow(row, connection)).flatMap(({ trace, notes }) =>
-          meant || holds(trace, text ?? '') ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace }] : [],
+          meant || holds(trace, String(last), text ?? '') ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace }] : [],
         ),
       )
       return { found, looked: rows.length, last: rows.at(-1)?.seq ?? 0 }

@@ -7,7 +7,15 @@ import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
-import { packedClient, packedExchange, packedRecord, TRACE_COLUMNS, type TraceRow, valuesOf } from './trace-row.ts'
+import {
+  packedClient,
+  packedExchange,
+  packedRecord,
+  storedAnswer,
+  TRACE_COLUMNS,
+  type TraceRow,
+  valuesOf,
+} from './trace-row.ts'
 import type { LargeWrite } from './writer.ts'
 
 /** What is stored beside a trace: JSON texts, and what is known of its client. */
@@ -69,7 +77,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   const { added, changed, doubt, hasRoom, size, dropped } = traceRetention(target)
   /** The row of a trace that has ended; nothing is written yet. */
   const writeOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceWrite => {
-    const { texts, ahead, apart } = long.stored(seq, stored)
+    const { texts, ahead, apart } = long.stored(seq, { ...stored, answer: storedAnswer(stored.answer, trace.usage) })
     const { request, rendered, answer } = texts
     const row: TraceRow = {
       ...packedRecord(trace),
@@ -126,7 +134,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     replace: (trace, answer) =>
       change(trace.id, (seq) => {
         const { model, status, record } = packedRecord(trace)
-        statements().update().run(model, status, record, answer, seq)
+        statements().update().run(model, status, record, storedAnswer(answer, trace.usage), seq)
       }),
     connect: (id, exchange) => change(id, (seq) => statements().connect().run(packedExchange(exchange), seq)),
     size,
