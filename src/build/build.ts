@@ -8,7 +8,7 @@ import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
 import { outlineFile } from '../contract/embedded-outlines.ts'
-import { EMPTY, migratedDatabase } from '../db/open.ts'
+import { EMPTY, newDatabase } from '../db/open.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
@@ -25,7 +25,7 @@ const dist = join(root, 'dist')
 
 const tables = tokenTables()
 const emptyDatabases = Object.entries(EMPTY).map(
-  ([kind, { asset }]) => [basename(asset), migratedDatabase(kind as keyof typeof EMPTY)] as const,
+  ([kind, { asset }]) => [basename(asset), newDatabase(kind as keyof typeof EMPTY)] as const,
 )
 const outlineFiles = Object.entries(outlines()).map(
   ([name, json]) => [relative('dist', outlineFile(name)), json] as const,

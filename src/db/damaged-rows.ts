@@ -1,4 +1,4 @@
-// Rows of a file that hold what nobody has written there: an earlier version, another program or a broken disk has. Lists leave them
+// Rows of a file that hold what nobody has written there but another program or a broken disk. Lists leave them
 // out, whoever asks for one is told which it is, and each is said once.
 import { ApiError } from '../contract/error.ts'
 import { printableLine } from '../lib/printable.ts'

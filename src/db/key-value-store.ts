@@ -10,7 +10,7 @@ import { PART, textParts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } from './row-budget.ts'
 import { kept } from './schema.ts'
-import type { Writer } from './writer.ts'
+import type { LargeWrite, Writes } from './writer.ts'
 
 /** A store that says how much it holds. */
 export interface SizedKeyValueStore extends KeyValueStore {
@@ -54,7 +54,7 @@ const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => su
 /** Kept things of a database. */
 export function keptStore(
   connection: Database,
-  writer: Pick<Writer, 'write'>,
+  writer: Writes,
   { now, bytes: limit = Number.POSITIVE_INFINITY, dropped = { count: 0, last: 0 }, counted }: KeyValueOptions,
 ): SizedKeyValueStore {
   const database = drizzle(connection)
@@ -101,6 +101,11 @@ export function keptStore(
     }
     return { run, bytes }
   }
+  const queue = writer.batched<LargeWrite & { run(): void }>({
+    put: (rows) => {
+      for (const { run } of rows) run()
+    },
+  })
   return {
     get(kind, id, now, isValue) {
       const text = textOf(kind, id, now)
@@ -115,14 +120,12 @@ export function keptStore(
     },
     put({ kind, id, value, text = JSON.stringify(value), expires = null }) {
       if (text.length <= PART) {
-        const { run, bytes } = rowOf({ kind, id, value: text, expires })
-        return writer.write(run, { bytes })
+        return queue(rowOf({ kind, id, value: text, expires }))
       }
       const name = `${kind}/${id}/${fingerprint(text)}`
       const parts = textParts(text)
       const ahead = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
-      const { run, bytes } = rowOf({ kind, id, value: apart(parts.length, name), expires })
-      return writer.write(run, { bytes, ahead })
+      return queue({ ...rowOf({ kind, id, value: apart(parts.length, name), expires }), ahead })
     },
     size: budget.size,
   }

@@ -7,8 +7,8 @@ import { errorCode, isOutOfFiles } from '../contract/storage-error.ts'
 import { isCompiled, readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { keepPrivate, writeNewPrivateFile } from '../lib/private-files.ts'
-import { migrations } from './migrations.ts'
-import { NOT_SHOWN } from './trace-row.ts'
+import { APPLICATION_ID, isOlder } from './file-head.ts'
+import { NOT_SHOWN, SCHEMA, SCHEMA_VERSION } from './schema-sql.ts'
 
 /**
  * Pages of write-ahead log (4 KiB each) after which it is moved into the database file, so that it stays bounded: in a worker,
@@ -35,7 +35,7 @@ export class DatabaseError extends Error {
 }
 
 /**
- * Where the build leaves a migrated, empty database: for memory with small pages, since most of a small session is pages that are
+ * Where the build leaves an empty database: for memory with small pages, since most of a small session is pages that are
  * nearly empty, of which a connection keeps twenty more ready.
  */
 export const EMPTY = {
@@ -48,15 +48,15 @@ export const template = (): Buffer => emptyDatabase('memory')
 
 /** The bytes that the build has left; where nothing was built of the source, they are made, once. */
 const emptyDatabase = (kind: keyof typeof EMPTY): Buffer =>
-  isCompiled ? Buffer.from(readAsset(EMPTY[kind].asset)) : migratedOnce[kind]()
+  isCompiled ? Buffer.from(readAsset(EMPTY[kind].asset)) : madeOnce[kind]()
 
-const migratedOnce = { memory: once(() => migratedDatabase('memory')), file: once(() => migratedDatabase('file')) }
+const madeOnce = { memory: once(() => newDatabase('memory')), file: once(() => newDatabase('file')) }
 
 /** Makes those bytes, statement by statement. */
-export function migratedDatabase(kind: keyof typeof EMPTY): Buffer {
+export function newDatabase(kind: keyof typeof EMPTY): Buffer {
   const database = inMemory(':memory:')
   database.pragma(`page_size = ${EMPTY[kind].pageSize}`)
-  migrate(database, ':memory:')
+  createTables(database)
   const bytes = database.serialize()
   database.close()
   // A file says in these that it has a write-ahead log, which memory cannot have.
@@ -102,8 +102,9 @@ export const byteSize = (database: Database): number =>
 export const keyedKinds = (database: Database): string[] =>
   database.prepare('SELECT DISTINCT kind FROM records WHERE key IS NOT NULL').pluck().all() as string[]
 
-/** A file database, migrated, for this process alone; throws `DatabaseError` when it cannot be used. `restored`: it was there. */
+/** A file database for this process alone; throws `DatabaseError` when it cannot be used. `restored`: it was there. */
 export function openFile(file: string): { database: Database; restored: boolean; release: () => void } {
+  refuseOlder(file)
   const release = lockFile(file, { what: `database ${file}`, advice: 'name another file with --db' })
   try {
     return { ...openUnlocked(file), release }
@@ -158,7 +159,7 @@ function openUnlocked(file: string): { database: Database; restored: boolean } {
     database.pragma(`cache_size = -${CACHE_KIB}`)
     if (isNew) return { database, restored: false }
     const restored = versionOf(database, file) > 0
-    migrate(database, file)
+    if (!restored) createTables(database)
     // What a process that was killed has left.
     database.exec(`DELETE FROM trace_rows WHERE ${NOT_SHOWN};
       DELETE FROM long_texts
@@ -201,14 +202,13 @@ export const openToLook = (file: string): Database =>
 
 /** A second connection that only reads, for programs beside the server; throws `DatabaseError` when there is nothing to read. */
 export function openReadOnly(file: string): Database {
+  refuseOlder(file)
   try {
     const database = openToLook(file)
     if (numberOf(database, 'application_id') !== APPLICATION_ID) {
       throw new DatabaseError(`database ${file} is not one of understudy's: name another file with --db`)
     }
-    if (versionOf(database, file) < migrations.length) {
-      throw new DatabaseError(`database ${file} is of an older understudy: 'understudy serve --db ${file}' renews it`)
-    }
+    versionOf(database, file)
     return database
   } catch (error) {
     throw explained(error, file)
@@ -281,9 +281,13 @@ export function explained(error: unknown, file: string): DatabaseError {
   return Object.assign(new DatabaseError(problem, '; name another file with --db'), { code })
 }
 
-/** Written into every file of ours: "UNDS". */
-export const APPLICATION_ID = 0x554e4453
 const numberOf = (database: Database, pragma: string) => Number(database.pragma(pragma, { simple: true }))
+
+/** A database of an older build is left as it is: its rows are of another form. */
+function refuseOlder(file: string): void {
+  if (!isOlder(file)) return
+  throw new DatabaseError(`database ${file} was made by an older build`, '; move it away or delete it and start again')
+}
 
 /** Another program's database is left as it is. */
 function refuseForeign(database: Database, file: string): void {
@@ -294,21 +298,17 @@ function refuseForeign(database: Database, file: string): void {
 /** The schema version; one that this program does not know yet is refused. */
 function versionOf(database: Database, file: string): number {
   const version = numberOf(database, 'user_version')
-  if (version <= migrations.length) return version
+  if (version <= SCHEMA_VERSION) return version
   throw new DatabaseError(
-    `database ${file} has schema version ${version}, this understudy knows ${migrations.length}`,
+    `database ${file} has schema version ${version}, this understudy knows ${SCHEMA_VERSION}`,
     ': use a newer understudy or another file',
   )
 }
 
-function migrate(database: Database, file: string): void {
-  const version = versionOf(database, file)
-  for (const [index, sql] of migrations.entries()) {
-    if (index < version) continue
-    database.transaction(() => {
-      database.exec(sql)
-      database.pragma(`user_version = ${index + 1}`)
-      database.pragma(`application_id = ${APPLICATION_ID}`)
-    })()
-  }
+function createTables(database: Database): void {
+  database.transaction(() => {
+    database.exec(SCHEMA)
+    database.pragma(`user_version = ${SCHEMA_VERSION}`)
+    database.pragma(`application_id = ${APPLICATION_ID}`)
+  })()
 }

@@ -1,13 +1,13 @@
 // A database file that another program has written over while it was open here: what SQLite would move into it from the log at the
 // end would spoil what is theirs.
 import { lstatSync, rmSync } from 'node:fs'
+import { ownerOf } from './file-head.ts'
 import { type Database, openToLook } from './open.ts'
-import { isOwnFile } from './session-file.ts'
 
 /** Whether there is a file that holds something else than a database of ours. A file that is gone or moved SQLite leaves alone itself. */
 export function isOverwritten(file: string): boolean {
   try {
-    return lstatSync(file).isFile() && !isOwnFile(file)
+    return lstatSync(file).isFile() && ownerOf(file) !== 'own'
   } catch {
     return false
   }

@@ -44,7 +44,7 @@ export function openRunFile(file: string, { add = false, bytes }: RunFileOptions
       `database ${file} is that of a server, which a run would replace: name another file with --db`,
     )
   }
-  if (!add) database.exec('DELETE FROM trace_rows; DELETE FROM trace_ids')
+  if (!add) database.exec('DELETE FROM trace_rows')
   database.exec(`INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`)
   const writer = createWriter(database)
   const target = traceStore(database, writer, { bytes })

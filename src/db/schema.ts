@@ -1,4 +1,4 @@
-// The tables as drizzle sees them, but those of traces; db/migrations.ts makes them.
+// The tables as drizzle sees them, but those of traces; schema-sql.ts makes them.
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** What calls keep for later ones, by kind and id. */

@@ -3,7 +3,7 @@ import type { CallSequences, Sequences, SequenceUse } from '../contract/sequence
 import { once } from '../lib/once.ts'
 import { readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
-import type { Writes } from './writer.ts'
+import type { LargeWrite, Writes } from './writer.ts'
 
 /** Sequences that are known without asking the database; the least recently used goes first. */
 const MOST_KNOWN = 10_000
@@ -41,9 +41,14 @@ export function sequenceStore(database: Database, writer: Writes): Sequences {
   const write = (used: readonly SequenceUse[]) => {
     for (const { counter, uses, before, call } of used) writing().run(counter, uses, before, call)
   }
+  const queue = writer.batched<LargeWrite & { used: readonly SequenceUse[] }>({
+    put: (writes) => {
+      for (const { used } of writes) write(used)
+    },
+  })
   return {
     begin: (call) => new CallUses(find, keep, call ?? null),
-    put: (used) => writer.write(() => write(used)),
+    put: (used) => queue({ used }),
     write,
   }
 }

@@ -1,23 +1,5 @@
-// What the file of a named session says of itself: that it is ours, and what the session was made with.
-import { closeSync, openSync, readSync } from 'node:fs'
-import { APPLICATION_ID, type Database, explained, openClone, openToLook } from './open.ts'
-
-/** Every SQLite file begins with this; the number of the program that it belongs to stands at byte 68. */
-const MAGIC = 'SQLite format 3\0'
-const APPLICATION_ID_AT = 68
-
-/** Whether a file is a database of this program, by its first bytes: nothing is opened that another program may own. */
-export function isOwnFile(file: string): boolean {
-  const head = Buffer.alloc(APPLICATION_ID_AT + 4)
-  const descriptor = openSync(file, 'r')
-  try {
-    const length = readSync(descriptor, head, 0, head.length, 0)
-    if (length < head.length) return false
-    return head.toString('latin1', 0, MAGIC.length) === MAGIC && head.readInt32BE(APPLICATION_ID_AT) === APPLICATION_ID
-  } finally {
-    closeSync(descriptor)
-  }
-}
+// What the file of a named session says of itself: what the session was made with.
+import { type Database, explained, openClone, openToLook } from './open.ts'
 
 /** The bytes of an empty database, with the settings of its session as JSON. */
 export function withSettings(empty: Buffer, settings: string): Buffer {

@@ -5,7 +5,6 @@ import { TraceRecord } from '../contract/trace.ts'
 import { formatPath, type Problem, problemsOf, safeParse } from '../contract/validation.ts'
 import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
-import { unpackedExchange } from './packed-parts.ts'
 import { bodyProblem, type RecordShapes } from './record-shapes.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -44,42 +43,19 @@ const Client = z.looseObject({
   hung: optional(z.looseObject({ limit: z.number() })),
 })
 const Coded = z.array(z.union([z.string(), z.number()]))
-const Kept = optional(z.looseObject({ coded: Coded, bytes: optional(z.int().min(0)) }))
-const Exchange = z.looseObject({
-  address: optional(z.string()),
-  headers: optional(HeaderTexts),
-  times: optional(z.array(z.number())),
-  request: Kept,
-  response: Kept,
-  ended: optional(z.string()),
+const Kept = z.looseObject({ coded: Coded, bytes: optional(z.int().min(0)) })
+const Exchange = z.strictObject({
+  address: z.string().optional(),
+  headers: HeaderTexts.optional(),
+  times: z.array(z.number()).optional(),
+  request: Kept.optional(),
+  response: Kept.optional(),
+  ended: z.string().optional(),
+  nothing: z.literal(true).optional(),
+  dropped: z.literal(true).optional(),
+  received: HeaderTexts.optional(),
+  status: z.int().optional(),
 })
-
-function isExchange(text: string): boolean {
-  try {
-    return Exchange.safeParse(unpackedExchange(text)).success
-  } catch {
-    return false
-  }
-}
-
-/** What records of earlier versions do not say of a call. */
-const UNSAID = {
-  ...{ parent: null, inner: false, route: 'gateway', fixture: null, synthesized: false, scenario: null, faults: [] },
-  ...{ cache: null, guardrails: [], retrievals: [], retry_after_ms: null, usage: null, cost: null, attachments: [] },
-  ...{ metadata: null, identity: null, thread: null, error: null },
-}
-const UNSAID_OF_ATTEMPT = { first_content_ms: null, request_id: null, error: null, faults: [], wait_ms: 0 }
-
-/** A record with what its version did not have yet. */
-function completed(record: unknown): unknown {
-  const fields = asObject(record)
-  if (!fields) return record
-  const { attempts } = fields
-  const all = Array.isArray(attempts)
-    ? attempts.map((attempt: unknown) => (asObject(attempt) ? { ...UNSAID_OF_ATTEMPT, ...asObject(attempt) } : attempt))
-    : attempts
-  return { ...UNSAID, ...fields, ...(attempts !== undefined && { attempts: all }) }
-}
 
 /** The rows by table; columns that a table has not are left out when they are stored. */
 const ROWS: Record<string, z.ZodType> = {
@@ -97,9 +73,7 @@ const ROWS: Record<string, z.ZodType> = {
     left: optional(z.number()),
     client: optional(jsonOf(Client, 'must be a note of a client')),
     apart: optional(z.number()),
-    exchange: optional(
-      JsonText.refine((text) => !isJson(text) || isExchange(text), { error: 'must be a note of a connection' }),
-    ),
+    exchange: optional(jsonOf(Exchange, 'must be a note of a connection')),
   }),
   records: z.looseObject({
     seq: Sequence,
@@ -135,12 +109,11 @@ export async function checkedSnapshot({ tables, ...rest }: Snapshot, shapes: Rec
     const out: Snapshot['tables'][string] = []
     checked[name] = out
     await inSlices(rows.entries(), ([index, row]) => {
-      const whole = name === 'traces' && asObject(row) ? { ...row, record: completed(row.record) } : row
       const at = ['tables', name, index]
-      refuse(wrongWith(schema, whole)[0], at)
+      refuse(wrongWith(schema, row)[0], at)
       const shape = name === 'records' ? shapes(String(row.kind)) : undefined
       refuse(shape && bodyProblem(shape, asObject(row.body) ?? {}), [...at, 'body'])
-      out.push(whole)
+      out.push(row)
     })
   }
   return { ...rest, tables: checked }

@@ -3,7 +3,7 @@ import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
-import { NAMED_COLUMNS, namedRow, ROW_COLUMNS } from './trace-row.ts'
+import { type NamedRow, namedRow, rowOfNamed, TRACE_COLUMNS, type TraceRow, valuesOf } from './trace-row.ts'
 
 /** Version of the format; a newer one is refused. */
 export const SNAPSHOT_FORMAT = 1
@@ -15,14 +15,12 @@ export interface Snapshot {
   tables: Record<string, Row[]>
 }
 
-const JSON_COLUMNS: Record<string, string> = { records: 'body', kept: 'value', traces: 'record' }
-/** Columns whose text is JSON, as it came. */
-const JSON_TEXTS: Record<string, readonly string[]> = { traces: ['request', 'rendered', 'answer'] }
+const JSON_COLUMNS: Record<string, string> = { records: 'body', kept: 'value' }
 /** The full-text index is a table of its own kind, with tables behind it. */
 const INDEX = 'chunk_texts'
 
-/** What is worked out again from the traces, and what begins anew with other data. */
-const DERIVED = ['trace_ids', 'sequences']
+/** What begins anew with other data. */
+const DERIVED = ['sequences']
 /** What is of the session, whatever data it has. */
 const SETTINGS = 'session_settings'
 const NOT_SHOWN = [...DERIVED, SETTINGS].map((name) => `'${name}'`).join(', ')
@@ -41,7 +39,7 @@ function tablesOf(database: Database): [string, string[]][] {
     .pluck()
     .all() as string[]
   return [...[...names, 'traces'].sort(), 'sqlite_sequence'].map((name) => {
-    if (name === 'traces') return [name, NAMED_COLUMNS]
+    if (name === 'traces') return [name, TRACE_COLUMNS]
     const columns = database.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(name) as string[]
     return [name, name === INDEX ? ['rowid', 'text'] : columns]
   })
@@ -71,10 +69,8 @@ export function lastInstant({ tables }: Snapshot): number {
 
 function rowsOf(database: Database, name: string, columns: readonly string[]): Row[] {
   if (name === 'traces') {
-    const rows = database.prepare(`SELECT ${ROW_COLUMNS} FROM traces ORDER BY seq`).all() as Parameters<
-      typeof namedRow
-    >[0][]
-    return rows.flatMap((row) => readableRow(() => namedRow(row, database)))
+    const rows = database.prepare(`SELECT ${columns.join(', ')} FROM traces ORDER BY seq`).all() as TraceRow[]
+    return rows.flatMap((row) => readableRow((): Row => ({ ...namedRow(row, database) })))
   }
   return database.prepare(`SELECT ${columns.join(', ')} FROM ${ROWS[name] ?? name} ORDER BY 1, 2`).all() as Row[]
 }
@@ -120,7 +116,7 @@ export async function stage(database: Database, { tables }: Snapshot): Promise<S
   const prefix = `temp.staged_${staged++}_`
   const places = tablesOf(database).map(([name, shown]) => ({
     name,
-    columns: shown.filter((column) => name !== 'traces' || column !== 'id').join(', '),
+    columns: shown.join(', '),
     beside: `${prefix}${name}`,
   }))
   const drop = () => {
@@ -133,7 +129,9 @@ export async function stage(database: Database, { tables }: Snapshot): Promise<S
       database.exec(`CREATE TABLE ${beside} AS SELECT ${columns} FROM ${stored(name)} WHERE FALSE`)
       const names = columns.split(', ')
       const insert = database.prepare(`INSERT INTO ${beside} VALUES (${names.map(() => '?').join(', ')})`)
-      await inSlices(tables[name] ?? [], (row) => insert.run(...names.map((column) => storedValue(name, column, row))))
+      const valuesIn = (row: Row) =>
+        name === 'traces' ? traceValues(row) : names.map((column) => storedValue(name, column, row))
+      await inSlices(tables[name] ?? [], (row) => insert.run(valuesIn(row)))
     }
   } catch (error) {
     drop()
@@ -162,9 +160,13 @@ export async function stage(database: Database, { tables }: Snapshot): Promise<S
 /** What a column of a row is stored as. */
 function storedValue(table: string, column: string, row: Row): unknown {
   const value = row[column]
-  if (JSON_TEXTS[table]?.includes(column)) refuseNoJson(`${table}.${column}`, value)
-  if (column === 'exchange' && value != null) refuseNoJson(`${table}.${column}`, value)
   return column === JSON_COLUMNS[table] ? JSON.stringify(value) : unpacked(value ?? null)
+}
+
+/** What is stored of a trace. */
+function traceValues(row: Row): unknown[] {
+  for (const column of ['request', 'rendered', 'answer']) refuseNoJson(`traces.${column}`, row[column])
+  return valuesOf(rowOfNamed(row as unknown as NamedRow))
 }
 
 /** Throws when a text is no JSON: it would be a bug later, far from here. */

@@ -6,7 +6,7 @@ import { opaqueQuestion, type Question, readQuestion, wordsOfAnswer } from '../l
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedRow, wholeAnswer } from './trace-row.ts'
 import type { CallTimes } from './trace-writes.ts'
 
 /** A trace with what it takes to tell how the client behaved. */
@@ -44,7 +44,13 @@ export const evidenceReader =
       const found = answer() as { seq: number; answer: string; apart: number | null } | undefined
       if (!found) return undefined
       const place = { table: 'trace_rows', row: row.seq }
-      return readableRow(() => readRow(connection, place, () => JSON.parse(long.read(found).answer) as unknown))[0]
+      return readableRow(() =>
+        readRow(
+          connection,
+          place,
+          () => JSON.parse(wholeAnswer(long.read(found).answer, unpacked.trace.usage)) as unknown,
+        ),
+      )[0]
     })
   }
 

@@ -1,5 +1,4 @@
 // What a list of traces is narrowed by, in SQL.
-import { ARRIVED, SESSION } from './trace-row.ts'
 
 /** What a list of traces is narrowed by; the page goes on after the trace with the id `after`. */
 export interface TraceFilter {
@@ -30,8 +29,8 @@ export function conditionsOf(
     ['started >= ?', since],
     ['started <= ?', until],
     ['seq < ?', after === undefined ? undefined : (seqOf(after) ?? 0)],
-    [`${SESSION} = ?`, session],
-    [`${ARRIVED} BETWEEN ? AND ?`, ...(arrived ?? [undefined])],
+    ['session = ?', session],
+    ['arrived BETWEEN ? AND ?', ...(arrived ?? [undefined])],
   ]
   const given = conditions.filter(([, first]) => first !== undefined)
   return {

@@ -3,9 +3,9 @@
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytesSql, type StoreSize } from './row-budget.ts'
-import type { TraceIds } from './trace-ids.ts'
-import { LAST_HIDDEN, NOT_SHOWN } from './trace-row.ts'
-import type { Writes } from './writer.ts'
+import { LAST_HIDDEN, NOT_SHOWN } from './schema-sql.ts'
+import type { TraceNumbers } from './trace-numbers.ts'
+import type { LargeWrite, Writes } from './writer.ts'
 
 /** The bytes of a row. */
 export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client', 'exchange')} + coalesce(apart, 0)`
@@ -23,7 +23,7 @@ export interface RetentionTarget {
   writer: Writes
   /** Most traces, most bytes of them, and what went before. */
   limits: { keep: number; bytes: number; dropped: DroppedRows; counted?: StoreSize | undefined }
-  ids: TraceIds
+  numbers: TraceNumbers
 }
 
 /** Counts traces, and removes the oldest. */
@@ -41,6 +41,11 @@ export interface TraceRetention {
   dropped(after?: number): number
 }
 
+/** A removal of the oldest, and how many it has removed. */
+interface Removal extends LargeWrite {
+  gone: number
+}
+
 const statementsOf = (connection: Database) => ({
   hidden: connection
     .prepare(`SELECT count(*), coalesce(sum(${TRACE_BYTES}), 0) FROM trace_rows WHERE ${NOT_SHOWN}`)
@@ -50,7 +55,7 @@ const statementsOf = (connection: Database) => ({
 })
 
 /** The retention of a database's traces. */
-export function traceRetention({ connection, writer, limits, ids }: RetentionTarget): TraceRetention {
+export function traceRetention({ connection, writer, limits, numbers }: RetentionTarget): TraceRetention {
   const { keep, bytes: limit, dropped, counted } = limits
   const budget = rowBudget(connection, { table: 'trace_rows', bytes: TRACE_BYTES, limit, dropped, counted })
   const statements = once(() => statementsOf(connection))
@@ -62,7 +67,7 @@ export function traceRetention({ connection, writer, limits, ids }: RetentionTar
     for (;;) {
       const [first, last] = statements().ends.get() as [number | null, number | null]
       if (first === null || first > (last ?? 0)) {
-        ids.store(first ?? 0)
+        numbers.forget(first ?? Number.POSITIVE_INFINITY)
         return gone
       }
       gone += statements().removeTo.run(Math.min(first + STEP - 1, last ?? 0)).changes
@@ -70,21 +75,26 @@ export function traceRetention({ connection, writer, limits, ids }: RetentionTar
   }
   /** How much was written since something was removed. */
   let written = { rows: 0, bytes: 0 }
+  /** Forgets what a removal has counted that was undone. */
+  const undo = (removal: Removal) => {
+    if (removal.gone > 0) budget.doubt()
+    dropped.count -= removal.gone
+    removal.gone = 0
+  }
+  const queue = writer.batched<Removal>({
+    put(removals) {
+      for (const removal of removals) {
+        undo(removal)
+        if (budget.exact) budget.remove(...hidden())
+        removal.gone = removeHidden()
+        dropped.count += removal.gone
+      }
+    },
+  })
   const remove = () => {
-    let gone = 0
-    const undo = () => {
-      if (gone > 0) budget.doubt()
-      dropped.count -= gone
-      gone = 0
-    }
-    const run = () => {
-      undo()
-      if (budget.exact) budget.remove(...hidden())
-      gone = removeHidden()
-      dropped.count += gone
-    }
+    const removal: Removal = { bytes: undefined, gone: 0 }
     // Its turn comes after that of the calls which are committed now. What fails is done the next time.
-    writer.write(run).catch(undo)
+    queue(removal).catch(() => undo(removal))
   }
   return {
     added(highest, rows, bytes) {

@@ -4,14 +4,21 @@ import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { unpackedExchange } from './packed-parts.ts'
 import type { DroppedRows, StoreSize } from './row-budget.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
 import { conditionsOf, type TraceFilter } from './trace-filter.ts'
-import { traceIds } from './trace-ids.ts'
-import { ID, RECORD_COLUMNS, type RecordRow, ROW_COLUMNS, SESSION, unpackedRow } from './trace-row.ts'
+import { traceNumbers } from './trace-numbers.ts'
+import {
+  RECORD_COLUMNS,
+  type RecordRow,
+  TRACE_COLUMNS,
+  type TraceRow,
+  unpackedExchange,
+  unpackedRow,
+  wholeAnswer,
+} from './trace-row.ts'
 import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
-import { type TraceTexts, type TraceWrites, traceWrites } from './trace-writes.ts'
+import { type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writes } from './writer.ts'
 
 /** A trace, and when its call came. */
@@ -76,8 +83,7 @@ export function traceStore(
 ): TraceStore {
   const limits = { keep, bytes, dropped, counted }
   const long = longTexts(connection)
-  const ids = traceIds(connection)
-  const from = { connection, long, ids }
+  const from = { connection, long, numbers: traceNumbers(connection) }
   return { ...traceWrites({ ...from, writer, limits }), ...readsOf(from), ...windowsOf(from) }
 }
 
@@ -85,17 +91,12 @@ export function traceStore(
 const MAX_NAMELESS_LOOKED = 1_000
 const MAX_NAMELESS = 3
 
-/** The texts of a row. */
-type Texts = Pick<TraceTexts, 'request' | 'rendered' | 'answer'> & { exchange: string | null }
-
 /** Everything that only looks: at the view, which has only what is shown. */
-function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
-  const seqOf = ids.seqOf
+function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
+  const seqOf = numbers.find
   const evidenceOf = evidenceReader({ connection, long })
   const rowOf = (id: string) =>
-    connection.prepare(`SELECT ${ROW_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1) as
-      | (EvidenceRow & Texts)
-      | undefined
+    connection.prepare(`SELECT ${TRACE_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1) as TraceRow | undefined
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
   const read = ({ limit, ...filter }: TraceFilter): { found: Arrival[]; damaged: number[] } => {
     const { sql, values } = conditionsOf(filter, seqOf)
@@ -126,13 +127,13 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
     nameless: () =>
       connection
         .prepare(
-          `SELECT seq FROM (SELECT seq, ${ID} AS id FROM traces ORDER BY seq DESC LIMIT ${MAX_NAMELESS_LOOKED})
+          `SELECT seq FROM (SELECT seq, id FROM traces ORDER BY seq DESC LIMIT ${MAX_NAMELESS_LOOKED})
            WHERE typeof(id) <> 'text' LIMIT ${MAX_NAMELESS}`,
         )
         .pluck()
         .all() as number[],
     sessions: () =>
-      (connection.prepare(`SELECT DISTINCT ${SESSION} FROM traces ORDER BY 1`).pluck().all() as unknown[]).filter(
+      (connection.prepare('SELECT DISTINCT session FROM traces ORDER BY 1').pluck().all() as unknown[]).filter(
         (name) => typeof name === 'string',
       ),
     get(id) {
@@ -140,7 +141,7 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
       if (!row) return undefined
       const whole = long.read(row)
       const { trace, notes } = unpackedRow(whole, connection)
-      const texts = [whole.request, whole.rendered, whole.answer]
+      const texts = [whole.request, whole.rendered, wholeAnswer(whole.answer, trace.usage)]
       const [request, rendered, answer] = readRow(connection, { table: 'trace_rows', row: whole.seq }, () =>
         texts.map((text) => JSON.parse(text)),
       )
@@ -151,8 +152,9 @@ function readsOf({ connection, long, ids }: TraceReads): Omit<TraceStore, keyof 
       if (row?.exchange == null) return undefined
       const { request, answer } = long.read(row)
       const { exchange: packed, seq } = row
+      const { trace } = unpackedRow(row, connection)
       const note = readRow(connection, { table: 'trace_rows', row: seq }, () => unpackedExchange(packed))
-      return { note, request, answer }
+      return { note, request, answer: wholeAnswer(answer, trace.usage) }
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {

@@ -4,8 +4,8 @@ import { readableRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
-import type { TraceIds } from './trace-ids.ts'
-import { ANSWER, RECORD_COLUMNS, type RecordRow, unpackedRow } from './trace-row.ts'
+import type { TraceNumbers } from './trace-numbers.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedRow, wholeAnswer } from './trace-row.ts'
 
 /** Calls by number: below one and above another, which are left out themselves, and the most that are looked at. */
 export interface TraceSpan {
@@ -35,32 +35,35 @@ export interface TraceWindows {
 export interface TraceReads {
   connection: Database
   long: LongTexts
-  ids: TraceIds
+  numbers: TraceNumbers
 }
 
 /** Whether what is stored beside a record holds a text. */
-const BESIDE = `instr(lower(request), :text) OR instr(lower(${ANSWER}), :text)`
-const holds = (trace: TraceRecord, text: string) => JSON.stringify(trace).toLowerCase().includes(text)
+const BESIDE = 'instr(lower(request), :text) OR instr(lower(answer), :text)'
+/** Whether a record holds it, or the end of an answer, of which `stored` has the last characters that are stored. */
+const holds = (trace: TraceRecord, stored: string, text: string) =>
+  [JSON.stringify(trace), wholeAnswer(stored, trace.usage)].some((one) => one.toLowerCase().includes(text))
 
 /** Windows on the traces of a database. */
-export function windowsOf({ connection, long, ids }: TraceReads): TraceWindows {
+export function windowsOf({ connection, long, numbers }: TraceReads): TraceWindows {
   return {
     span({ before, above, limit, text }) {
       const rows = connection
         .prepare(
-          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant FROM traces
+          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant, substr(answer, -length(:text)) AS last
+           FROM traces
            WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT :limit`,
         )
-        .all({ before, above, limit, text }) as (RecordRow & { meant: number })[]
-      const found = rows.flatMap(({ meant, ...row }) =>
+        .all({ before, above, limit, text: text ?? '' }) as (RecordRow & { meant: number; last: unknown })[]
+      const found = rows.flatMap(({ meant, last, ...row }) =>
         readableRow(() => unpackedRow(row, connection)).flatMap(({ trace, notes }) =>
-          meant || holds(trace, text ?? '') ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace }] : [],
+          meant || holds(trace, String(last), text ?? '') ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace }] : [],
         ),
       )
       return { found, looked: rows.length, last: rows.at(-1)?.seq ?? 0 }
     },
     around(id, most) {
-      const seq = ids.seqOf(id)
+      const seq = numbers.find(id)
       if (seq === undefined) return []
       const rows = connection.prepare(`${EVIDENCE} WHERE seq BETWEEN ? AND ? ORDER BY seq`).all(seq - most, seq + most)
       const evidenceOf = evidenceReader({ connection, long })

@@ -14,15 +14,10 @@ export interface LargeWrite {
 /** Commits what is handed to it in batches. */
 export interface Writer {
   /**
-   * Resolves when the write is committed; rejects when it failed. It is made again after a failure of another one.
-   */
-  write(run: () => void, large?: LargeWrite): Promise<void>
-  /**
-   * Writes of one kind: its `put` gets all that stand side by side in a transaction, and one by one when they failed together.
-   * For what many calls do, each of which then makes no function of its own.
+   * Writes of one kind: its `put` gets all that stand side by side in a transaction, and again one by one when they failed together.
    */
   batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item>
-  /** Like `write`, for changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
+  /** Commits changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
   transact<T>(run: () => T): Promise<T>
   /** Whether nothing is waiting. */
   readonly idle: boolean
@@ -37,15 +32,15 @@ export interface WriteKind<Item> {
   isOneStatement?(item: Item): boolean
 }
 
-/** Makes a write of one kind; like `write`. */
+/** Resolves when the write is committed; rejects when it failed. */
 export type BatchedWrite<Item> = (item: Item) => Promise<void>
 
 /** Of a writer, what stores need. */
-export type Writes = Pick<Writer, 'write' | 'batched'>
+export type Writes = Pick<Writer, 'batched'>
 
 const refused = () => Promise.reject(new Error('opened to read'))
 /** Of a database that is only read. */
-export const READ_ONLY: Writes = { write: refused, batched: () => refused }
+export const READ_ONLY: Writes = { batched: () => refused }
 
 interface PendingWrite {
   item: LargeWrite
@@ -155,7 +150,6 @@ function bytesOfAll(batch: readonly PendingWrite[]): number | undefined {
   return sum
 }
 
-const NOTHING: LargeWrite = {}
 const NO_STEPS: readonly (() => void)[] = []
 
 /** A writer over one connection; `committed` is told of each transaction, and about how many bytes it wrote. */
@@ -180,15 +174,13 @@ export function createWriter(database: Database, committed: (bytes: number | und
     if (pending.push({ item, kind, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
     return promise
   }
-  const write = (run: () => void, large = NOTHING) => queue({ put: () => run() }, large)
   // A transaction inside the batch's is a savepoint.
   const undoable = once(() => database.transaction((run: () => void) => run()))
   return {
-    write,
     batched: (kind) => (item) => queue(kind as PendingWrite['kind'], item),
     async transact<T>(run: () => T): Promise<T> {
       let settle: (() => T) | undefined
-      await write(() => {
+      const put = () => {
         try {
           let value: T
           undoable()(() => {
@@ -200,7 +192,8 @@ export function createWriter(database: Database, committed: (bytes: number | und
             throw error
           }
         }
-      })
+      }
+      await queue({ put }, {})
       return (settle as () => T)()
     },
     get idle() {

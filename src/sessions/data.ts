@@ -175,7 +175,6 @@ function writesUntil(over: () => boolean, writer: Writer): Writes {
   const stepsOf = <Write extends LargeWrite>(large: Write): Write =>
     large.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
   return {
-    write: (run, large = {}) => (over() ? Promise.resolve() : writer.write(unlessOver(run), stepsOf(large))),
     batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item> {
       const queue = writer.batched<Item>({ ...kind, put: (items) => (over() ? undefined : kind.put(items)) })
       return (item) => (over() ? Promise.resolve() : queue(stepsOf(item)))

@@ -3,8 +3,9 @@ import { lstatSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:f
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/error.ts'
 import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/storage-error.ts'
+import { ownerOf } from '../db/file-head.ts'
 import { closesAtOnce, type Database, DatabaseError, lockFile, openOften } from '../db/open.ts'
-import { isOwnFile, readSettings, withSettings } from '../db/session-file.ts'
+import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
@@ -146,12 +147,14 @@ function checkCompanions(name: string, file: string): void {
   if (foreign !== undefined) throw foreignFile(name, foreign)
 }
 
+const PROBLEMS = { missing: 'is gone', empty: 'is empty', older: 'was made by an older build' }
+
 /** 507 when there is not what we wrote where the file of a session must be. */
 function checkState(name: string, file: string): void {
   const state = cared(name, () => fileState(file))
   if (state === 'foreign') throw foreignFile(name, file)
   checkCompanions(name, file)
-  if (state !== 'own') throw unrestorable(name, `its file ${file} is ${state === 'empty' ? 'empty' : 'gone'}`)
+  if (state !== 'own') throw unrestorable(name, `its file ${file} ${PROBLEMS[state]}`)
 }
 
 /** What opening a database has thrown, as the refusal of a session. */
@@ -169,13 +172,13 @@ function settingsText(name: string, file: string): string | undefined {
   }
 }
 
-/** Whether a path holds one of our databases, nothing, a file without content, or something of another program. */
-function fileState(file: string): 'missing' | 'empty' | 'own' | 'foreign' {
+/** Whether a path holds one of our databases, one of an older build, nothing, a file without content, or something of another program. */
+function fileState(file: string): 'missing' | 'empty' | 'own' | 'older' | 'foreign' {
   const stat = lstatSync(file, { throwIfNoEntry: false })
   if (!stat) return 'missing'
   if (!stat.isFile()) return 'foreign'
   if (stat.size === 0) return 'empty'
-  return isOwnFile(file) ? 'own' : 'foreign'
+  return ownerOf(file)
 }
 
 function removeFile(file: string): void {

@@ -1,7 +1,7 @@
 // Calls of one turn share a transaction, and a write that fails takes no other call with it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { openClone, template } from '../../src/db/open.ts'
-import { createWriter } from '../../src/db/writer.ts'
+import { createWriter, type LargeWrite } from '../../src/db/writer.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
@@ -50,13 +50,15 @@ test('of a hundred writes with three bad ones, the three fail and the others are
   const writer = createWriter(database)
   const insert = database.prepare('INSERT INTO kept (kind, id, value) VALUES (?, ?, ?)')
   const bad = new Set([0, 41, 99])
-  const writes = Array.from({ length: 100 }, (_, index) =>
-    writer.write(() => {
-      insert.run('test', String(index), '1')
-      if (bad.has(index)) throw new Error(`no ${index}`)
-    }),
-  )
-  const results = await Promise.allSettled(writes)
+  const write = writer.batched<LargeWrite & { index: number }>({
+    put(writes) {
+      for (const { index } of writes) {
+        insert.run('test', String(index), '1')
+        if (bad.has(index)) throw new Error(`no ${index}`)
+      }
+    },
+  })
+  const results = await Promise.allSettled(Array.from({ length: 100 }, (_, index) => write({ index })))
   expect(results.flatMap((one) => (one.status === 'rejected' ? [one.reason.message] : []))).toEqual([
     'no 0',
     'no 41',

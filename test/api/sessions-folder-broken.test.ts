@@ -81,15 +81,18 @@ const damageRows = (file: string) => {
   bytes.fill(7, Math.floor(bytes.length / 4), Math.floor(bytes.length / 2))
   writeFileSync(file, bytes)
 }
-const withVersion = (file: string) => {
+const withPragma = (file: string, pragma: string) => {
   const database = new Driver(file)
-  database.pragma('user_version = 999')
+  database.pragma(pragma)
   database.close()
 }
+/** What stood in the databases of builds before version 1 of the tables. */
+const OLDER_BUILD = `application_id = ${0x554e4453}`
 const ways: [string, (dir: string) => void, string][] = [
   ['no content', (dir) => truncateSync(fileOf(dir), 0), 'is empty'],
   ['half of its bytes', (dir) => halve(fileOf(dir)), 'is not a healthy SQLite file'],
-  ['a newer schema', (dir) => withVersion(fileOf(dir)), 'has schema version 999'],
+  ['a newer schema', (dir) => withPragma(fileOf(dir), 'user_version = 999'), 'has schema version 999'],
+  ['the tables of an older build', (dir) => withPragma(fileOf(dir), OLDER_BUILD), 'was made by an older build'],
   ['a damaged database', (dir) => damage(fileOf(dir)), 'is not a healthy SQLite file'],
   ['half of what it was made with', (dir) => setSettings(dir, '{"session":'), 'one.session.db'],
   ['invalid settings', (dir) => setSettings(dir, '{"settings":{"seed":"x"}}'), "'seed'"],
@@ -164,7 +167,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     ['cut', halve, 'is not a healthy SQLite file', 'deleted'],
     ['empty', (file) => truncateSync(file, 0), 'is empty', 'deleted'],
     ['gone', removeAll, 'is gone', 'deleted'],
-    ['of a newer version', withVersion, 'has schema version 999', 'deleted'],
+    ['of a newer version', (file) => withPragma(file, 'user_version = 999'), 'has schema version 999', 'deleted'],
     ['full of other bytes', (file) => writeFileSync(file, Buffer.alloc(9_000, 'x')), 'is not a session file', 'stays'],
     ['shorter than a header', (file) => truncateSync(file, 60), 'is not a session file', 'stays'],
     [

@@ -4,9 +4,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../../src/contract/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
-import { packedExchange, unpackedExchange } from '../../src/db/packed-parts.ts'
-import { packedUsage } from '../../src/db/packed-usage.ts'
-import { packedRecord, unpackedRow } from '../../src/db/trace-row.ts'
+import { packedClient, packedExchange, packedRecord, unpackedExchange, unpackedRow } from '../../src/db/trace-row.ts'
 import { traceStore } from '../../src/db/trace-store.ts'
 import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
@@ -95,13 +93,12 @@ const client = fc.record(
   { requiredKeys: ['connection', 'retry', 'key', 'until'], noNullPrototype: true },
 )
 const notes = fc.record({
-  hidden: fc.nat(),
   arrived: fc.nat(),
   left: fc.nat(),
   client: maybe(client),
 })
 
-test('every record and its notes are read as they were written, to the order of their fields', () => {
+test('a trace row: reads the record and its notes as they were written, to the order of their fields', () => {
   expect(Object.keys(TraceRecord.shape).sort()).toEqual(Object.keys(record).sort())
   expect(Object.keys(AttemptRecord.shape).sort()).toEqual(Object.keys(attempt).sort())
   fc.assert(
@@ -109,10 +106,9 @@ test('every record and its notes are read as they were written, to the order of 
       // As the gateway makes it: JSON, in the order of the call.
       const { task, ...rest } = JSON.parse(JSON.stringify(made)) as TraceRecord
       const trace = task === undefined ? rest : { ...rest, task }
-      const { model, status } = trace
-      const stored = packedRecord(trace, beside as never, packedUsage(trace.usage, 'null').usage)
-      const none = { arrived: null, left: null, client: null }
-      const row = { seq: 1, started: Date.parse(trace.started_at), model, status, record: stored, ...none }
+      const client = beside.client === null ? null : packedClient(beside.client as never)
+      const { arrived, left } = beside
+      const row = { ...packedRecord(trace), seq: 1, started: Date.parse(trace.started_at), arrived, left, client }
       const read = unpackedRow(row, { name: ':memory:' })
       expect(JSON.stringify(read)).toBe(JSON.stringify({ trace, notes: beside }))
     }),
@@ -134,10 +130,12 @@ const exchange = fc.record(
     ended: fc.constantFrom('reset', 'closed', 'garbled', 'left'),
     nothing: fc.constant(true),
     dropped: fc.constant(true),
+    received: fc.dictionary(fc.oneof(text, fc.constantFrom('host', 'accept', '5')), text, { noNullPrototype: true }),
+    status: fc.nat(),
   },
   { requiredKeys: [], noNullPrototype: true },
 )
-test('what is kept of a connection is read as it was written', () => {
+test('a trace row: reads what is kept of a connection as it was written', () => {
   fc.assert(
     fc.property(exchange, (note) => {
       expect(unpackedExchange(packedExchange(note as never) ?? '')).toEqual(note as never)

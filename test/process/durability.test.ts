@@ -140,6 +140,12 @@ describe('a database that cannot be used is one line and exit 1', () => {
       (file) => pragma(file, 'user_version = 99'),
       ['schema version 99', 'newer understudy'],
     ],
+    [
+      'of an older build',
+      'older.db',
+      (file) => pragma(file, `application_id = ${0x554e4453}`),
+      ['was made by an older build', 'move it away or delete it and start again'],
+    ],
     ["another program's", 'foreign.db', (file) => pragma(file, 'application_id = 7'), ['another program', '--db']],
     [
       'no database',
@@ -195,6 +201,18 @@ describe('a database that cannot be used is one line and exit 1', () => {
         .bytes()
         .catch(() => null),
     ).toEqual(before)
+  })
+
+  test('of an older build, that trace is to read', async () => {
+    const file = join(cwd, 'older-trace.db')
+    await pragma(file, `application_id = ${0x554e4453}`)
+    const before = await Bun.file(file).bytes()
+    const { code, stdout, stderr } = await run(['trace', 'list', '--db', file], { cwd })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe(
+      `understudy: database ${file} was made by an older build; move it away or delete it and start again\n`,
+    )
+    expect(await Bun.file(file).bytes()).toEqual(before)
   })
 
   test('in use by another understudy, which goes on', async () => {

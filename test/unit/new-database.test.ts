@@ -1,8 +1,8 @@
-// A database file that is not there yet is made whole at once, and is what the steps from version to version would have made.
+// A database file that is not there yet is made whole at once, and is what its statements would have made.
 import { afterAll, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, migratedDatabase, openClone, openFile } from '../../src/db/open.ts'
+import { type Database, newDatabase, openClone, openFile } from '../../src/db/open.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
@@ -15,21 +15,24 @@ const schemaOf = (database: Database) => [
 ]
 const addTrace = (database: Database, seq: number) =>
   database
-    .prepare("INSERT INTO trace_rows (seq, started, status, record, request, answer) VALUES (?, 1, 200, '[0]', '', '')")
+    .prepare(
+      `INSERT INTO trace_rows (seq, id, session, hidden, started, status, record, request, rendered, answer)
+       VALUES (?, '', '', 0, 1, 200, '[0]', '', '', '')`,
+    )
     .run(seq)
 const countOf = (database: Database) => database.prepare('SELECT count(*) FROM trace_rows').pluck().get()
 
-test('a new file has the schema that the steps make, and a write-ahead log', () => {
+test('a new database file: has the tables that the statements make, and a write-ahead log', () => {
   const { database, restored, release } = openFile(fileOf('new.db'))
-  const steps = openClone(migratedDatabase('memory'))
-  expect(schemaOf(database)).toEqual(schemaOf(steps))
+  const made = openClone(newDatabase('memory'))
+  expect(schemaOf(database)).toEqual(schemaOf(made))
   expect(database.pragma('journal_mode', { simple: true })).toBe('wal')
   expect(database.pragma('integrity_check', { simple: true })).toBe('ok')
   expect(restored).toBe(false)
   expect(existsSync(fileOf('new.db-new'))).toBe(false)
   addTrace(database, 1)
   database.close()
-  steps.close()
+  made.close()
   release()
   const again = openFile(fileOf('new.db'))
   expect([countOf(again.database), again.restored]).toEqual([1, true])

@@ -1,6 +1,7 @@
-// An answer is read as it was given, though what its trace says as well is not stored twice.
+// An answer is read as it was given, and the usual token counts of a record take little room.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { TraceRecord } from '../../src/contract/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
 import { dump } from '../../src/db/snapshot.ts'
 import { traceStore } from '../../src/db/trace-store.ts'
@@ -43,7 +44,7 @@ test('every answer is read as it was written, whatever of it the record says as 
         expect(JSON.stringify(store.get(id)?.usage)).toBe(JSON.stringify(counted))
         const [row] = dump(database).tables.traces ?? []
         expect(row?.answer).toBe(answer)
-        // What stands where the answer was cut is found.
+        // So is its end, which says the usage.
         const across = answer.slice(-240, -2).toLowerCase()
         const ascii = /^[\x20-\x7e]+$/.test(across)
         if (ascii) expect(store.span({ before: 1e9, above: 0, limit: 9, text: across }).found).toHaveLength(1)
@@ -55,9 +56,10 @@ test('every answer is read as it was written, whatever of it the record says as 
   writer.close()
 })
 
-test('the usual counts at the end of an answer take no room in it', async () => {
+test('a trace row: takes the usual counts as numbers, without their names', async () => {
   const database = openClone(template())
   const writer = createWriter(database)
+  const store = traceStore(database, writer)
   const usual = {
     prompt_tokens: 25,
     completion_tokens: 20,
@@ -70,11 +72,12 @@ test('the usual counts at the end of an answer take no room in it', async () => 
       audio_tokens: 0,
     },
   }
-  const trace = { ...TRACE, id: ulidOf(1, 2e12, 'trace', 1), started_at: new Date(2e12).toISOString(), usage: usual }
-  await traceStore(database, writer).record(1, trace, {
-    ...TEXTS,
-    answer: JSON.stringify({ text: 'Hi', usage: usual }),
-  })
-  expect(database.prepare('SELECT answer FROM trace_rows').pluck().get()).toBe('{"text":"Hi"')
+  const bytesOf = async (seq: number, usage: TraceRecord['usage']) => {
+    const before = store.size().bytes
+    const started_at = new Date(2e12).toISOString()
+    await store.record(seq, { ...TRACE, id: ulidOf(1, 2e12, 'trace', seq), started_at, usage }, TEXTS)
+    return store.size().bytes - before
+  }
+  expect((await bytesOf(1, usual)) - (await bytesOf(2, { count: 1 }))).toBeLessThan(40)
   writer.close()
 })

@@ -1,0 +1,92 @@
+// The tables of a database. schema.ts describes those of the workspace to drizzle.
+
+/** Version of the tables and of what is in their rows (trace-fields.ts). */
+export const SCHEMA_VERSION = 1
+
+/**
+ * Up to which number no trace is shown any more, as the newest row says it: those are removed later, many at once. A row that is
+ * damaged hides no other one.
+ */
+export const LAST_HIDDEN =
+  "SELECT hidden FROM trace_rows WHERE typeof(hidden) = 'integer' AND hidden < seq ORDER BY seq DESC LIMIT 1"
+
+/** The condition of such rows; the view `traces` has the others. */
+export const NOT_SHOWN = `seq <= (${LAST_HIDDEN})`
+
+/** Makes the tables. */
+export const SCHEMA = `
+  CREATE TABLE trace_rows (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    session TEXT NOT NULL,
+    hidden INTEGER NOT NULL,
+    started INTEGER NOT NULL,
+    arrived INTEGER,
+    left INTEGER,
+    model TEXT,
+    status INTEGER NOT NULL,
+    thread TEXT,
+    record TEXT NOT NULL,
+    client TEXT,
+    request TEXT NOT NULL,
+    rendered TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    exchange TEXT,
+    apart INTEGER
+  );
+  CREATE INDEX trace_rows_thread ON trace_rows (thread) WHERE thread IS NOT NULL;
+  CREATE VIEW traces AS SELECT * FROM trace_rows WHERE seq > coalesce((${LAST_HIDDEN}), 0);
+  -- Very long texts of traces, which are written before their trace (long-texts.ts).
+  CREATE TABLE long_texts (
+    trace INTEGER NOT NULL,
+    field TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (trace, field, part)
+  );
+  CREATE TRIGGER trace_rows_removed AFTER DELETE ON trace_rows WHEN old.apart IS NOT NULL BEGIN
+    DELETE FROM long_texts WHERE trace = old.seq;
+  END;
+
+  -- With row numbers, which tell what was written first.
+  CREATE TABLE kept (
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL,
+    value TEXT NOT NULL,
+    expires INTEGER,
+    PRIMARY KEY (kind, id)
+  );
+  CREATE INDEX kept_expires ON kept (expires) WHERE expires IS NOT NULL;
+
+  CREATE TABLE records (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    id TEXT NOT NULL UNIQUE,
+    workspace TEXT NOT NULL,
+    parent TEXT NOT NULL,
+    key TEXT,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX records_list ON records (kind, workspace, parent, seq);
+  CREATE INDEX records_inside ON records (parent, kind) WHERE parent <> '';
+  CREATE UNIQUE INDEX records_key ON records (kind, workspace, parent, key) WHERE key IS NOT NULL;
+  CREATE INDEX records_named ON records (kind, key) WHERE key IS NOT NULL;
+  CREATE TABLE blobs (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+  CREATE TABLE vectors (seq INTEGER PRIMARY KEY, knowledge TEXT NOT NULL, vector BLOB NOT NULL);
+  CREATE INDEX vectors_knowledge ON vectors (knowledge);
+  CREATE VIRTUAL TABLE chunk_texts USING fts5(text, tokenize = 'porter unicode61');
+  CREATE TRIGGER records_removed AFTER DELETE ON records BEGIN
+    DELETE FROM blobs WHERE seq = old.seq;
+    DELETE FROM vectors WHERE seq = old.seq;
+    DELETE FROM chunk_texts WHERE rowid = old.seq AND old.kind = 'chunk';
+  END;
+
+  -- What a session was made with, in the file that it has of its own.
+  CREATE TABLE session_settings (id INTEGER PRIMARY KEY CHECK (id = 1), settings TEXT NOT NULL);
+  -- How often each sequence of replies was used.
+  CREATE TABLE sequences (
+    counter TEXT PRIMARY KEY,
+    uses INTEGER NOT NULL,
+    before INTEGER NOT NULL,
+    call TEXT
+  ) WITHOUT ROWID;`
