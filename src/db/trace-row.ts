@@ -47,7 +47,7 @@ export const TRACE_COLUMNS = [
   ...['hidden', 'thread', 'request', 'rendered', 'answer', 'exchange', 'apart'],
 ] as (keyof TraceRow)[]
 /** The values of these columns, in their order. */
-export const valuesOf = (row: TraceRow): unknown[] => TRACE_COLUMNS.map((name) => row[name])
+export const columnValues = (row: TraceRow): unknown[] => TRACE_COLUMNS.map((name) => row[name])
 
 /** What the columns of a record are. */
 export const packedRecord = (trace: TraceRecord) => ({
@@ -69,7 +69,7 @@ type Usage = TraceRecord['usage']
 const endOf = (usage: Usage) => `"usage":${JSON.stringify(usage)}}`
 
 /** An answer as it is stored: one that ends with the usage of its record ends with a comma instead, as no JSON does. */
-export function storedAnswer(answer: string, usage: Usage): string {
+export function answerColumn(answer: string, usage: Usage): string {
   if (!usage) return answer
   const end = endOf(usage)
   return answer.endsWith(end) && answer.at(-end.length - 1) === ',' ? answer.slice(0, -end.length) : answer
@@ -142,7 +142,7 @@ export function rowOfNamed(named: NamedRow): TraceRow {
   const packed = { ...packedRecord(named.record), model: named.model, status: named.status }
   return {
     ...{ ...packed, seq, hidden: 0, started, arrived, left, request, rendered, apart },
-    answer: storedAnswer(named.answer, named.record.usage),
+    answer: answerColumn(named.answer, named.record.usage),
     thread: named.thread ?? null,
     client: client == null ? null : packedClient(JSON.parse(client)),
     exchange: exchange == null ? null : packedExchange(JSON.parse(exchange)),
@@ -153,7 +153,7 @@ type FieldCheck = (value: unknown) => boolean
 const isText: FieldCheck = (value) => typeof value === 'string'
 const isNumber: FieldCheck = (value) => typeof value === 'number' && Number.isFinite(value)
 const isFields: FieldCheck = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
-const listOf =
+const packedList =
   (item: FieldCheck): FieldCheck =>
   (value) =>
     Array.isArray(value) && value.every(item)
@@ -166,10 +166,10 @@ const fieldChecks = (checks: Record<string, FieldCheck>): [string, FieldCheck][]
 /** What is read as something of its own kind wherever traces are judged or shown; the whole schema would take ten times as long. */
 const OF_TRACE = fieldChecks({
   ...{ id: isText, session: isText, operation: isText, name: isText, outcome: isText },
-  ...{ model: maybe(isText), status: isNumber, duration_ms: maybe(isNumber), plan: listOf(isText) },
-  attempts: listOf(isFields),
-  ...{ faults: listOf(isText), guardrails: listOf(isFields), retrievals: listOf(isFields) },
-  ...{ attachments: listOf(isFields), cache: maybe(isFields), usage: maybe(isFields), cost: maybe(isNumber) },
+  ...{ model: maybe(isText), status: isNumber, duration_ms: maybe(isNumber), plan: packedList(isText) },
+  attempts: packedList(isFields),
+  ...{ faults: packedList(isText), guardrails: packedList(isFields), retrievals: packedList(isFields) },
+  ...{ attachments: packedList(isFields), cache: maybe(isFields), usage: maybe(isFields), cost: maybe(isNumber) },
   ...{ error: maybe(isFields), thread: maybe(isFields), identity: maybe(isFields), metadata: maybe(isFields) },
   ...{ parent: maybe(isText), scenario: maybe(isText), fixture: maybe(isText), point: maybe(isText) },
   ...{ retry_after_ms: maybe(isNumber), task: maybe(isFields), assumed: maybe(isFields), instance: maybe(isText) },
@@ -177,7 +177,7 @@ const OF_TRACE = fieldChecks({
 const OF_ATTEMPT = fieldChecks({
   ...{ target: isText, position: isNumber, number: isNumber, outcome: isText, status: isNumber, duration_ms: isNumber },
   ...{ started_ms: isNumber, wait_ms: isNumber, first_content_ms: maybe(isNumber), error: maybe(isText) },
-  faults: listOf(isText),
+  faults: packedList(isText),
 })
 const OF_NOTES = fieldChecks({ arrived: maybe(isNumber), left: maybe(isNumber) })
 

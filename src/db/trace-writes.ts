@@ -8,13 +8,13 @@ import type { Database } from './open.ts'
 import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
 import {
+  answerColumn,
+  columnValues,
   packedClient,
   packedExchange,
   packedRecord,
-  storedAnswer,
   TRACE_COLUMNS,
   type TraceRow,
-  valuesOf,
 } from './trace-row.ts'
 import type { LargeWrite } from './writer.ts'
 
@@ -77,7 +77,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   const { added, changed, doubt, hasRoom, size, dropped } = traceRetention(target)
   /** The row of a trace that has ended; nothing is written yet. */
   const writeOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceWrite => {
-    const { texts, ahead, apart } = long.stored(seq, { ...stored, answer: storedAnswer(stored.answer, trace.usage) })
+    const { texts, ahead, apart } = long.stored(seq, { ...stored, answer: answerColumn(stored.answer, trace.usage) })
     const { request, rendered, answer } = texts
     const row: TraceRow = {
       ...packedRecord(trace),
@@ -104,7 +104,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       const { row } = write
       write.tried = true
       row.apart = write.apart()
-      statements().insert.run(valuesOf(row))
+      statements().insert.run(columnValues(row))
       numbers.add(row.seq, row.id)
       highest = Math.max(highest, row.seq)
       bytes += write.bytes + (row.apart ?? 0)
@@ -134,7 +134,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     replace: (trace, answer) =>
       change(trace.id, (seq) => {
         const { model, status, record } = packedRecord(trace)
-        statements().update().run(model, status, record, storedAnswer(answer, trace.usage), seq)
+        statements().update().run(model, status, record, answerColumn(answer, trace.usage), seq)
       }),
     connect: (id, exchange) => change(id, (seq) => statements().connect().run(packedExchange(exchange), seq)),
     size,
