@@ -47,7 +47,7 @@ export function sentAtOnce(events: EventBatch, { record, sent, callContext }: St
 
 /** The events that a client gets, the end mark included; a failure becomes an event and leaves out the mark. Gone through once. */
 export async function* replyEvents(stream: EventStream, reply: StreamedReply): AsyncGenerator<EventBatch> {
-  const { record, sent, callContext } = reply
+  const { record, sent, callContext, atOnce } = reply
   const { call, recording } = callContext
   const given: StreamEvent[] = []
   sent.events = given
@@ -55,12 +55,14 @@ export async function* replyEvents(stream: EventStream, reply: StreamedReply): A
   // Until the end is known, somebody may stop listening: the client, or a fault between it and the gateway.
   let isHeard = false
   try {
-    for await (const batch of isComplete(stream) ? stream.flatMap(inParts) : stream) {
-      if (call.aborted) call.signal.throwIfAborted()
-      if (batch.some(hasContent)) record.answer.attempt?.contentBegan()
-      noteTime(sent.times, sent.events.length, recording.elapsed())
-      given.push(...batch)
-      yield batch
+    for await (const batch of stream) {
+      for (const part of inParts(batch, atOnce ? MAX_BATCH : 1)) {
+        if (call.aborted) call.signal.throwIfAborted()
+        if (part.some(hasContent)) record.answer.attempt?.contentBegan()
+        noteTime(sent.times, given.length, recording.elapsed())
+        given.push(...part)
+        yield part
+      }
     }
     if (call.aborted) call.signal.throwIfAborted()
     complete(record)
@@ -84,10 +86,11 @@ const NO_EVENTS: EventBatch = []
 const END_MARK: EventBatch = [DONE_EVENT]
 const hasContent = ({ tokens }: StreamEvent) => Boolean(tokens)
 
-/** A large batch in parts, so that a client that has gone is noticed. */
-function inParts(batch: EventBatch): EventBatch[] {
+/** A large batch in parts, so that a client that has gone is noticed; a fault may go after any event. */
+function inParts(batch: EventBatch, size: number): EventBatch[] {
+  if (batch.length <= size) return [batch]
   const parts: EventBatch[] = []
-  for (let at = 0; at < batch.length; at += MAX_BATCH) parts.push(batch.slice(at, at + MAX_BATCH))
+  for (let at = 0; at < batch.length; at += size) parts.push(batch.slice(at, at + size))
   return parts
 }
 

@@ -45,7 +45,7 @@ export function completionChunks(
   const queues = choices.map(({ pieces, finish }, index) =>
     [...pieces, { text: '', tokens: 0 }].map(({ text, tokens }): StreamEvent => {
       const data: Completion = { ...frame, choices: [completionChoice(index, text, finish)] }
-      return dataEvent(data, { tokens })
+      return dataEvent(data, { tokens: tokens || undefined })
     }),
   )
   const longest = Math.max(...queues.map((queue) => queue.length))

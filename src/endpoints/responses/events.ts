@@ -10,7 +10,9 @@ type Send = (event: WithoutNumber<ResponseEvent>, tokens?: number) => void
 export function eventsOf(response: ModelResponse): StreamEvent[] {
   const events: StreamEvent[] = []
   const send: Send = ({ type, ...rest }, tokens) => {
-    events.push(dataEvent({ type, sequence_number: events.length, ...rest }, { event: type, tokens }))
+    events.push(
+      dataEvent({ type, sequence_number: events.length, ...rest }, { event: type, tokens: tokens || undefined }),
+    )
   }
   const { usage, output, status, ...fields } = response
   const begun: ModelResponse = {
