@@ -56,7 +56,7 @@ export const askJson = async <Value>(path: string, options?: ApiOptions): Promis
   (await (await ask(path, options)).json()) as Value
 
 /** A page of `GET /_understudy/calls`. */
-export interface CallsPage {
+export interface ListedCalls {
   data: CallRow[]
   /** Where the next page begins; null at the last one. */
   next: string | null
@@ -66,7 +66,7 @@ export interface CallsPage {
 export async function* callPages(query: Record<string, string>, options: ApiOptions): AsyncGenerator<CallRow[]> {
   for (let cursor: string | null = ''; cursor !== null; ) {
     const all = new URLSearchParams({ limit: '1000', ...query, ...(cursor && { cursor }) })
-    const page: CallsPage = await askJson(`/_understudy/calls?${all}`, options)
+    const page: ListedCalls = await askJson(`/_understudy/calls?${all}`, options)
     yield page.data
     cursor = page.next
   }

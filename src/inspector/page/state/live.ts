@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import type { CallRow, CallsChanged } from '../../../contract/call-row.ts'
 import type { FirstCalls } from '../first.ts'
-import { accepted, ask, type CallsPage, callPages, tokenWanted } from './api.ts'
+import { accepted, ask, callPages, type ListedCalls, tokenWanted } from './api.ts'
 import { addCalls, forgetSession, replaceCalls } from './call-list.ts'
 
 /** Whether events come. */
@@ -45,7 +45,7 @@ function observe(event: string | undefined, data: string): void {
 export async function firstPage(): Promise<void> {
   const asked = (globalThis as FirstCalls).understudyFirstCalls
   if (!asked) return
-  const { data, next } = (await (await accepted(asked)).json()) as CallsPage
+  const { data, next } = (await (await accepted(asked)).json()) as ListedCalls
   addCalls(data)
   if (next === null) loading.value = false
 }
