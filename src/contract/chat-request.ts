@@ -16,81 +16,150 @@ import {
   Thread,
 } from './shared.ts'
 
-const CacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).default('5m') }).nullish()
-const TextPart = z.looseObject({ type: z.literal('text'), text: z.string(), cache_control: CacheControl })
+const CacheControl = z
+  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).default('5m').describe('For how long.') })
+  .nullish()
+const TextPart = z.looseObject({
+  type: z.literal('text'),
+  text: z.string().describe('The text of this part.'),
+  cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
+})
 const UserPart = z.discriminatedUnion('type', [
   TextPart,
   z.looseObject({
     type: z.literal('image_url'),
-    image_url: z.looseObject({ url: z.string(), detail: z.enum(['low', 'high', 'auto']).nullish() }),
-    cache_control: CacheControl,
+    image_url: z
+      .looseObject({
+        url: z.string().describe('Its address, or a data URL with its bytes. Nothing is fetched.'),
+        detail: z.enum(['low', 'high', 'auto']).nullish().describe('How closely the model looks at it.'),
+      })
+      .describe('A picture.'),
+    cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
   }),
   z.looseObject({
     type: z.literal('input_audio'),
-    input_audio: z.looseObject({ data: z.string(), format: z.enum(['mp3', 'wav']) }),
+    input_audio: z
+      .looseObject({
+        data: z.string().describe('The sound in base64.'),
+        format: z.enum(['mp3', 'wav']).describe('The format of the sound.'),
+      })
+      .describe('A piece of sound.'),
   }),
   z.looseObject({
     type: z.literal('file'),
     file: z
       .looseObject({
-        file_data: z.string().nullish(),
-        uri: z.string().nullish(),
-        file_id: z.string().nullish(),
-        mimeType: z.string().nullish(),
-        filename: z.string().nullish(),
+        file_data: z.string().nullish().describe('Its bytes as a data URL, or in base64.'),
+        uri: z.string().nullish().describe('Address of the file. Nothing is fetched.'),
+        file_id: z.string().nullish().describe('The id of an uploaded file.'),
+        mimeType: z.string().nullish().describe('Its media type.'),
+        filename: z.string().nullish().describe('Its name.'),
       })
       .refine(rules.hasContent, {
         error: "must have 'file_data' or 'uri'",
-      }),
-    cache_control: CacheControl,
+      })
+      .describe('A file.'),
+    cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
   }),
 ])
 const AssistantPart = z.discriminatedUnion('type', [
   TextPart,
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
-  z.looseObject({ type: z.literal('reasoning'), reasoning: z.string(), signature: z.string().nullish() }),
-  z.looseObject({ type: z.literal('redacted_reasoning'), data: z.string() }),
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
+  z.looseObject({
+    type: z.literal('reasoning'),
+    reasoning: z.string().describe('What the model thought.'),
+    signature: z.string().nullish().describe('The signature of the provider on the reasoning; sent back unchanged.'),
+  }),
+  z.looseObject({
+    type: z.literal('redacted_reasoning'),
+    data: z.string().describe('Reasoning that the provider has hidden; sent back unchanged.'),
+  }),
 ])
 const texts = z.union([z.string(), z.array(TextPart).min(1)])
 const name = z.string().nullish()
-const FunctionCall = z.looseObject({ name: z.string().optional(), arguments: z.string().optional() })
+const FunctionCall = z.looseObject({
+  name: z.string().optional().describe('Name of the function, as the request has it.'),
+  arguments: z
+    .string()
+    .optional()
+    .describe('The arguments as JSON text, which a model may get wrong; in a stream the next piece.'),
+})
+const OlderCall = z.looseObject({
+  name: z.string().optional().describe('Name of the function.'),
+  arguments: z.string().optional().describe('The arguments as JSON text.'),
+})
 const ToolCall = z.discriminatedUnion('type', [
   z.looseObject({
-    id: z.string(),
-    type: z.literal('function').default('function'),
-    function: FunctionCall,
-    thought_signature: z.string().nullish(),
+    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
+    type: z.literal('function').default('function').describe('Whether a function or a custom tool is called.'),
+    function: FunctionCall.describe('The function that is called.'),
+    thought_signature: z
+      .string()
+      .nullish()
+      .describe('The signature of the provider on the thought behind the call; send it back unchanged.'),
   }),
   z.looseObject({
-    id: z.string(),
-    type: z.literal('custom'),
-    custom: z.looseObject({ name: z.string(), input: z.string() }),
+    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
+    type: z.literal('custom').describe('Whether a function or a custom tool is called.'),
+    custom: z
+      .looseObject({
+        name: z.string().describe('Name of the tool, as the request has it.'),
+        input: z.string().describe('The text for the tool; in a stream the next piece.'),
+      })
+      .describe('The custom tool that is called.'),
   }),
 ])
 
 /** One message of the conversation, by role. */
 export const Message = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.literal('system'), content: texts, name }),
-  z.looseObject({ role: z.literal('developer'), content: texts, name }),
-  z.looseObject({ role: z.literal('user'), content: z.union([z.string(), z.array(UserPart).min(1)]), name }),
+  z.looseObject({
+    role: z.literal('system'),
+    content: texts.describe('The text, or its parts.'),
+    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+  }),
+  z.looseObject({
+    role: z.literal('developer'),
+    content: texts.describe('The text, or its parts.'),
+    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+  }),
+  z.looseObject({
+    role: z.literal('user'),
+    content: z.union([z.string(), z.array(UserPart).min(1)]).describe('The text, or its parts.'),
+    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+  }),
   z.looseObject({
     role: z.literal('assistant'),
-    content: z.union([z.string(), z.array(AssistantPart)]).nullish(),
-    refusal: z.string().nullish(),
-    name,
-    audio: z.looseObject({ id: z.string() }).nullish(),
-    tool_calls: z.array(ToolCall).nullish(),
-    function_call: FunctionCall.nullish().describe('What `tool_calls` was before there were tools.'),
+    content: z
+      .union([z.string(), z.array(AssistantPart)])
+      .nullish()
+      .describe('The text, or its parts.'),
+    refusal: z.string().nullish().describe('Why the model declined, in an earlier answer.'),
+    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+    audio: z
+      .looseObject({ id: z.string().describe('Names the spoken answer, so that a later message can refer to it.') })
+      .nullish()
+      .describe('Refers to a spoken answer.'),
+    tool_calls: z.array(ToolCall).nullish().describe('The calls of tools of an earlier answer.'),
+    function_call: OlderCall.nullish().describe('What `tool_calls` was before there were tools.'),
   }),
-  z.looseObject({ role: z.literal('tool'), content: texts, tool_call_id: z.string().nullable(), name }),
-  z.looseObject({ role: z.literal('function'), content: texts.nullish(), name: z.string() }),
+  z.looseObject({
+    role: z.literal('tool'),
+    content: texts.describe('The text, or its parts.'),
+    tool_call_id: z.string().nullable().describe('The `id` of the call that this is the result of.'),
+    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+  }),
+  z.looseObject({
+    role: z.literal('function'),
+    content: texts.nullish().describe('The text, or its parts.'),
+    name: z.string().describe('Tells people of the same role apart; of a function, its name.'),
+  }),
 ])
 export type Message = z.infer<typeof Message>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const FunctionTool = z.looseObject({
   name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-  description: z.string().nullish(),
+  description: z.string().nullish().describe('What it does: the model decides by that when to call it.'),
   parameters: z
     .looseObject({ type: z.literal('object').optional() })
     .nullish()
@@ -98,39 +167,65 @@ const FunctionTool = z.looseObject({
   strict: z.boolean().nullish(),
 })
 const CustomTool = z.looseObject({
-  name: Identifier,
-  description: z.string().nullish(),
+  name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
+  description: z.string().nullish().describe('What it does: the model decides by that when to call it.'),
   format: z
     .discriminatedUnion('type', [
       z.looseObject({ type: z.literal('text') }),
       z.looseObject({
         type: z.literal('grammar'),
-        grammar: z.looseObject({ syntax: z.enum(['lark', 'regex']), definition: z.string() }),
+        grammar: z
+          .looseObject({
+            syntax: z.enum(['lark', 'regex']).describe('The language of the grammar.'),
+            definition: z.string().describe('The grammar itself.'),
+          })
+          .describe('The grammar that the text must follow.'),
       }),
     ])
     .nullish()
     .describe('What the text looks like; free text when left out.'),
 })
 const Tool = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('function').default('function'), function: FunctionTool }),
+  z.looseObject({
+    type: z.literal('function').default('function').describe('The kind of tool.'),
+    function: FunctionTool.describe('A function that the model may have called.'),
+  }),
   z
-    .looseObject({ type: z.literal('custom'), custom: CustomTool })
+    .looseObject({
+      type: z.literal('custom').describe('The kind of tool.'),
+      custom: CustomTool.describe('A tool that takes a text instead of arguments.'),
+    })
     .describe('A tool that takes a text instead of arguments.'),
-  z.looseObject({ type: z.enum(HOSTED_TOOLS) }).describe('Accepted; tools of the provider are never called here.'),
+  z
+    .looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') })
+    .describe('Accepted; tools of the provider are never called here.'),
 ])
-const Named = z.looseObject({ name: z.string() })
-const NamedFunction = z.looseObject({ function: Named })
-const NamedCustom = z.looseObject({ type: z.literal('custom'), custom: Named })
+const Named = z.looseObject({ name: z.string().describe('Its name in `tools`.') })
+const NamedFunction = z.looseObject({ function: Named.describe('A function of `tools`.') })
+const NamedCustom = z.looseObject({
+  type: z.literal('custom').describe('The kind of tool.'),
+  custom: Named.describe('A custom tool of `tools`.'),
+})
 const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
-  NamedFunction,
-  NamedCustom,
+  z.looseObject({ function: Named.describe('The function that must be called.') }),
+  z.looseObject({ type: z.literal('custom'), custom: Named.describe('The custom tool that must be called.') }),
   z.looseObject({
     type: z.literal('allowed_tools'),
-    allowed_tools: z.looseObject({
-      mode: z.enum(['auto', 'required']),
-      tools: z.array(z.union([NamedFunction, NamedCustom, z.looseObject({ type: z.enum(HOSTED_TOOLS) })])),
-    }),
+    allowed_tools: z
+      .looseObject({
+        mode: z.enum(['auto', 'required']).describe('Whether one of them must be called.'),
+        tools: z
+          .array(
+            z.union([
+              NamedFunction,
+              NamedCustom,
+              z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') }),
+            ]),
+          )
+          .describe('Which they are.'),
+      })
+      .describe('The tools that may be called, of all that are offered.'),
   }),
 ])
 const ResponseFormat = z.discriminatedUnion('type', [
@@ -138,12 +233,14 @@ const ResponseFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({
     type: z.literal('json_schema'),
-    json_schema: z.looseObject({
-      name: Identifier,
-      description: z.string().nullish(),
-      schema: z.looseObject({}).optional(),
-      strict: z.boolean().nullish().default(false),
-    }),
+    json_schema: z
+      .looseObject({
+        name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
+        description: z.string().nullish().describe('What it is for, for the model.'),
+        schema: z.looseObject({}).optional().describe('The JSON Schema itself.'),
+        strict: z.boolean().nullish().default(false),
+      })
+      .describe('The schema that the answer must fit.'),
   }),
 ])
 
@@ -157,8 +254,8 @@ export const ChatRequest = z
     metadata: Metadata.nullish(),
     audio: z
       .looseObject({
-        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']),
-        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']),
+        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']).describe('The voice that speaks.'),
+        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']).describe('The format of the sound.'),
       })
       .nullish()
       .describe('Voice and format of audio output; required when `modalities` has `audio`.'),
@@ -183,7 +280,9 @@ export const ChatRequest = z
       .nullish()
       .describe('Up to 4 sequences that end the answer.'),
     stream_options: z
-      .looseObject({ include_usage: z.boolean().nullish() })
+      .looseObject({
+        include_usage: z.boolean().nullish().describe('Whether a last chunk says how many tokens the call took.'),
+      })
       .nullish()
       .describe('Only with `stream: true`.'),
     thinking: Thinking.nullish(),
@@ -200,7 +299,7 @@ export const ChatRequest = z
       .describe('What `tools` was before there were tools: the answer then has a `function_call`.')
       .meta({ deprecated: true }),
     function_call: z
-      .union([z.enum(['none', 'auto']), Named])
+      .union([z.enum(['none', 'auto']), z.looseObject({ name: z.string().describe('Name of the function.') })])
       .nullish()
       .describe('The choice of one of the `functions`.')
       .meta({ deprecated: true }),

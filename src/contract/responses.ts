@@ -16,7 +16,7 @@ import {
 } from './shared.ts'
 
 const optionalText = z.string().nullish()
-const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string() })
+const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string().describe('The text of this part.') })
 /** The part must have one of these fields. */
 const oneOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape, z.core.$loose>, ...fields: string[]) =>
   part.refine((value) => fields.some((field) => (value as Record<string, unknown>)[field] != null), {
@@ -28,7 +28,7 @@ const InputPart = z.discriminatedUnion('type', [
     z.looseObject({
       type: z.literal('input_image'),
       image_url: optionalText.describe('An address, or the picture itself as a data URL.'),
-      file_id: optionalText,
+      file_id: optionalText.describe('The id of an uploaded file.'),
       detail: z.enum(['low', 'high', 'auto', 'original']).nullish().describe('auto when left out.'),
     }),
     'image_url',
@@ -37,10 +37,10 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_file'),
-      file_data: optionalText,
-      file_id: optionalText,
-      file_url: optionalText,
-      filename: optionalText,
+      file_data: optionalText.describe('Its bytes as a data URL, or in base64.'),
+      file_id: optionalText.describe('The id of an uploaded file.'),
+      file_url: optionalText.describe('Address of the file. Nothing is fetched.'),
+      filename: optionalText.describe('Its name.'),
     }),
     'file_data',
     'file_id',
@@ -49,16 +49,36 @@ const InputPart = z.discriminatedUnion('type', [
 ])
 const AssistantPart = z.discriminatedUnion('type', [
   InputText,
-  z.looseObject({ type: z.literal('output_text'), text: z.string() }),
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
+  z.looseObject({ type: z.literal('output_text'), text: z.string().describe('The text of this part.') }),
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
 ])
 
-const message = { type: z.literal('message').optional(), id: optionalText, status: optionalText }
+const message = {
+  type: z.literal('message').optional().describe('The kind of item: one that a tool of the provider has left.'),
+  id: optionalText.describe('The `id` of the item in an earlier response.'),
+  status: optionalText.describe('How far it had come.'),
+}
 const InputMessage = z.discriminatedUnion('role', [
-  z.looseObject({ ...message, role: z.literal('user'), content: z.union([z.string(), z.array(InputPart)]) }),
-  z.looseObject({ ...message, role: z.literal('system'), content: z.union([z.string(), z.array(InputPart)]) }),
-  z.looseObject({ ...message, role: z.literal('developer'), content: z.union([z.string(), z.array(InputPart)]) }),
-  z.looseObject({ ...message, role: z.literal('assistant'), content: z.union([z.string(), z.array(AssistantPart)]) }),
+  z.looseObject({
+    ...message,
+    role: z.literal('user'),
+    content: z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.'),
+  }),
+  z.looseObject({
+    ...message,
+    role: z.literal('system'),
+    content: z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.'),
+  }),
+  z.looseObject({
+    ...message,
+    role: z.literal('developer'),
+    content: z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.'),
+  }),
+  z.looseObject({
+    ...message,
+    role: z.literal('assistant'),
+    content: z.union([z.string(), z.array(AssistantPart)]).describe('The text, or its parts.'),
+  }),
 ])
 export type InputMessage = z.infer<typeof InputMessage>
 /** One part of a message's content. */
@@ -68,57 +88,63 @@ export type MessagePart = Exclude<InputMessage['content'], string>[number]
 export const InputItem = z.discriminatedUnion('type', [
   InputMessage,
   z.looseObject({
-    type: z.literal('function_call'),
+    type: z.literal('function_call').describe('The kind of item: one that a tool of the provider has left.'),
     call_id: z.string(),
-    name: z.string(),
-    arguments: z.string(),
-    id: optionalText,
-    status: optionalText,
+    name: z.string().describe('Name of the tool.'),
+    arguments: z.string().describe('The arguments as JSON text.'),
+    id: optionalText.describe('The `id` of the item in an earlier response.'),
+    status: optionalText.describe('How far it had come.'),
   }),
   z.looseObject({
-    type: z.literal('function_call_output'),
+    type: z.literal('function_call_output').describe('The kind of item: one that a tool of the provider has left.'),
     call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]),
-    id: optionalText,
-    status: optionalText,
+    output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
+    id: optionalText.describe('The `id` of the item in an earlier response.'),
+    status: optionalText.describe('How far it had come.'),
   }),
   z.looseObject({
-    type: z.literal('reasoning'),
-    id: optionalText,
-    summary: z.array(z.looseObject({ type: z.literal('summary_text'), text: z.string() })).nullish(),
-    encrypted_content: optionalText,
+    type: z.literal('reasoning').describe('The kind of item: one that a tool of the provider has left.'),
+    id: optionalText.describe('The `id` of the item in an earlier response.'),
+    summary: z
+      .array(z.looseObject({ type: z.literal('summary_text'), text: z.string().describe('A part of the summary.') }))
+      .nullish()
+      .describe('What the reasoning came to.'),
+    encrypted_content: optionalText.describe('Reasoning that only the provider can read; send it back unchanged.'),
   }),
   z
-    .looseObject({ type: z.literal('item_reference'), id: z.string().min(1) })
+    .looseObject({
+      type: z.literal('item_reference').describe('The kind of item: one that a tool of the provider has left.'),
+      id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
+    })
     .describe('Stands for an item of an earlier, stored response.'),
   z.looseObject({
-    type: z.literal('custom_tool_call'),
+    type: z.literal('custom_tool_call').describe('The kind of item: one that a tool of the provider has left.'),
     call_id: z.string(),
-    name: z.string(),
-    input: z.string(),
-    id: optionalText,
+    name: z.string().describe('Name of the tool.'),
+    input: z.string().describe('The text for the tool.'),
+    id: optionalText.describe('The `id` of the item in an earlier response.'),
   }),
   z.looseObject({
-    type: z.literal('custom_tool_call_output'),
+    type: z.literal('custom_tool_call_output').describe('The kind of item: one that a tool of the provider has left.'),
     call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]),
-    id: optionalText,
+    output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
+    id: optionalText.describe('The `id` of the item in an earlier response.'),
   }),
   z
-    .looseObject({ type: z.enum(HOSTED_ITEMS) })
+    .looseObject({ type: z.enum(HOSTED_ITEMS).describe('The kind of item: one that a tool of the provider has left.') })
     .describe('Steps of tools that run elsewhere: accepted as part of the conversation.'),
 ])
 export type InputItem = z.infer<typeof InputItem>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const Format = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({ type: z.literal('text').describe('Which of these.') }),
+  z.looseObject({ type: z.literal('json_object').describe('Which of these.') }),
   z.looseObject({
-    type: z.literal('json_schema'),
-    name: Identifier,
-    description: optionalText,
-    schema: z.looseObject({}),
+    type: z.literal('json_schema').describe('Which of these.'),
+    name: Identifier.describe('Name of the schema.'),
+    description: optionalText.describe('What the schema is for, for the model.'),
+    schema: z.looseObject({}).describe('The JSON Schema that the text must fit.'),
     strict: z.boolean().nullish(),
   }),
 ])
@@ -131,19 +157,34 @@ export const Truncation = z.enum(['auto', 'disabled'])
 export const MAX_TOP_LOGPROBS = 20
 
 const settings = {
-  temperature: z.number().min(0).max(2).nullish().meta({ default: 1 }),
-  top_p: z.number().min(0).max(1).nullish().meta({ default: 1 }),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullish()
+    .meta({ default: 1 })
+    .describe('How much chance there is in the answer: 0 is the least.'),
+  top_p: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullish()
+    .meta({ default: 1 })
+    .describe('Only the likeliest tokens that make up this share are considered.'),
   reasoning: z
     .looseObject({
       effort: ReasoningEffort.nullish(),
-      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).nullish().describe('How much of the reasoning is summed up.'),
     })
     .nullish()
     .describe('How long the model thinks, and whether the answer tells what it thought.'),
   thinking: Thinking.nullish(),
   max_output_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
   text: z
-    .looseObject({ format: Format.nullish(), verbosity: optionalText })
+    .looseObject({
+      format: Format.nullish().describe('Free text, JSON, or JSON that fits a schema.'),
+      verbosity: optionalText.describe('How long answers are.'),
+    })
     .nullish()
     .describe('Form of the text: free, any JSON object, or JSON that satisfies a schema.'),
   include: z
@@ -162,11 +203,19 @@ const settings = {
     .nullish()
     .describe('What the answer shall hold besides.'),
   top_logprobs: z.int().min(0).max(MAX_TOP_LOGPROBS).nullish().describe('Likeliest tokens shown at each position.'),
-  tools: z.array(ResponsesTool).nullish(),
-  tool_choice: ResponsesToolChoice.nullish().meta({ default: 'auto' }),
-  parallel_tool_calls: z.boolean().nullish().meta({ default: true }),
+  tools: z.array(ResponsesTool).nullish().describe('The tools that the model may have called.'),
+  tool_choice: ResponsesToolChoice.nullish()
+    .meta({ default: 'auto' })
+    .describe('Whether and which tools must be called.'),
+  parallel_tool_calls: z
+    .boolean()
+    .nullish()
+    .meta({ default: true })
+    .describe('Whether several tools may be called at once.'),
   truncation: Truncation.nullish().describe('auto drops what does not fit the model.').meta({ default: 'disabled' }),
-  service_tier: ServiceTier.nullish().meta({ default: 'auto' }),
+  service_tier: ServiceTier.nullish()
+    .meta({ default: 'auto' })
+    .describe('The tier that was asked for; there is only one here.'),
 }
 
 /** The body of `POST /v2/router/responses`; unknown fields are kept. */
@@ -180,7 +229,7 @@ export const ResponsesRequest = z
     ...settings,
     store: z.boolean().nullish().describe('Whether later calls may refer to the response.').meta({ default: true }),
     background: z.boolean().nullish().describe('Echoed; the answer is ready at once.').meta({ default: false }),
-    user: optionalText,
+    user: optionalText.describe("The end user's id in your own system."),
     guardrails: Guardrails.nullish(),
     ...Routing,
     identity: Identity.nullish(),

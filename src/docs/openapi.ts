@@ -4,7 +4,7 @@ import type { Operation } from '../contract/operation.ts'
 import { needsNoBody, type Route } from '../contract/route.ts'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
-import { describe } from './descriptions/index.ts'
+import { PATH_PARAMETERS } from './common.ts'
 import {
   ANSWER_HEADERS,
   COMMON,
@@ -133,7 +133,7 @@ function operationObject(
 
 function routeObject(route: Route, schemas: Schemas, errors = errorResponses(errorsOf(route), route.textErrors)): Json {
   const { operationId: id } = route
-  const parameters = parametersOf(route, id, schemas)
+  const parameters = parametersOf(route, schemas)
   return {
     operationId: id,
     tags: [tagOf(route)],
@@ -168,12 +168,16 @@ function answersOf(route: Route, schemas: Schemas): Json {
 
 const NUMBERS: readonly unknown[] = ['integer', 'number']
 
-function parametersOf({ path, query }: Route, id: string, schemas: Schemas): Json[] {
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
-    describe({ name, in: 'path', required: true, schema: { type: 'string' } }, ['path', name]),
-  )
+function parametersOf({ path, query }: Route, schemas: Schemas): Json[] {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    description: PATH_PARAMETERS[name],
+  }))
   const properties = (io: 'input' | 'output') =>
-    query ? (schemas.inline(query, io, [id]).properties as Record<string, Json>) : {}
+    query ? (schemas.inline(query, io).properties as Record<string, Json>) : {}
   const read = properties('output')
   const inQuery = Object.entries(properties('input')).map(([name, { description, ...written }]) => {
     // Everything in a query is text; what is read as a number is one for clients.
