@@ -75,8 +75,10 @@ const AssistantPart = z.discriminatedUnion('type', [
     data: z.string().describe('Reasoning that the provider has hidden; sent back unchanged.'),
   }),
 ])
-const texts = z.union([z.string(), z.array(TextPart).min(1)])
-const name = z.string().nullish()
+const textParts = z.union([z.string(), z.array(TextPart).min(1)])
+const texts = textParts.describe('The text, or its parts.')
+const speaker = z.string().describe('Tells people of the same role apart; of a function, its name.')
+const name = speaker.nullish()
 const FunctionCall = z.looseObject({
   name: z.string().optional().describe('Name of the function, as the request has it.'),
   arguments: z
@@ -114,18 +116,18 @@ const ToolCall = z.discriminatedUnion('type', [
 export const Message = z.discriminatedUnion('role', [
   z.looseObject({
     role: z.literal('system'),
-    content: texts.describe('The text, or its parts.'),
-    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+    content: texts,
+    name,
   }),
   z.looseObject({
     role: z.literal('developer'),
-    content: texts.describe('The text, or its parts.'),
-    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+    content: texts,
+    name,
   }),
   z.looseObject({
     role: z.literal('user'),
     content: z.union([z.string(), z.array(UserPart).min(1)]).describe('The text, or its parts.'),
-    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+    name,
   }),
   z.looseObject({
     role: z.literal('assistant'),
@@ -134,7 +136,7 @@ export const Message = z.discriminatedUnion('role', [
       .nullish()
       .describe('The text, or its parts.'),
     refusal: z.string().nullish().describe('Why the model declined, in an earlier answer.'),
-    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+    name,
     audio: z
       .looseObject({ id: z.string().describe('Names the spoken answer, so that a later message can refer to it.') })
       .nullish()
@@ -144,14 +146,14 @@ export const Message = z.discriminatedUnion('role', [
   }),
   z.looseObject({
     role: z.literal('tool'),
-    content: texts.describe('The text, or its parts.'),
+    content: texts,
     tool_call_id: z.string().nullable().describe('The `id` of the call that this is the result of.'),
-    name: name.describe('Tells people of the same role apart; of a function, its name.'),
+    name,
   }),
   z.looseObject({
     role: z.literal('function'),
-    content: texts.nullish().describe('The text, or its parts.'),
-    name: z.string().describe('Tells people of the same role apart; of a function, its name.'),
+    content: textParts.nullish().describe('The text, or its parts.'),
+    name: speaker,
   }),
 ])
 export type Message = z.infer<typeof Message>

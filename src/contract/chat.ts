@@ -61,17 +61,19 @@ const OlderCall = z.object({
   name: z.string().describe('Name of the function.'),
   arguments: z.string().describe('The arguments as JSON text.'),
 })
+const toolIndex = integer.describe('Which call of the answer it is, from 0.')
+const callId = z.string().describe('Names the call; the message with its result has it as `tool_call_id`.')
 const AnswerToolCall = z.discriminatedUnion('type', [
   z.object({
-    index: integer.optional().describe('Which call of the answer it is, from 0.'),
-    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
+    index: toolIndex.optional(),
+    id: callId,
     type: z.literal('function').describe('Whether a function or a custom tool is called.'),
     function: FunctionCall.describe('The function that is called.'),
     thought_signature,
   }),
   z.object({
-    index: integer.optional().describe('Which call of the answer it is, from 0.'),
-    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
+    index: toolIndex.optional(),
+    id: callId,
     type: z.literal('custom').describe('Whether a function or a custom tool is called.'),
     custom: z
       .object({
@@ -83,6 +85,9 @@ const AnswerToolCall = z.discriminatedUnion('type', [
 ])
 /** One call of a tool in an answer. */
 export type AnswerToolCall = z.infer<typeof AnswerToolCall>
+const finishReason = FinishReason.describe(
+  'Why it ends: `stop` by itself or at a stop sequence, `length` at the limit of tokens, `tool_calls` to have tools called, `content_filter` because the provider held it back; null in a stream until it ends.',
+)
 const frame = {
   created: z.int().describe('When the answer was made, in seconds since 1970.'),
   model: z.string().describe('The model that answered, as `<provider>/<model>`, which a fallback may have changed.'),
@@ -98,9 +103,7 @@ export const ChatCompletion = z.object({
     .array(
       z.object({
         index: integer.describe('Which answer of several it is, from 0.'),
-        finish_reason: FinishReason.describe(
-          'Why it ends: `stop` by itself or at a stop sequence, `length` at the limit of tokens, `tool_calls` to have tools called, `content_filter` because the provider held it back; null in a stream until it ends.',
-        ),
+        finish_reason: finishReason,
         message: z
           .object({
             role: z.literal('assistant'),
@@ -142,9 +145,7 @@ export const ChatChunk = z.object({
     .array(
       z.object({
         index: integer.describe('Which answer of several it is, from 0.'),
-        finish_reason: FinishReason.nullable().describe(
-          'Why it ends: `stop` by itself or at a stop sequence, `length` at the limit of tokens, `tool_calls` to have tools called, `content_filter` because the provider held it back; null in a stream until it ends.',
-        ),
+        finish_reason: finishReason.nullable(),
         delta: z
           .object({
             role: z.literal('assistant').optional().describe('Whose message it is; only in the first chunk.'),
@@ -168,11 +169,8 @@ export const ChatChunk = z.object({
             tool_calls: z
               .array(
                 z.object({
-                  index: integer.describe('Which call of the answer it is, from 0.'),
-                  id: z
-                    .string()
-                    .optional()
-                    .describe('Names the call; the message with its result has it as `tool_call_id`.'),
+                  index: toolIndex,
+                  id: callId.optional(),
                   type: z
                     .enum(['function', 'custom'])
                     .optional()

@@ -6,16 +6,17 @@ import { ResponsesTool } from './responses-tools.ts'
 
 const count = z.int().min(0)
 const text = z.string()
-const logprobs = z.array(TokenLogprob)
+const logprobs = z.array(TokenLogprob).describe('Log probabilities of the tokens, when they were asked for.')
 
-const ItemStatus = z.enum(['in_progress', 'completed', 'incomplete'])
+const ItemStatus = z.enum(['in_progress', 'completed', 'incomplete']).describe('How far it has come.')
+const itemId = text.describe('Names the item, so that a later call can refer to it.')
 const SummaryText = z.object({ type: z.literal('summary_text'), text: text.describe('A part of the summary.') })
 const ContentPart = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('output_text'),
     text: text.describe('The text of this part.'),
     annotations: z.array(z.looseObject({})).describe('Sources of the text; empty here.'),
-    logprobs: logprobs.describe('Log probabilities of the tokens, when they were asked for.'),
+    logprobs,
   }),
   z.object({ type: z.literal('refusal'), refusal: text.describe('Why the model declined.') }),
 ])
@@ -24,32 +25,32 @@ export type ContentPart = z.infer<typeof ContentPart>
 /** One item of an answer. */
 export const OutputItem = z.discriminatedUnion('type', [
   z.object({
-    id: text.describe('Names the item, so that a later call can refer to it.'),
+    id: itemId,
     type: z.literal('message'),
-    status: ItemStatus.describe('How far it has come.'),
+    status: ItemStatus,
     role: z.literal('assistant'),
     content: z.array(ContentPart).describe('The parts of the message.'),
   }),
   z.object({
-    id: text.describe('Names the item, so that a later call can refer to it.'),
+    id: itemId,
     type: z.literal('function_call'),
-    status: ItemStatus.describe('How far it has come.'),
+    status: ItemStatus,
     call_id: text,
     name: text.describe('Name of the tool, as the request has it.'),
     arguments: text.describe('The arguments as JSON text.'),
   }),
   z.object({
-    id: text.describe('Names the item, so that a later call can refer to it.'),
+    id: itemId,
     type: z.literal('custom_tool_call'),
-    status: ItemStatus.describe('How far it has come.'),
+    status: ItemStatus,
     call_id: text,
     name: text.describe('Name of the tool, as the request has it.'),
     input: text.describe('The text for the tool.'),
   }),
   z.object({
-    id: text.describe('Names the item, so that a later call can refer to it.'),
+    id: itemId,
     type: z.literal('reasoning'),
-    status: ItemStatus.describe('How far it has come.'),
+    status: ItemStatus,
     summary: z.array(SummaryText).describe('What the reasoning comes to.'),
     encrypted_content: text.optional().describe('Reasoning that only the provider can read; send it back unchanged.'),
   }),
@@ -149,6 +150,10 @@ const inItem = { item_id: text, output_index: count }
 const inPart = { ...inItem, content_index: count }
 const inSummary = { ...inItem, summary_index: count }
 const whole = { response: ModelResponse.describe('The response as it stands.') }
+const delta = text.describe('What is new of it.')
+const wholeItem = { output_index: count, item: OutputItem.describe('The item as it stands.') }
+const wholePart = { ...inPart, part: ContentPart.describe('The part as it stands.') }
+const wholeSummary = { ...inSummary, part: SummaryText.describe('The part as it stands.') }
 const failure = {
   code: text.describe('Which error it is, for programs.'),
   message: text.describe('What went wrong, for people.'),
@@ -162,36 +167,33 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('response.completed', whole),
   event('response.incomplete', whole),
   event('response.failed', whole),
-  event('response.output_item.added', { output_index: count, item: OutputItem.describe('The item as it stands.') }),
-  event('response.output_item.done', { output_index: count, item: OutputItem.describe('The item as it stands.') }),
-  event('response.content_part.added', { ...inPart, part: ContentPart.describe('The part as it stands.') }),
-  event('response.content_part.done', { ...inPart, part: ContentPart.describe('The part as it stands.') }),
+  event('response.output_item.added', wholeItem),
+  event('response.output_item.done', wholeItem),
+  event('response.content_part.added', wholePart),
+  event('response.content_part.done', wholePart),
   event('response.output_text.delta', {
     ...inPart,
-    delta: text.describe('What is new of it.'),
-    logprobs: logprobs.describe('Log probabilities of the tokens, when they were asked for.'),
+    delta,
+    logprobs,
   }),
   event('response.output_text.done', {
     ...inPart,
     text: text.describe('The whole text.'),
-    logprobs: logprobs.describe('Log probabilities of the tokens, when they were asked for.'),
+    logprobs,
   }),
-  event('response.refusal.delta', { ...inPart, delta: text.describe('What is new of it.') }),
+  event('response.refusal.delta', { ...inPart, delta }),
   event('response.refusal.done', { ...inPart, refusal: text.describe('The whole refusal.') }),
-  event('response.function_call_arguments.delta', { ...inItem, delta: text.describe('What is new of it.') }),
+  event('response.function_call_arguments.delta', { ...inItem, delta }),
   event('response.function_call_arguments.done', {
     ...inItem,
     name: text.describe('Name of the function.'),
     arguments: text.describe('All of the arguments, as JSON text.'),
   }),
-  event('response.custom_tool_call_input.delta', { ...inItem, delta: text.describe('What is new of it.') }),
+  event('response.custom_tool_call_input.delta', { ...inItem, delta }),
   event('response.custom_tool_call_input.done', { ...inItem, input: text.describe('All of the text for the tool.') }),
-  event('response.reasoning_summary_part.added', {
-    ...inSummary,
-    part: SummaryText.describe('The part as it stands.'),
-  }),
-  event('response.reasoning_summary_part.done', { ...inSummary, part: SummaryText.describe('The part as it stands.') }),
-  event('response.reasoning_summary_text.delta', { ...inSummary, delta: text.describe('What is new of it.') }),
+  event('response.reasoning_summary_part.added', wholeSummary),
+  event('response.reasoning_summary_part.done', wholeSummary),
+  event('response.reasoning_summary_text.delta', { ...inSummary, delta }),
   event('response.reasoning_summary_text.done', { ...inSummary, text: text.describe('The whole text.') }),
   event('error', {
     ...failure,

@@ -53,26 +53,30 @@ const AssistantPart = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
 ])
 
+const Content = z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.')
+const KIND = 'The kind of item: one that a tool of the provider has left.'
+const earlierId = optionalText.describe('The `id` of the item in an earlier response.')
+const earlierStatus = optionalText.describe('How far it had come.')
 const message = {
-  type: z.literal('message').optional().describe('The kind of item: one that a tool of the provider has left.'),
-  id: optionalText.describe('The `id` of the item in an earlier response.'),
-  status: optionalText.describe('How far it had come.'),
+  type: z.literal('message').optional().describe(KIND),
+  id: earlierId,
+  status: earlierStatus,
 }
 const InputMessage = z.discriminatedUnion('role', [
   z.looseObject({
     ...message,
     role: z.literal('user'),
-    content: z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.'),
+    content: Content,
   }),
   z.looseObject({
     ...message,
     role: z.literal('system'),
-    content: z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.'),
+    content: Content,
   }),
   z.looseObject({
     ...message,
     role: z.literal('developer'),
-    content: z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.'),
+    content: Content,
   }),
   z.looseObject({
     ...message,
@@ -88,23 +92,23 @@ export type MessagePart = Exclude<InputMessage['content'], string>[number]
 export const InputItem = z.discriminatedUnion('type', [
   InputMessage,
   z.looseObject({
-    type: z.literal('function_call').describe('The kind of item: one that a tool of the provider has left.'),
+    type: z.literal('function_call').describe(KIND),
     call_id: z.string(),
     name: z.string().describe('Name of the tool.'),
     arguments: z.string().describe('The arguments as JSON text.'),
-    id: optionalText.describe('The `id` of the item in an earlier response.'),
-    status: optionalText.describe('How far it had come.'),
+    id: earlierId,
+    status: earlierStatus,
   }),
   z.looseObject({
-    type: z.literal('function_call_output').describe('The kind of item: one that a tool of the provider has left.'),
+    type: z.literal('function_call_output').describe(KIND),
     call_id: z.string().min(1),
     output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
-    id: optionalText.describe('The `id` of the item in an earlier response.'),
-    status: optionalText.describe('How far it had come.'),
+    id: earlierId,
+    status: earlierStatus,
   }),
   z.looseObject({
-    type: z.literal('reasoning').describe('The kind of item: one that a tool of the provider has left.'),
-    id: optionalText.describe('The `id` of the item in an earlier response.'),
+    type: z.literal('reasoning').describe(KIND),
+    id: earlierId,
     summary: z
       .array(z.looseObject({ type: z.literal('summary_text'), text: z.string().describe('A part of the summary.') }))
       .nullish()
@@ -113,25 +117,25 @@ export const InputItem = z.discriminatedUnion('type', [
   }),
   z
     .looseObject({
-      type: z.literal('item_reference').describe('The kind of item: one that a tool of the provider has left.'),
+      type: z.literal('item_reference').describe(KIND),
       id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
     })
     .describe('Stands for an item of an earlier, stored response.'),
   z.looseObject({
-    type: z.literal('custom_tool_call').describe('The kind of item: one that a tool of the provider has left.'),
+    type: z.literal('custom_tool_call').describe(KIND),
     call_id: z.string(),
     name: z.string().describe('Name of the tool.'),
     input: z.string().describe('The text for the tool.'),
-    id: optionalText.describe('The `id` of the item in an earlier response.'),
+    id: earlierId,
   }),
   z.looseObject({
-    type: z.literal('custom_tool_call_output').describe('The kind of item: one that a tool of the provider has left.'),
+    type: z.literal('custom_tool_call_output').describe(KIND),
     call_id: z.string().min(1),
     output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
-    id: optionalText.describe('The `id` of the item in an earlier response.'),
+    id: earlierId,
   }),
   z
-    .looseObject({ type: z.enum(HOSTED_ITEMS).describe('The kind of item: one that a tool of the provider has left.') })
+    .looseObject({ type: z.enum(HOSTED_ITEMS).describe(KIND) })
     .describe('Steps of tools that run elsewhere: accepted as part of the conversation.'),
 ])
 export type InputItem = z.infer<typeof InputItem>

@@ -26,7 +26,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
 }
 
 /** Properties whose schema says nothing itself, by name. */
-const PROPERTIES: Readonly<Record<string, string>> = {
+export const PROPERTIES: Readonly<Record<string, string>> = {
   role: 'Whose message it is.',
   strict: 'Whether what the model gives must fit the schema exactly; `false` when left out.',
   email: "The person's e-mail address.",

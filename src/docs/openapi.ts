@@ -17,10 +17,9 @@ import {
 import { createSchemas, type SchemaJson as Json, type Schemas } from './schemas.ts'
 import { tagOf } from './tags.ts'
 
-/** An answer to each operation, as the server gave it (test/api/openapi-examples.test.ts). */
-const examples = once(
-  () => JSON.parse(new TextDecoder().decode(readAsset('src/docs/examples.json'))) as Record<string, unknown>,
-)
+/** An answer to each operation, as the server gave it: test/api/openapi-examples.test.ts writes and holds it. */
+const EXAMPLES = 'test/golden/openapi-examples.json'
+const examples = once(() => JSON.parse(new TextDecoder().decode(readAsset(EXAMPLES))) as Record<string, unknown>)
 const exampleOf = (id: string) => (id in examples() ? { example: examples()[id] } : {})
 
 /** What the document is made of. */
