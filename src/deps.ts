@@ -37,7 +37,7 @@ import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
 import { startingTime, type TimeRules } from './scenarios/time.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
-import type { SessionsOptions } from './sessions/slots.ts'
+import type { SessionsOptions } from './sessions/slot.ts'
 import { VERSION } from './version.ts'
 
 /** A running program, less its listener. */

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, describeKind, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
-import { type ValueSchemas, valueSchemas } from './values.ts'
+import { type ValueSchemas, valueSchemas } from './settings.ts'
 
 export const BACKENDS = ['fixture', 'forward'] as const
 /** Who answers: files, or a real provider. */

@@ -1,10 +1,37 @@
 // Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
+import type { z } from 'zod'
 import { rules } from '../contract/rules.ts'
+import { lazy } from '../lib/lazy.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
-import { PROCESS_SETTINGS } from './process-settings.ts'
+import type { Shown } from './file.ts'
 import { BACKENDS, type BackendName } from './providers.ts'
 import type { TokenRule } from './value-schemas.ts'
-import { setting } from './values.ts'
+
+/** The kinds of values. */
+export type ValueSchemas = typeof import('./value-schemas.ts')
+/** Loads them. */
+export const valueSchemas = lazy<ValueSchemas>(() => require('./value-schemas.ts'))
+
+/** The name of the outline of a setting's values. */
+export const settingOutline = (key: string): string => `setting-${key}`
+
+/** One setting. */
+interface Setting<T> {
+  /** What the flag takes; absent for a switch. */
+  takes?: string
+  /** Made when a value is given: a start without any checks nothing. */
+  schema: (kinds: ValueSchemas) => z.ZodType<T, unknown>
+  fallback: T
+  help: string
+  /** Ends the sentence "... must be". */
+  valid: string
+  /** What errors may quote of a value; all of it when left out. */
+  shown?: Shown
+  /** Only understudy.yaml can say it: it is no one line. */
+  fileOnly?: boolean
+}
+/** A row of the table, with the type of its value. */
+const setting = <T>(row: Setting<T>): Setting<T> => row
 
 /** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
 export const SETTINGS = {
@@ -211,7 +238,33 @@ export const SETTINGS = {
     help: 'longest that a client may keep back its request, read nothing of its answer, or leave its connection unused',
     valid: 'a duration such as 30s or 2m',
   }),
-  ...PROCESS_SETTINGS,
+  instance: setting<string | undefined>({
+    takes: 'NAME',
+    schema: ({ z }) => z.string().regex(/^[A-Za-z0-9._:-]{1,64}$/),
+    fallback: undefined,
+    help: 'name of this process among several behind a balancer, on every answer and in traces; host and port when left out',
+    valid: "1 to 64 letters, digits, '.', '_', ':' or '-'",
+  }),
+  instance_strict: setting({
+    schema: ({ boolean }) => boolean(),
+    fallback: false,
+    help: 'refuse requests whose session stands where no balancer sees it: in a body or a query',
+    valid: 'true or false',
+  }),
+  drain_timeout: setting({
+    takes: 'DURATION',
+    schema: ({ Duration, z }) => Duration.pipe(z.number().min(0)),
+    fallback: 5_000,
+    help: 'longest that running calls may take after a signal to stop; no new sessions begin meanwhile',
+    valid: 'a duration such as 30s',
+  }),
+  sessions_dir: setting<string | undefined>({
+    takes: 'DIR',
+    schema: ({ z }) => z.string().min(1),
+    fallback: undefined,
+    help: 'folder with a database file for each named session, which is there again after a restart; in memory when left out',
+    valid: 'a folder',
+  }),
   verbose: setting({
     schema: ({ boolean }) => boolean(),
     fallback: false,

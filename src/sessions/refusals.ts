@@ -1,7 +1,7 @@
 // Sessions that cannot be had, and why.
 import { ApiError } from '../contract/error.ts'
 import { quote } from '../contract/validation.ts'
-import type { SessionEntry } from './awake.ts'
+import type { SessionEntry } from './loaded-sessions.ts'
 import { DEFAULT_SESSION } from './session.ts'
 
 // No address can have the two that are all dots.

@@ -5,11 +5,9 @@ import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { oneByOne } from '../lib/slices.ts'
-import { limitAwake, type SessionEntry } from './awake.ts'
 import { resetError } from './data.ts'
 import type { MadeWith } from './folder.ts'
-import { watchIdle } from './idle.ts'
-import { createPeeked } from './peeked.ts'
+import { createPeeked, limitAwake, type SessionEntry, watchIdle } from './loaded-sessions.ts'
 import {
   alreadyThere,
   entryOf,
@@ -23,7 +21,7 @@ import {
 } from './refusals.ts'
 import { DEFAULT_SESSION, type Session } from './session.ts'
 import type { OwnedSlot } from './slot.ts'
-import { type SessionSettings, type SessionsOptions, slotMaker } from './slots.ts'
+import { type SessionSettings, type SessionsOptions, slotMaker } from './slot.ts'
 
 export type { Session } from './session.ts'
 

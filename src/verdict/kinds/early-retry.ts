@@ -1,7 +1,15 @@
 // early-retry: the client called again before the wait was over that it had been told.
 import { groupBy } from '../../lib/group-by.ts'
-import { type ClientCall, isBound, keptWait, natureOf, pauseBetween } from '../client-call.ts'
-import { runsOf, stepsOf, stretchesOf } from '../lanes.ts'
+import {
+  type ClientCall,
+  isBound,
+  keptWait,
+  natureOf,
+  pauseBetween,
+  runsOf,
+  stepsOf,
+  stretchesOf,
+} from '../client-call.ts'
 import { type Behaviour, counted, type FindingDefinition, type FindingDraft } from './define.ts'
 
 /** So many steps in a row are no chance, where nothing says that a call repeats the one before. */
