@@ -4,8 +4,12 @@ import { rules } from '../contract/rules.ts'
 import { lazy } from '../lib/lazy.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
 import type { Shown } from './file.ts'
-import { BACKENDS, type BackendName } from './providers.ts'
 import type { TokenRule } from './value-schemas.ts'
+
+/** Who may answer calls. */
+export const BACKENDS = ['fixture', 'forward'] as const
+/** Who answers: files, or a real provider. */
+export type BackendName = (typeof BACKENDS)[number]
 
 /** The kinds of values. */
 export type ValueSchemas = typeof import('./value-schemas.ts')

@@ -9,7 +9,6 @@ import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 import { fileData, nothingStored, type SessionData } from './data.ts'
-import type { AwakeLimit } from './loaded-sessions.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
 import { type DataCounts, type DataOptions, type Guard, guardedOnUse } from './stores.ts'
 
@@ -43,7 +42,7 @@ export interface FolderOptions {
   /** An empty database. */
   empty(): Buffer
   /** Closes what is open beside it where files are scarce. */
-  awake: Pick<AwakeLimit, 'opening' | 'makeRoom'>
+  awake: { opening(): void; makeRoom(): boolean }
 }
 
 /** What ends the name of each file that is ours. */

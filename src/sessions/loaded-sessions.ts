@@ -5,7 +5,6 @@ import { everySoOften } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
 import { openFileLimit } from '../lib/open-files.ts'
 import { inSlices } from '../lib/slices.ts'
-import type { SessionFolder } from './folder.ts'
 import { DEFAULT_SESSION } from './session.ts'
 import type { OwnedSlot } from './slot.ts'
 
@@ -28,10 +27,7 @@ export interface SessionEntry {
   used: number
 }
 
-/** Keeps the number of open databases small: what `limitAwake` gives. */
-export type AwakeLimit = ReturnType<typeof limitAwake>
-
-/** Closes the databases that were not used for longest when too many are open. */
+/** Keeps the number of open databases small: closes those that were not used for longest when there are too many. */
 export function limitAwake(entries: () => Iterable<SessionEntry>, fileLimit = openFileLimit()) {
   const mostFiles = Math.max(FEWEST_OPEN, Math.min(MOST_AWAKE, Math.floor((fileLimit * SHARE) / FILES_EACH)))
   let open = 0
@@ -128,7 +124,7 @@ interface IdleOptions {
   sessions: ReadonlyMap<string, SessionEntry>
   peeked: ReturnType<typeof createPeeked>
   /** Where earlier processes have left sessions; undefined when there is no such place. */
-  folder: Pick<SessionFolder, 'names' | 'lastWritten'> | undefined
+  folder: { names(): string[]; lastWritten(name: string): number | undefined } | undefined
   realNow(): number
   /** Milliseconds after which a session is dropped; none is when left out. */
   ttl: number | undefined

@@ -10,7 +10,6 @@ import type { MadeWith } from './folder.ts'
 import { createPeeked, limitAwake, type SessionEntry, watchIdle } from './loaded-sessions.ts'
 import {
   alreadyThere,
-  entryOf,
   isName,
   sessionNotFound,
   shuttingDown,
@@ -255,7 +254,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     turn: registry.folder && ((name) => (isOpen(name) ? undefined : next())),
     find(name) {
       restore(name)
-      return use(entryOf(sessions, name))
+      const entry = sessions.get(name)
+      if (!entry) throw sessionNotFound(name)
+      return use(entry)
     },
     known(name) {
       restore(name)
