@@ -93,12 +93,12 @@ const AgentResponse = z.object({
   output: z
     .array(TaskMessage.pick({ messageId: true, role: true, parts: true }))
     .describe('What the agent has said since the user spoke last.'),
-  finish_reason: z.string().optional().describe('Why the turn has ended, or waits.'),
+  finish_reason: z.string().describe('Why the turn has ended, or waits.').optional(),
   pending_tool_calls: z
     .array(z.looseObject({}))
-    .optional()
-    .describe('Calls of functions whose results are waited for.'),
-  error: z.string().optional().describe('Why the turn has failed.'),
+    .describe('Calls of functions whose results are waited for.')
+    .optional(),
+  error: z.string().describe('Why the turn has failed.').optional(),
 })
 
 function respondRoute(deps: TaskRouteDeps): Route {

@@ -27,9 +27,9 @@ const FilePart = z.looseObject({
   file: z
     .looseObject({
       bytes: z.string().optional().describe('Base64.'),
-      uri: z.string().optional().describe('Address of the file. Nothing is fetched.'),
-      mimeType: z.string().optional().describe('Its media type.'),
-      name: z.string().optional().describe('Its name.'),
+      uri: z.string().describe('Address of the file. Nothing is fetched.').optional(),
+      mimeType: z.string().describe('Its media type.').optional(),
+      name: z.string().describe('Its name.').optional(),
     })
     .refine((file) => (file.bytes === undefined) !== (file.uri === undefined), {
       error: "must have exactly one of 'bytes' and 'uri'",
@@ -40,13 +40,13 @@ const FilePart = z.looseObject({
 const ToolResultPart = z.looseObject({
   kind: z.literal('tool_result'),
   tool_call_id: z.string().min(1).describe('The call of a tool that it belongs to.'),
-  result: z.unknown().optional().describe('What the tool gave: any JSON value.'),
+  result: z.unknown().describe('What the tool gave: any JSON value.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 const ErrorPart = z.looseObject({
   kind: z.literal('error'),
   error: z.string().describe('What went wrong, for people.'),
-  code: z.string().optional().describe('Which error it is, for programs.'),
+  code: z.string().describe('Which error it is, for programs.').optional(),
 })
 const DataPart = z.looseObject({ kind: z.literal('data'), data: z.unknown().describe('Any JSON value.') })
 const ToolCallPart = z.looseObject({
@@ -56,8 +56,8 @@ const ToolCallPart = z.looseObject({
   arguments: z.record(z.string(), z.unknown()).describe('What the tool is called with.'),
   thought_signature: z
     .string()
-    .optional()
-    .describe('The signature of the provider on the thought behind the call; send it back unchanged.'),
+    .describe('The signature of the provider on the thought behind the call; send it back unchanged.')
+    .optional(),
 })
 /** A part that a client sends. */
 const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
@@ -100,25 +100,25 @@ export const TaskBody = z.object({
   task_id: z.string().min(1).optional().describe('Continues this task, which must be inactive.'),
   variables: z
     .record(z.string(), z.unknown())
-    .optional()
-    .describe('What stands in the place of `{{name}}` in the system prompt, the instructions and the messages.'),
-  identity: Identity.optional().describe('That of the request.'),
+    .describe('What stands in the place of `{{name}}` in the system prompt, the instructions and the messages.')
+    .optional(),
+  identity: Identity.describe('That of the request.').optional(),
   contact: Identity.optional().meta({ deprecated: true }),
-  thread: Thread.optional().describe('That of the request.'),
+  thread: Thread.describe('That of the request.').optional(),
   memory: z
     .looseObject({
       entity_id: z.string().min(1).describe('The user, session or other entity that the memories are about.'),
     })
-    .optional()
-    .describe('Whom the agent remembers.'),
+    .describe('Whom the agent remembers.')
+    .optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   engine: TemplateEngine.optional(),
   configuration: z
     .looseObject({
       blocking: z
         .boolean()
-        .default(false)
-        .describe('Whether the answer waits for the end of the turn and has its messages.'),
+        .describe('Whether the answer waits for the end of the turn and has its messages.')
+        .default(false),
     })
     .optional()
     .describe('`blocking` waits for the end of the turn and answers with the messages.'),
@@ -131,8 +131,8 @@ export const TaskMessage = z.object({
   messageId: z.string().describe('Names the message.'),
   role: z.enum(['user', 'agent', 'tool', 'system']),
   parts: z.array(TaskMessagePart).describe('What it says, part by part.'),
-  taskId: z.string().optional().describe('The task that the message belongs to.'),
-  contextId: z.string().optional().describe('Names the conversation that the task belongs to.'),
+  taskId: z.string().describe('The task that the message belongs to.').optional(),
+  contextId: z.string().describe('Names the conversation that the task belongs to.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 export type TaskMessage = z.infer<typeof TaskMessage>
@@ -149,8 +149,8 @@ export const AgentTask = z.object({
         .describe('Inactive ones can be continued: `input-required`, `completed`, `failed`, `canceled`, `rejected`.'),
       timestamp: z.string().describe('Since when: ISO 8601.'),
       message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true })
-        .optional()
-        .describe('What the agent says to it.'),
+        .describe('What the agent says to it.')
+        .optional(),
     })
     .describe('How far the task has come.'),
   messages: z.array(TaskMessage).optional().describe('Only when it was waited for.'),

@@ -43,7 +43,7 @@ const Parameters = z
   .describe('What is sent to the model beside the conversation, with the meanings that it has in chat completions.')
 const ModelObject = z.looseObject({
   id: ModelId,
-  integration_id: z.string().nullish().describe('The connection to the provider; kept, and not used here.'),
+  integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
   parameters: Parameters.optional(),
   retry: Retry.optional(),
 })
@@ -70,14 +70,14 @@ const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as con
 export const TOOL_TIMEOUT = 120
 const TIMEOUT = z.int().min(1).max(600).describe("Seconds that a call of it may take, on the session's clock.")
 const approval = {
-  requires_approval: z.boolean().optional().describe('Whether its calls wait until somebody approves them.'),
+  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').optional(),
 }
 const AgentToolBody = z
   .looseObject({
     type: z.string().min(1).describe('The kind of tool: of the workspace, of the platform, or of a provider.'),
-    key: z.string().min(1).optional().describe('Key of the tool in the workspace.'),
-    id: z.string().min(1).optional().describe('Id of the tool in the workspace, instead of its key.'),
-    tool_id: z.string().min(1).optional().describe('Of an MCP server: which of its tools.'),
+    key: z.string().min(1).describe('Key of the tool in the workspace.').optional(),
+    id: z.string().min(1).describe('Id of the tool in the workspace, instead of its key.').optional(),
+    tool_id: z.string().min(1).describe('Of an MCP server: which of its tools.').optional(),
     timeout: TIMEOUT.optional(),
     ...approval,
   })
@@ -112,12 +112,12 @@ const settings = {
 }
 const SettingsBody = z.looseObject({
   ...settings,
-  tools: z.array(AgentToolBody).default([]).describe('The tools that it may call.'),
+  tools: z.array(AgentToolBody).describe('The tools that it may call.').default([]),
   evaluators: z
     .array(Check)
-    .default([])
-    .describe('Evaluators that look at its model calls; what they say is in the trace.'),
-  guardrails: z.array(Guardrail).default([]).describe('Guardrails that may stop its model calls.'),
+    .describe('Evaluators that look at its model calls; what they say is in the trace.')
+    .default([]),
+  guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.').default([]),
 })
 const TeamMember = z.looseObject({
   key: z.string().min(1).describe('Key of the agent.'),
@@ -139,8 +139,8 @@ const fields = {
     .describe('Values of the variables; those of the instructions are added.'),
   source: z
     .enum(['internal', 'external', 'experiment'])
-    .optional()
-    .describe('Where the agent comes from; kept, and not used here.'),
+    .describe('Where the agent comes from; kept, and not used here.')
+    .optional(),
   engine: TemplateEngine,
 }
 const model = {
@@ -155,26 +155,26 @@ const model = {
 const HEADERS = 20
 const a2aFields = {
   agent_url: z.url().describe('Address at which it is called.'),
-  card_url: z.url().optional().describe('Address of its card; the former with `/card` when left out.'),
+  card_url: z.url().describe('Address of its card; the former with `/card` when left out.').optional(),
   headers: z
     .record(
       z.string(),
       z.looseObject({
         value: z.string().describe('The text of the header.'),
-        encrypted: z.boolean().default(false).describe('Whether it is a secret. Nothing is encrypted here.'),
+        encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
       }),
     )
     .refine((headers) => Object.keys(headers).length <= HEADERS, { error: `must have at most ${HEADERS} headers` })
     .meta({ maxProperties: HEADERS })
     .optional(),
-  cached_card: z.unknown().optional().describe('Its card as it was read last.'),
+  cached_card: z.unknown().describe('Its card as it was read last.').optional(),
 }
 const A2a = z
   .looseObject(a2aFields)
   .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
 const kind = {
   type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is an agent somewhere else: kept, not run.'),
-  a2a: A2a.optional().describe('Where an agent somewhere else is.'),
+  a2a: A2a.describe('Where an agent somewhere else is.').optional(),
 }
 
 /** What makes an agent. */
@@ -183,7 +183,7 @@ export const AgentBody = z
     ...fields,
     ...model,
     ...kind,
-    skills: z.array(z.string()).nullish().describe('Names of skills; kept, and not used here.'),
+    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
     memory_stores: fields.memory_stores.default([]),
     knowledge_bases: fields.knowledge_bases.default([]),
     team_of_agents: fields.team_of_agents.default([]),
@@ -207,7 +207,7 @@ export const AgentPatch = z
   .object({
     ...fields,
     ...model,
-    skills: z.array(z.string()).nullish().describe('Names of skills; kept, and not used here.'),
+    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
     settings: z
       .looseObject({
         max_iterations: settings.max_iterations.unwrap().describe('Most model calls of one turn.'),
@@ -231,11 +231,11 @@ export const AgentPatch = z
 export const AgentTool = z.object({
   id: z.string().describe('Id of the tool among those of the agent.'),
   action_type: z.string().describe('What kind of tool it is, as `type` in the request.'),
-  key: z.string().optional().describe('The name by which the model calls it.'),
+  key: z.string().describe('The name by which the model calls it.').optional(),
   display_name: z.string().optional(),
   description: z.string().optional(),
-  requires_approval: z.boolean().default(false).describe('Whether its calls wait until somebody approves them.'),
-  tool_id: z.string().optional().describe('Of an MCP server: which of its tools.'),
+  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').default(false),
+  tool_id: z.string().describe('Of an MCP server: which of its tools.').optional(),
   timeout: TIMEOUT.default(TOOL_TIMEOUT),
 })
 export type AgentTool = z.infer<typeof AgentTool>
@@ -250,10 +250,10 @@ export const Agent = z.object({
   model: z
     .object({
       id: z.string().describe('The model, as `<provider>/<model>`.'),
-      integration_id: z.string().nullish().describe('The connection to the provider; kept, and not used here.'),
+      integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
       parameters: Parameters.optional(),
       retry: Retry.optional(),
-      fallback_models: z.array(z.string()).nullish().describe('Models that are tried in order when it fails.'),
+      fallback_models: z.array(z.string()).describe('Models that are tried in order when it fails.').nullish(),
     })
     .describe('The model that it thinks with.'),
   version: z

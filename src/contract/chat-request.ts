@@ -17,7 +17,7 @@ import {
 } from './shared.ts'
 
 const CacheControl = z
-  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).default('5m').describe('For how long.') })
+  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('For how long.').default('5m') })
   .nullish()
 const TextPart = z.looseObject({
   type: z.literal('text'),
@@ -31,7 +31,7 @@ const UserPart = z.discriminatedUnion('type', [
     image_url: z
       .looseObject({
         url: z.string().describe('Its address, or a data URL with its bytes. Nothing is fetched.'),
-        detail: z.enum(['low', 'high', 'auto']).nullish().describe('How closely the model looks at it.'),
+        detail: z.enum(['low', 'high', 'auto']).describe('How closely the model looks at it.').nullish(),
       })
       .describe('A picture.'),
     cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
@@ -49,11 +49,11 @@ const UserPart = z.discriminatedUnion('type', [
     type: z.literal('file'),
     file: z
       .looseObject({
-        file_data: z.string().nullish().describe('Its bytes as a data URL, or in base64.'),
-        uri: z.string().nullish().describe('Address of the file. Nothing is fetched.'),
-        file_id: z.string().nullish().describe('The id of an uploaded file.'),
-        mimeType: z.string().nullish().describe('Its media type.'),
-        filename: z.string().nullish().describe('Its name.'),
+        file_data: z.string().describe('Its bytes as a data URL, or in base64.').nullish(),
+        uri: z.string().describe('Address of the file. Nothing is fetched.').nullish(),
+        file_id: z.string().describe('The id of an uploaded file.').nullish(),
+        mimeType: z.string().describe('Its media type.').nullish(),
+        filename: z.string().describe('Its name.').nullish(),
       })
       .refine(rules.hasContent, {
         error: "must have 'file_data' or 'uri'",
@@ -68,7 +68,7 @@ const AssistantPart = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('reasoning'),
     reasoning: z.string().describe('What the model thought.'),
-    signature: z.string().nullish().describe('The signature of the provider on the reasoning; sent back unchanged.'),
+    signature: z.string().describe('The signature of the provider on the reasoning; sent back unchanged.').nullish(),
   }),
   z.looseObject({
     type: z.literal('redacted_reasoning'),
@@ -80,25 +80,25 @@ const texts = textParts.describe('The text, or its parts.')
 const speaker = z.string().describe('Tells people of the same role apart; of a function, its name.')
 const name = speaker.nullish()
 const FunctionCall = z.looseObject({
-  name: z.string().optional().describe('Name of the function, as the request has it.'),
+  name: z.string().describe('Name of the function, as the request has it.').optional(),
   arguments: z
     .string()
-    .optional()
-    .describe('The arguments as JSON text, which a model may get wrong; in a stream the next piece.'),
+    .describe('The arguments as JSON text, which a model may get wrong; in a stream the next piece.')
+    .optional(),
 })
 const OlderCall = z.looseObject({
-  name: z.string().optional().describe('Name of the function.'),
-  arguments: z.string().optional().describe('The arguments as JSON text.'),
+  name: z.string().describe('Name of the function.').optional(),
+  arguments: z.string().describe('The arguments as JSON text.').optional(),
 })
 const ToolCall = z.discriminatedUnion('type', [
   z.looseObject({
     id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
-    type: z.literal('function').default('function').describe('Whether a function or a custom tool is called.'),
+    type: z.literal('function').describe('Whether a function or a custom tool is called.').default('function'),
     function: FunctionCall.describe('The function that is called.'),
     thought_signature: z
       .string()
-      .nullish()
-      .describe('The signature of the provider on the thought behind the call; send it back unchanged.'),
+      .describe('The signature of the provider on the thought behind the call; send it back unchanged.')
+      .nullish(),
   }),
   z.looseObject({
     id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
@@ -133,26 +133,27 @@ export const Message = z.discriminatedUnion('role', [
     role: z.literal('assistant'),
     content: z
       .union([z.string(), z.array(AssistantPart)])
-      .nullish()
-      .describe('The text, or its parts.'),
-    refusal: z.string().nullish().describe('Why the model declined, in an earlier answer.'),
+      .nullable()
+      .describe('The text, or its parts.')
+      .optional(),
+    refusal: z.string().describe('Why the model declined, in an earlier answer.').nullish(),
     name,
     audio: z
       .looseObject({ id: z.string().describe('Names the spoken answer, so that a later message can refer to it.') })
-      .nullish()
-      .describe('Refers to a spoken answer.'),
-    tool_calls: z.array(ToolCall).nullish().describe('The calls of tools of an earlier answer.'),
+      .describe('Refers to a spoken answer.')
+      .nullish(),
+    tool_calls: z.array(ToolCall).describe('The calls of tools of an earlier answer.').nullish(),
     function_call: OlderCall.nullish().describe('What `tool_calls` was before there were tools.'),
   }),
   z.looseObject({
     role: z.literal('tool'),
     content: texts,
-    tool_call_id: z.string().nullable().describe('The `id` of the call that this is the result of.'),
+    tool_call_id: z.string().describe('The `id` of the call that this is the result of.').nullable(),
     name,
   }),
   z.looseObject({
     role: z.literal('function'),
-    content: textParts.nullish().describe('The text, or its parts.'),
+    content: textParts.nullable().describe('The text, or its parts.').optional(),
     name: speaker,
   }),
 ])
@@ -161,7 +162,7 @@ export type Message = z.infer<typeof Message>
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const FunctionTool = z.looseObject({
   name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-  description: z.string().nullish().describe('What it does: the model decides by that when to call it.'),
+  description: z.string().describe('What it does: the model decides by that when to call it.').nullish(),
   parameters: z
     .looseObject({ type: z.literal('object').optional() })
     .nullish()
@@ -170,7 +171,7 @@ const FunctionTool = z.looseObject({
 })
 const CustomTool = z.looseObject({
   name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
-  description: z.string().nullish().describe('What it does: the model decides by that when to call it.'),
+  description: z.string().describe('What it does: the model decides by that when to call it.').nullish(),
   format: z
     .discriminatedUnion('type', [
       z.looseObject({ type: z.literal('text') }),
@@ -189,7 +190,7 @@ const CustomTool = z.looseObject({
 })
 const Tool = z.discriminatedUnion('type', [
   z.looseObject({
-    type: z.literal('function').default('function').describe('The kind of tool.'),
+    type: z.literal('function').describe('The kind of tool.').default('function'),
     function: FunctionTool.describe('A function that the model may have called.'),
   }),
   z
@@ -238,8 +239,8 @@ const ResponseFormat = z.discriminatedUnion('type', [
     json_schema: z
       .looseObject({
         name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
-        description: z.string().nullish().describe('What it is for, for the model.'),
-        schema: z.looseObject({}).optional().describe('The JSON Schema itself.'),
+        description: z.string().describe('What it is for, for the model.').nullish(),
+        schema: z.looseObject({}).describe('The JSON Schema itself.').optional(),
         strict: z.boolean().nullish().default(false),
       })
       .describe('The schema that the answer must fit.'),
@@ -283,7 +284,7 @@ export const ChatRequest = z
       .describe('Up to 4 sequences that end the answer.'),
     stream_options: z
       .looseObject({
-        include_usage: z.boolean().nullish().describe('Whether a last chunk says how many tokens the call took.'),
+        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
       })
       .nullish()
       .describe('Only with `stream: true`.'),

@@ -29,7 +29,7 @@ export type Usage = z.infer<typeof Usage>
 const AlternativeLogprob = z.object({
   token: z.string().describe('Text of the token.'),
   logprob: z.number().describe('Its log probability; 0 is certain.'),
-  bytes: z.array(z.int()).nullable().describe('The bytes of its text in UTF-8.'),
+  bytes: z.array(z.int()).describe('The bytes of its text in UTF-8.').nullable(),
 })
 /** The log probability of one token, and of the likeliest ones at its place. */
 export const TokenLogprob = AlternativeLogprob.extend({
@@ -39,8 +39,8 @@ export const TokenLogprob = AlternativeLogprob.extend({
 })
 export type TokenLogprob = z.infer<typeof TokenLogprob>
 const Logprobs = z.object({
-  content: z.array(TokenLogprob).nullable().describe('One entry for each token of the text.'),
-  refusal: z.array(TokenLogprob).nullable().describe('One entry for each token of the refusal.'),
+  content: z.array(TokenLogprob).describe('One entry for each token of the text.').nullable(),
+  refusal: z.array(TokenLogprob).describe('One entry for each token of the refusal.').nullable(),
 })
 
 const thought_signature = z
@@ -107,15 +107,15 @@ export const ChatCompletion = z.object({
         message: z
           .object({
             role: z.literal('assistant'),
-            content: z.string().nullable().describe('The text; null when tools are called instead.'),
-            refusal: z.string().nullable().describe('Why the model declines, instead of a text.'),
-            reasoning: z.string().optional().describe('What the model thought before it answered.'),
+            content: z.string().describe('The text; null when tools are called instead.').nullable(),
+            refusal: z.string().describe('Why the model declines, instead of a text.').nullable(),
+            reasoning: z.string().describe('What the model thought before it answered.').optional(),
             reasoning_signature: z.string().optional().describe('Sent back with the reasoning in a later call.'),
             redacted_reasoning,
             tool_calls: z
               .array(AnswerToolCall)
-              .optional()
-              .describe('The tools that are to be called; the results come back in messages of the role `tool`.'),
+              .describe('The tools that are to be called; the results come back in messages of the role `tool`.')
+              .optional(),
             function_call: OlderCall.optional().describe('Instead of `tool_calls` when the call had `functions`.'),
             audio: z
               .object({
@@ -124,11 +124,11 @@ export const ChatCompletion = z.object({
                 data: z.string().describe('The sound in the format asked for, as base64.'),
                 transcript: z.string().describe('What is said.'),
               })
-              .optional()
-              .describe('The spoken answer, with `modalities` that include `audio`.'),
+              .describe('The spoken answer, with `modalities` that include `audio`.')
+              .optional(),
           })
           .describe('The answer.'),
-        logprobs: Logprobs.nullable().describe('Log probabilities of the tokens, when `logprobs` asked for them.'),
+        logprobs: Logprobs.describe('Log probabilities of the tokens, when `logprobs` asked for them.').nullable(),
       }),
     )
     .describe('The answers, `n` of them, in the order of `index`.'),
@@ -148,24 +148,24 @@ export const ChatChunk = z.object({
         finish_reason: finishReason.nullable(),
         delta: z
           .object({
-            role: z.literal('assistant').optional().describe('Whose message it is; only in the first chunk.'),
-            content: z.string().nullish().describe('The next piece of the text.'),
-            refusal: z.string().nullish().describe('The next piece of the refusal.'),
-            reasoning: z.string().optional().describe('The next piece of what the model thinks.'),
+            role: z.literal('assistant').describe('Whose message it is; only in the first chunk.').optional(),
+            content: z.string().describe('The next piece of the text.').nullish(),
+            refusal: z.string().describe('The next piece of the refusal.').nullish(),
+            reasoning: z.string().describe('The next piece of what the model thinks.').optional(),
             reasoning_signature: z
               .string()
-              .optional()
-              .describe('The signature of the provider on the reasoning; send it back unchanged.'),
+              .describe('The signature of the provider on the reasoning; send it back unchanged.')
+              .optional(),
             redacted_reasoning,
             audio: z
               .object({
                 id: z.string().describe('Names the spoken answer, so that a later message can refer to it.'),
-                expires_at: z.int().optional().describe('Until when it can be referred to, in seconds since 1970.'),
-                data: z.string().optional().describe('The sound in base64, in the format that was asked for.'),
-                transcript: z.string().optional().describe('What is said.'),
+                expires_at: z.int().describe('Until when it can be referred to, in seconds since 1970.').optional(),
+                data: z.string().describe('The sound in base64, in the format that was asked for.').optional(),
+                transcript: z.string().describe('What is said.').optional(),
               })
-              .optional()
-              .describe('The next piece of the spoken answer.'),
+              .describe('The next piece of the spoken answer.')
+              .optional(),
             tool_calls: z
               .array(
                 z.object({
@@ -173,41 +173,41 @@ export const ChatChunk = z.object({
                   id: callId.optional(),
                   type: z
                     .enum(['function', 'custom'])
-                    .optional()
-                    .describe('Whether a function or a custom tool is called.'),
+                    .describe('Whether a function or a custom tool is called.')
+                    .optional(),
                   function: z
                     .object({
-                      name: z.string().optional().describe('Name of the function, as the request has it.'),
+                      name: z.string().describe('Name of the function, as the request has it.').optional(),
                       arguments: z
                         .string()
                         .describe(
                           'The arguments as JSON text, which a model may get wrong; in a stream the next piece.',
                         ),
                     })
-                    .optional()
-                    .describe('The function that is called.'),
+                    .describe('The function that is called.')
+                    .optional(),
                   thought_signature,
                   custom: z
                     .object({
-                      name: z.string().optional().describe('Name of the tool, as the request has it.'),
+                      name: z.string().describe('Name of the tool, as the request has it.').optional(),
                       input: z.string().describe('The text for the tool; in a stream the next piece.'),
                     })
-                    .optional()
-                    .describe('The custom tool that is called.'),
+                    .describe('The custom tool that is called.')
+                    .optional(),
                 }),
               )
-              .optional()
-              .describe('Pieces of the calls, by `index`.'),
+              .describe('Pieces of the calls, by `index`.')
+              .optional(),
             function_call: z
               .object({
-                name: z.string().optional().describe('Name of the function.'),
+                name: z.string().describe('Name of the function.').optional(),
                 arguments: z.string().describe('The arguments as JSON text.'),
               })
-              .optional()
-              .describe('A piece of the call, in the older form with `functions`.'),
+              .describe('A piece of the call, in the older form with `functions`.')
+              .optional(),
           })
           .describe('What is new of the answer since the last chunk.'),
-        logprobs: Logprobs.nullable().describe('Log probabilities of the tokens, when `logprobs` asked for them.'),
+        logprobs: Logprobs.describe('Log probabilities of the tokens, when `logprobs` asked for them.').nullable(),
       }),
     )
     .describe('The answers, `n` of them, in the order of `index`.'),

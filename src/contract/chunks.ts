@@ -36,8 +36,8 @@ export const StatusQuery = z
 /** Which chunks are meant. */
 export const ChunkFilter = z.object({
   q: z.string().default('').describe('What their text has in it, in any case of letters.'),
-  enabled: z.boolean().optional().describe('Whether searches find it.'),
-  status: statuses.optional().describe('One status or several.'),
+  enabled: z.boolean().describe('Whether searches find it.').optional(),
+  status: statuses.describe('One status or several.').optional(),
 })
 /** A page of the chunks that are meant. */
 export const ChunkSearch = ChunkFilter.extend({

@@ -37,9 +37,9 @@ export const CompletionRequest = z
       .nullish()
       .describe('Most tokens generated for each choice.')
       .meta({ default: DEFAULT_MAX_TOKENS }),
-    seed: ModelSeed.nullish().describe(
+    seed: ModelSeed.describe(
       'Answers of a real model repeat with it, as far as the provider can; fixtures repeat anyway.',
-    ),
+    ).nullish(),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
@@ -71,7 +71,7 @@ export const CompletionRequest = z
     stream: z.boolean().nullish().default(false),
     stream_options: z
       .looseObject({
-        include_usage: z.boolean().nullish().describe('Whether a last chunk says how many tokens the call took.'),
+        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
       })
       .nullish()
       .describe('Only with `stream: true`.'),

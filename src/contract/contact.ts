@@ -10,9 +10,9 @@ const fields = {
   email: z.email({ error: 'must be an e-mail address' }).nullish(),
   avatar_url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .nullish()
-    .describe("Address of the person's picture."),
-  tags: z.array(z.string()).optional().describe('Words to find it by.'),
+    .describe("Address of the person's picture.")
+    .nullish(),
+  tags: z.array(z.string()).describe('Words to find it by.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional().describe('Pairs of your own.'),
 }
 /** What adds a contact, or changes the one with the same `external_id`. */

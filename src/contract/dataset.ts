@@ -62,7 +62,7 @@ const HumanReview = z.discriminatedUnion('type', [
 const datapointFields = {
   inputs: Inputs.optional(),
   messages: z.array(Message).optional().describe('The conversation so far.'),
-  expected_output: z.string().optional().describe('What a good answer would be.'),
+  expected_output: z.string().describe('What a good answer would be.').optional(),
 }
 /** What makes or changes a datapoint. */
 export const DatapointBody = z.object(datapointFields)

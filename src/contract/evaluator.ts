@@ -8,7 +8,7 @@ import { common, Key, Path, Ulid, Uuid, VersionPatch } from './workspace.ts'
 const operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'])
 const guardrail = {
   enabled: z.boolean().describe('Whether the evaluator may be used as a guardrail.'),
-  alert_on_failure: z.boolean().default(false).describe('Kept; nobody is alerted here.'),
+  alert_on_failure: z.boolean().describe('Kept; nobody is alerted here.').default(false),
 }
 const GuardrailConfig = z
   .discriminatedUnion('type', [
@@ -41,23 +41,23 @@ const llm = {
   prompt: z.string().describe('The question; `{{log.output}}` and `{{log.input}}` stand for what is judged.'),
   mode: z.literal('single', { error: "must be 'single': a jury is not emulated" }),
   model: ModelId,
-  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).optional().describe('What its result is.'),
+  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).describe('What its result is.').optional(),
   repetitions: z
     .int()
     .min(1)
     .max(3)
-    .optional()
-    .describe('How often the model is asked; the middle or commonest result counts.'),
-  categories: z.array(z.string()).optional().describe('The results that it may have.'),
+    .describe('How often the model is asked; the middle or commonest result counts.')
+    .optional(),
+  categories: z.array(z.string()).describe('The results that it may have.').optional(),
   categorical_labels: z
     .array(
       z.object({
         value: z.string().describe('The result.'),
-        description: z.string().optional().describe('What it means, for the model.'),
+        description: z.string().describe('What it means, for the model.').optional(),
       }),
     )
-    .optional()
-    .describe('The same, with what each of them means.'),
+    .describe('The same, with what each of them means.')
+    .optional(),
 }
 const schema = {
   schema: z
@@ -150,7 +150,7 @@ export const InvokeAnswer = z.discriminatedUnion('type', [
           .union([z.number(), z.boolean(), z.string()])
           .nullable()
           .describe('The result of the model; null when it cannot be read.'),
-        explanation: z.string().nullable().describe('Why there is no result; null when there is one.'),
+        explanation: z.string().describe('Why there is no result; null when there is one.').nullable(),
       })
       .describe('What it gives.'),
   }),

@@ -53,6 +53,6 @@ export const Event = z.object({
   attempts: z.int().min(0).default(0).describe('How often it was tried and failed; after 5 times it has failed.'),
   error: z.string().nullable().default(null).describe('Why it failed last.'),
   data: z.looseObject({}).describe('What the event says, by its kind.'),
-  applied_at: z.iso.datetime().nullable().describe('When it was applied: ISO 8601; null before.'),
+  applied_at: z.iso.datetime().describe('When it was applied: ISO 8601; null before.').nullable(),
   ...common,
 })

@@ -6,15 +6,15 @@ const condition = z.union(
   [
     value,
     z.strictObject({
-      eq: value.optional().describe('Equal to this.'),
-      ne: value.optional().describe('Not equal to this.'),
-      gt: value.optional().describe('Greater than this.'),
-      gte: value.optional().describe('Greater than or equal to this.'),
-      lt: value.optional().describe('Less than this.'),
-      lte: value.optional().describe('Less than or equal to this.'),
-      in: z.array(value).optional().describe('One of these.'),
-      nin: z.array(value).optional().describe('None of these.'),
-      exists: z.boolean().optional().describe('Whether the chunk has the field.'),
+      eq: value.describe('Equal to this.').optional(),
+      ne: value.describe('Not equal to this.').optional(),
+      gt: value.describe('Greater than this.').optional(),
+      gte: value.describe('Greater than or equal to this.').optional(),
+      lt: value.describe('Less than this.').optional(),
+      lte: value.describe('Less than or equal to this.').optional(),
+      in: z.array(value).describe('One of these.').optional(),
+      nin: z.array(value).describe('None of these.').optional(),
+      exists: z.boolean().describe('Whether the chunk has the field.').optional(),
     }),
   ],
   { error: 'must be a string, a number, a boolean, or an object of eq, ne, gt, gte, lt, lte, in, nin and exists' },
@@ -26,8 +26,8 @@ export type Conditions = z.infer<typeof conditions>
 /** Conditions that must all hold, with others beside them of which all, or any, must hold. */
 export const FilterBy = z
   .object({
-    and: z.array(conditions).optional().describe('All of these must hold.'),
-    or: z.array(conditions).optional().describe('One of these must hold.'),
+    and: z.array(conditions).describe('All of these must hold.').optional(),
+    or: z.array(conditions).describe('One of these must hold.').optional(),
   })
   .catchall(condition)
   .describe(

@@ -89,7 +89,7 @@ export const ImageResult = z.object({
     .array(
       z.object({
         revised_prompt: z.string().optional().describe('Only of openai/dall-e-3.'),
-        b64_json: z.string().optional().describe('The bytes of the picture in base64.'),
+        b64_json: z.string().describe('The bytes of the picture in base64.').optional(),
         url: z.string().optional().describe('Serves the file for an hour, without a token.'),
       }),
     )

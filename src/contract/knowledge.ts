@@ -17,11 +17,11 @@ export const FileBody = z.object({
   file: z
     .file({ error: 'must be a file' })
     .describe('The document: txt, md, html, csv, json, pdf or docx can be made a datasource.'),
-  purpose: purpose.default('retrieval').describe('What it was uploaded for.'),
+  purpose: purpose.describe('What it was uploaded for.').default('retrieval'),
 })
 /** What changes a file. */
 export const FilePatch = z.object({
-  file_name: z.string().min(1).max(255).optional().describe('Name of the file as it was uploaded.'),
+  file_name: z.string().min(1).max(255).describe('Name of the file as it was uploaded.').optional(),
 })
 /** A file as it is answered. */
 export const FileRecord = z.object({
@@ -41,15 +41,15 @@ const RetrievalSettings = z
     rerank_config: z
       .object({
         rerank_model: ModelId,
-        top_k: z.int().min(1).max(100).default(5).describe('Most chunks after it.'),
-        rerank_threshold: z.number().min(0).max(1).default(0.5).describe('Least score after it.'),
+        top_k: z.int().min(1).max(100).describe('Most chunks after it.').default(5),
+        rerank_threshold: z.number().min(0).max(1).describe('Least score after it.').default(0.5),
       })
-      .nullish()
-      .describe('A model that orders what was found; kept, and not asked.'),
+      .describe('A model that orders what was found; kept, and not asked.')
+      .nullish(),
     agentic_rag_config: z
       .object({ model: ModelId })
-      .nullish()
-      .describe('A model that searches by itself; kept, and not asked.'),
+      .describe('A model that searches by itself; kept, and not asked.')
+      .nullish(),
   })
   .describe('How it is searched when a search does not say.')
 
@@ -114,17 +114,16 @@ export const Knowledge = z.object({
 /** What a stored knowledge base says of searches. */
 export type RetrievalSettings = z.infer<typeof RetrievalSettings>
 
-const on = z.boolean().default(true)
 const cleanUps = z
   .object({
-    delete_emails: on.describe('Whether e-mail addresses are taken out.'),
-    delete_credit_cards: on.describe('Whether numbers of credit cards are taken out.'),
-    delete_phone_numbers: on.describe('Whether telephone numbers are taken out.'),
-    clean_bullet_points: on.describe('Whether the marks of lists are taken out.'),
-    clean_numbered_list: on.describe('Whether the numbers of lists are taken out.'),
-    clean_unicode: on.describe('Whether characters beyond ASCII are replaced or taken out.'),
-    clean_dashes: on.describe('Whether dashes become spaces.'),
-    clean_whitespaces: on.describe('Whether runs of white space become one space.'),
+    delete_emails: z.boolean().describe('Whether e-mail addresses are taken out.').default(true),
+    delete_credit_cards: z.boolean().describe('Whether numbers of credit cards are taken out.').default(true),
+    delete_phone_numbers: z.boolean().describe('Whether telephone numbers are taken out.').default(true),
+    clean_bullet_points: z.boolean().describe('Whether the marks of lists are taken out.').default(true),
+    clean_numbered_list: z.boolean().describe('Whether the numbers of lists are taken out.').default(true),
+    clean_unicode: z.boolean().describe('Whether characters beyond ASCII are replaced or taken out.').default(true),
+    clean_dashes: z.boolean().describe('Whether dashes become spaces.').default(true),
+    clean_whitespaces: z.boolean().describe('Whether runs of white space become one space.').default(true),
   })
   .describe('What is taken out of the text first; everything when left out.')
 const configuration = z.discriminatedUnion('type', [
@@ -132,8 +131,8 @@ const configuration = z.discriminatedUnion('type', [
   z
     .object({
       type: z.literal('advanced'),
-      chunk_max_characters: z.int().min(1).max(100_000).default(500).describe('Most characters of a chunk.'),
-      chunk_overlap: z.int().min(0).default(0).describe('How many characters a chunk shares with the one before.'),
+      chunk_max_characters: z.int().min(1).max(100_000).describe('Most characters of a chunk.').default(500),
+      chunk_overlap: z.int().min(0).describe('How many characters a chunk shares with the one before.').default(0),
     })
     .refine((given) => given.chunk_overlap < given.chunk_max_characters, {
       error: 'must be less than chunk_max_characters',
@@ -144,8 +143,8 @@ const configuration = z.discriminatedUnion('type', [
 export const ChunkingOptions = z
   .object({
     chunking_configuration: configuration
-      .prefault({ type: 'default' })
-      .describe('Standard chunks, or chunks of a size of your own.'),
+      .describe('Standard chunks, or chunks of a size of your own.')
+      .prefault({ type: 'default' }),
     chunking_cleanup_options: cleanUps.prefault({}),
   })
   .describe('How the file is cut; standard chunking when left out.')
@@ -171,7 +170,7 @@ export const Datasource = z.object({
   status: SourceStatus.describe('How far it has come; it can be searched when it is `completed`.'),
   knowledge_id: knowledgeId.schema,
   chunks_count: z.int().describe('How many chunks it has.'),
-  file_id: fileId.schema.nullish().describe('The file that it was cut from.'),
+  file_id: fileId.schema.describe('The file that it was cut from.').nullish(),
   error: z.string().optional().describe('Why it has failed.'),
   update_by_id: Uuid.describe('Who changed it last: the user of the token.'),
   ...common,
@@ -191,17 +190,17 @@ export const SearchBody = z.object({
   filter_by: FilterBy.optional(),
   search_options: z
     .object({
-      include_vectors: z.boolean().default(false).describe('Whether matches have their vectors.'),
-      include_metadata: z.boolean().default(true).describe('Whether matches have their metadata.'),
-      include_scores: z.boolean().default(true).describe('Whether matches have their scores.'),
+      include_vectors: z.boolean().describe('Whether matches have their vectors.').default(false),
+      include_metadata: z.boolean().describe('Whether matches have their metadata.').default(true),
+      include_scores: z.boolean().describe('Whether matches have their scores.').default(true),
     })
     .prefault({})
     .describe('What is said of each match.'),
   rerank_config: z
     .looseObject({
       model: ModelId.optional(),
-      top_k: z.int().min(1).optional().describe('Most chunks after it.'),
-      threshold: z.number().optional().describe('Least score after it.'),
+      top_k: z.int().min(1).describe('Most chunks after it.').optional(),
+      threshold: z.number().describe('Least score after it.').optional(),
     })
     .nullish()
     .describe('No model is asked: the score of the search stands, and `top_k` and `threshold` hold.'),
@@ -215,16 +214,16 @@ export const SearchAnswer = z.object({
         text: z.string().describe('What the chunk says.'),
         vector: z
           .array(z.number())
-          .optional()
-          .describe('Its vector, when asked for: the `embedding` that was given, else our own.'),
+          .describe('Its vector, when asked for: the `embedding` that was given, else our own.')
+          .optional(),
         metadata: ChunkMetadata.optional(),
         scores: z
           .object({
             search_score: z.number().describe('The score by words, vectors or both.'),
-            rerank_score: z.number().optional().describe('The same: no model is asked to rerank.'),
+            rerank_score: z.number().describe('The same: no model is asked to rerank.').optional(),
           })
-          .optional()
-          .describe('How well it fits: 1 is best.'),
+          .describe('How well it fits: 1 is best.')
+          .optional(),
       }),
     )
     .describe('The chunks that were found, best first.'),

@@ -52,7 +52,7 @@ export const OutputItem = z.discriminatedUnion('type', [
     type: z.literal('reasoning'),
     status: ItemStatus,
     summary: z.array(SummaryText).describe('What the reasoning comes to.'),
-    encrypted_content: text.optional().describe('Reasoning that only the provider can read; send it back unchanged.'),
+    encrypted_content: text.describe('Reasoning that only the provider can read; send it back unchanged.').optional(),
   }),
 ])
 export type OutputItem = z.infer<typeof OutputItem>
@@ -89,30 +89,30 @@ export const ModelResponse = z.object({
       code: text.describe('Which error it is, for programs.'),
       message: text.describe('What went wrong, for people.'),
     })
-    .nullable()
-    .describe('Why it failed; null otherwise.'),
+    .describe('Why it failed; null otherwise.')
+    .nullable(),
   incomplete_details: z
     .object({
       reason: z
         .enum(['max_output_tokens', 'content_filter'])
         .describe('Whether the limit of tokens or a filter ended it.'),
     })
-    .nullable()
-    .describe('Why it is incomplete; null otherwise.'),
-  instructions: text.nullable().describe('The instructions of the request.'),
-  max_output_tokens: z.int().nullable().describe('The limit of the request; null for none.'),
+    .describe('Why it is incomplete; null otherwise.')
+    .nullable(),
+  instructions: text.describe('The instructions of the request.').nullable(),
+  max_output_tokens: z.int().describe('The limit of the request; null for none.').nullable(),
   model: text.describe('The model that answered, as `<provider>/<model>`.'),
   output: z.array(OutputItem).describe('What the model gave: messages, calls of tools, reasoning.'),
   output_text: text.describe('The text of all parts together.'),
   parallel_tool_calls: z.boolean().describe('Whether several tools may be called at once.'),
-  previous_response_id: text.nullable().describe('The response that the conversation goes on from.'),
+  previous_response_id: text.describe('The response that the conversation goes on from.').nullable(),
   reasoning: z
     .object({
-      effort: text.nullable().describe('How hard it thinks.'),
-      summary: text.nullable().describe('How much of the reasoning is summed up.'),
+      effort: text.describe('How hard it thinks.').nullable(),
+      summary: text.describe('How much of the reasoning is summed up.').nullable(),
     })
     .describe('How the model was asked to reason.'),
-  service_tier: ServiceTier.nullable().describe('The tier that was asked for; there is only one here.'),
+  service_tier: ServiceTier.describe('The tier that was asked for; there is only one here.').nullable(),
   store: z.boolean().describe('Whether it can be continued by its id.'),
   temperature: z.number().describe('How much chance there is in the answer: 0 is the least.'),
   text: z
@@ -137,9 +137,9 @@ export const ModelResponse = z.object({
   top_logprobs: count.max(MAX_TOP_LOGPROBS).describe('How many likely tokens each log probability comes with.'),
   logprobs: z.boolean().describe('Whether log probabilities were asked for.'),
   top_p: z.number().describe('Only the likeliest tokens that make up this share are considered.'),
-  truncation: Truncation.nullable().describe('What happens to a conversation that is too long.'),
+  truncation: Truncation.describe('What happens to a conversation that is too long.').nullable(),
   usage: ResponseUsage.optional().describe('Absent until the response has ended.'),
-  user: text.nullable().describe("The end user's id in your own system."),
+  user: text.describe("The end user's id in your own system.").nullable(),
   metadata: z.record(text, text),
 })
 export type ModelResponse = z.infer<typeof ModelResponse>
@@ -157,7 +157,7 @@ const wholeSummary = { ...inSummary, part: SummaryText.describe('The part as it 
 const failure = {
   code: text.describe('Which error it is, for programs.'),
   message: text.describe('What went wrong, for people.'),
-  param: text.nullable().describe('Path of the field at fault.'),
+  param: text.describe('Path of the field at fault.').nullable(),
 }
 
 /** The data of one event of a stream. */

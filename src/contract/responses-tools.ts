@@ -28,8 +28,9 @@ export const ResponsesTool = z.discriminatedUnion('type', [
             definition: z.string().describe('The grammar itself.'),
           }),
         ])
-        .nullish()
-        .describe('What the text looks like; free text when left out.'),
+        .nullable()
+        .describe('What the text looks like; free text when left out.')
+        .optional(),
     })
     .describe('A tool that takes a text instead of arguments.'),
   z

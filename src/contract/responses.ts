@@ -15,7 +15,6 @@ import {
   Thread,
 } from './shared.ts'
 
-const optionalText = z.string().nullish()
 const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string().describe('The text of this part.') })
 /** The part must have one of these fields. */
 const oneOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape, z.core.$loose>, ...fields: string[]) =>
@@ -27,8 +26,8 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_image'),
-      image_url: optionalText.describe('An address, or the picture itself as a data URL.'),
-      file_id: optionalText.describe('The id of an uploaded file.'),
+      image_url: z.string().nullish().describe('An address, or the picture itself as a data URL.'),
+      file_id: z.string().describe('The id of an uploaded file.').nullish(),
       detail: z.enum(['low', 'high', 'auto', 'original']).nullish().describe('auto when left out.'),
     }),
     'image_url',
@@ -37,10 +36,10 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_file'),
-      file_data: optionalText.describe('Its bytes as a data URL, or in base64.'),
-      file_id: optionalText.describe('The id of an uploaded file.'),
-      file_url: optionalText.describe('Address of the file. Nothing is fetched.'),
-      filename: optionalText.describe('Its name.'),
+      file_data: z.string().describe('Its bytes as a data URL, or in base64.').nullish(),
+      file_id: z.string().describe('The id of an uploaded file.').nullish(),
+      file_url: z.string().describe('Address of the file. Nothing is fetched.').nullish(),
+      filename: z.string().describe('Its name.').nullish(),
     }),
     'file_data',
     'file_id',
@@ -55,10 +54,10 @@ const AssistantPart = z.discriminatedUnion('type', [
 
 const Content = z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.')
 const KIND = 'The kind of item: one that a tool of the provider has left.'
-const earlierId = optionalText.describe('The `id` of the item in an earlier response.')
-const earlierStatus = optionalText.describe('How far it had come.')
+const earlierId = z.string().describe('The `id` of the item in an earlier response.').nullish()
+const earlierStatus = z.string().describe('How far it had come.').nullish()
 const message = {
-  type: z.literal('message').optional().describe(KIND),
+  type: z.literal('message').describe(KIND).optional(),
   id: earlierId,
   status: earlierStatus,
 }
@@ -111,9 +110,12 @@ export const InputItem = z.discriminatedUnion('type', [
     id: earlierId,
     summary: z
       .array(z.looseObject({ type: z.literal('summary_text'), text: z.string().describe('A part of the summary.') }))
-      .nullish()
-      .describe('What the reasoning came to.'),
-    encrypted_content: optionalText.describe('Reasoning that only the provider can read; send it back unchanged.'),
+      .describe('What the reasoning came to.')
+      .nullish(),
+    encrypted_content: z
+      .string()
+      .describe('Reasoning that only the provider can read; send it back unchanged.')
+      .nullish(),
   }),
   z
     .looseObject({
@@ -147,7 +149,7 @@ const Format = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('json_schema').describe('Which of these.'),
     name: Identifier.describe('Name of the schema.'),
-    description: optionalText.describe('What the schema is for, for the model.'),
+    description: z.string().describe('What the schema is for, for the model.').nullish(),
     schema: z.looseObject({}).describe('The JSON Schema that the text must fit.'),
     strict: z.boolean().nullish(),
   }),
@@ -178,7 +180,7 @@ const settings = {
   reasoning: z
     .looseObject({
       effort: ReasoningEffort.nullish(),
-      summary: z.enum(['auto', 'concise', 'detailed']).nullish().describe('How much of the reasoning is summed up.'),
+      summary: z.enum(['auto', 'concise', 'detailed']).describe('How much of the reasoning is summed up.').nullish(),
     })
     .nullish()
     .describe('How long the model thinks, and whether the answer tells what it thought.'),
@@ -186,8 +188,8 @@ const settings = {
   max_output_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
   text: z
     .looseObject({
-      format: Format.nullish().describe('Free text, JSON, or JSON that fits a schema.'),
-      verbosity: optionalText.describe('How long answers are.'),
+      format: Format.nullable().describe('Free text, JSON, or JSON that fits a schema.').optional(),
+      verbosity: z.string().describe('How long answers are.').nullish(),
     })
     .nullish()
     .describe('Form of the text: free, any JSON object, or JSON that satisfies a schema.'),
@@ -207,15 +209,16 @@ const settings = {
     .nullish()
     .describe('What the answer shall hold besides.'),
   top_logprobs: z.int().min(0).max(MAX_TOP_LOGPROBS).nullish().describe('Likeliest tokens shown at each position.'),
-  tools: z.array(ResponsesTool).nullish().describe('The tools that the model may have called.'),
-  tool_choice: ResponsesToolChoice.nullish()
-    .meta({ default: 'auto' })
-    .describe('Whether and which tools must be called.'),
+  tools: z.array(ResponsesTool).describe('The tools that the model may have called.').nullish(),
+  tool_choice: ResponsesToolChoice.nullable()
+    .describe('Whether and which tools must be called.')
+    .optional()
+    .meta({ default: 'auto' }),
   parallel_tool_calls: z
     .boolean()
+    .describe('Whether several tools may be called at once.')
     .nullish()
-    .meta({ default: true })
-    .describe('Whether several tools may be called at once.'),
+    .meta({ default: true }),
   truncation: Truncation.nullish().describe('auto drops what does not fit the model.').meta({ default: 'disabled' }),
   service_tier: ServiceTier.nullish()
     .meta({ default: 'auto' })
@@ -227,13 +230,13 @@ export const ResponsesRequest = z
   .looseObject({
     model: ModelId,
     input: z.union([z.string(), z.array(InputItem).min(1)]).describe('A text, or the steps of a conversation.'),
-    instructions: optionalText.describe('The system message of this call alone.'),
-    previous_response_id: optionalText.describe('Continues the conversation of a stored response.'),
+    instructions: z.string().nullish().describe('The system message of this call alone.'),
+    previous_response_id: z.string().nullish().describe('Continues the conversation of a stored response.'),
     metadata: Metadata.nullish(),
     ...settings,
     store: z.boolean().nullish().describe('Whether later calls may refer to the response.').meta({ default: true }),
     background: z.boolean().nullish().describe('Echoed; the answer is ready at once.').meta({ default: false }),
-    user: optionalText.describe("The end user's id in your own system."),
+    user: z.string().describe("The end user's id in your own system.").nullish(),
     guardrails: Guardrails.nullish(),
     ...Routing,
     identity: Identity.nullish(),

@@ -62,7 +62,7 @@ export const Thinking = z
     z.looseObject({
       type: z.literal('enabled'),
       budget_tokens: z.int().min(1).describe('Most tokens spent on thinking.'),
-      thinking_level: z.enum(['low', 'medium', 'high']).optional().describe('How hard it thinks.'),
+      thinking_level: z.enum(['low', 'medium', 'high']).describe('How hard it thinks.').optional(),
     }),
   ])
   .describe('Whether and how long the model thinks before it answers.')
@@ -85,17 +85,17 @@ export const Guardrails = z
 export const Identity = z
   .looseObject({
     id: z.string().min(1).describe("The person's id in your own system."),
-    display_name: z.string().optional().describe("The person's name."),
+    display_name: z.string().describe("The person's name.").optional(),
     email: z.email({ error: 'must be an e-mail address' }).optional(),
-    metadata: z.array(z.record(z.string(), z.unknown())).optional().describe('Values of your own about the person.'),
-    logo_url: z.string().optional().describe('Address of a picture of the person.'),
-    tags: z.array(z.string()).optional().describe('Words to find the person by.'),
+    metadata: z.array(z.record(z.string(), z.unknown())).describe('Values of your own about the person.').optional(),
+    logo_url: z.string().describe('Address of a picture of the person.').optional(),
+    tags: z.array(z.string()).describe('Words to find the person by.').optional(),
   })
   .describe('The end user on whose behalf the call is made.')
 export const Thread = z
   .looseObject({
     id: z.string().min(1).describe('Names the thread: calls with the same one belong together in the traces.'),
-    tags: z.array(z.string()).optional().describe('Words to find the thread by.'),
+    tags: z.array(z.string()).describe('Words to find the thread by.').optional(),
   })
   .describe('Groups related calls.')
 export const SearchType = z
@@ -127,8 +127,8 @@ const Inputs = z
     z.array(
       z.looseObject({
         key: z.string().describe('Name of the variable.'),
-        value: z.unknown().optional().describe('What stands in its place: any JSON value.'),
-        is_pii: z.boolean().optional().describe('Whether it says something of a person. Nothing is hidden here.'),
+        value: z.unknown().describe('What stands in its place: any JSON value.').optional(),
+        is_pii: z.boolean().describe('Whether it says something of a person. Nothing is hidden here.').optional(),
       }),
     ),
   ])

@@ -13,15 +13,15 @@ const Parameters = z
     type: z.literal('object').default('object'),
     properties: z
       .record(z.string(), z.unknown())
-      .default({})
-      .describe('The arguments, by name, each as a JSON Schema.'),
-    required: z.array(z.string()).default([]).describe('Names of the arguments that must be given.'),
+      .describe('The arguments, by name, each as a JSON Schema.')
+      .default({}),
+    required: z.array(z.string()).describe('Names of the arguments that must be given.').default([]),
   })
   .describe('JSON Schema of the arguments.')
 const ToolFunction = z
   .object({
     name: FunctionName.describe('The name by which models call it: at most 64 letters, digits, `_` and `-`.'),
-    description: z.string().optional().describe('What it does: the model decides by that when to call it.'),
+    description: z.string().describe('What it does: the model decides by that when to call it.').optional(),
     strict: z.boolean().optional(),
     parameters: Parameters.optional(),
   })
@@ -41,7 +41,7 @@ const Header = z.union([
   z.string(),
   z.object({
     value: z.string().describe('The text of the header.'),
-    encrypted: z.boolean().default(false).describe('Whether it is a secret. Nothing is encrypted here.'),
+    encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
   }),
 ])
 const Headers = z.record(z.string(), Header)
@@ -51,8 +51,8 @@ const Argument = z.object({
   send_to_model: z.boolean().default(true).describe('Whether the model gives it, or its default value is sent.'),
   default_value: z
     .union([z.string(), z.number(), z.boolean()])
-    .optional()
-    .describe('What it is when the model gives none.'),
+    .describe('What it is when the model gives none.')
+    .optional(),
 })
 const HttpTool = z
   .object({
@@ -61,15 +61,15 @@ const HttpTool = z
         url: z.string().min(1).describe('Its address.'),
         method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).describe('Its method.'),
         headers: Headers.optional(),
-        body: z.unknown().optional().describe('Its body.'),
+        body: z.unknown().describe('Its body.').optional(),
       })
       .describe(
         'The request that the tool makes; `{{name}}` stands for an argument. Nothing is sent: fixtures answer.',
       ),
     arguments: z
       .record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), Argument)
-      .optional()
-      .describe('The arguments, by name.'),
+      .describe('The arguments, by name.')
+      .optional(),
     output_schema,
   })
   .describe('A call of a server. It is never made: fixtures answer, or a made-up result.')
@@ -81,7 +81,7 @@ const McpTool = z
     tools: z
       .array(
         z.object({
-          id: z.string().min(1).optional().describe('Id of the tool.'),
+          id: z.string().min(1).describe('Id of the tool.').optional(),
           name: z.string().min(1).describe('The name by which models call it.'),
           description: z.string().optional(),
           schema: Parameters.prefault({}),
@@ -141,8 +141,8 @@ export const ToolShape = z.object({
   ...fields,
   path: fields.path.default('Default'),
   description: fields.description.default(''),
-  status: fields.status.default('live').describe('Whether it is in use.'),
-  type: type.default('function').describe('The kind of tool; the field of that name says more.'),
+  status: fields.status.describe('Whether it is in use.').default('live'),
+  type: type.describe('The kind of tool; the field of that name says more.').default('function'),
   ...ownOptional,
 })
 /** What makes a tool. */

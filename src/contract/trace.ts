@@ -31,7 +31,7 @@ export const AttemptRecord = z.object({
   outcome: OutcomeKind,
   status: z.int().describe('The status of its answer, or the one that stands for its failure.'),
   request_id: z.string().nullable().describe("The provider's own id of the call; null when it gave none."),
-  error: z.string().nullable().describe('Why it failed; null when it did not.'),
+  error: z.string().describe('Why it failed; null when it did not.').nullable(),
   fixture: z.string().optional().describe('The fixture that wrote the error, where one did.'),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>
@@ -93,11 +93,11 @@ export const TaskStep = z.object({
   iteration: z.int().min(0).describe('Which model call of the turn it belongs to, from 1; 0 is before the first.'),
   kind: z.enum(['model', 'tool', 'wait', 'task']).describe('`task` is a sub-task, `wait` what the task waits for.'),
   name: z.string().describe('The model, the tool, or the agent of the sub-task.'),
-  tool_call_id: z.string().nullable().describe('The call of a tool; null for other steps.'),
+  tool_call_id: z.string().describe('The call of a tool; null for other steps.').nullable(),
   started_at: z.iso.datetime().describe('When it began: ISO 8601.'),
   duration_ms: milliseconds,
   outcome: z.enum(['answered', 'failed', 'waiting']),
-  error: z.string().nullable().describe('Why it failed; null when it did not.'),
+  error: z.string().describe('Why it failed; null when it did not.').nullable(),
   trace: z.string().nullable().describe('The trace of a model call, or of the sub-task.'),
   task: z.string().nullable().describe('The sub-task.'),
   fixture: z.string().optional().describe('The fixture that answered a tool.'),
@@ -109,7 +109,7 @@ export const TaskStep = z.object({
     .array(
       Evaluation.extend({
         id: z.string().describe('Id of the evaluator.'),
-        reason: z.string().nullable().describe('Why it says so; null when it gave no reason.'),
+        reason: z.string().describe('Why it says so; null when it gave no reason.').nullable(),
       }),
     )
     .optional()
@@ -124,7 +124,7 @@ export const TaskTrace = z.object({
   agent: z.string().describe('Its key.'),
   turn: z.int().min(1).describe('Which turn of the task, from 1.'),
   state: z.string().describe('How the turn left the task.'),
-  finish_reason: z.string().nullable().describe('Why the turn ended; null when it has not.'),
+  finish_reason: z.string().describe('Why the turn ended; null when it has not.').nullable(),
   parent: z.string().nullable().describe('The task that it works for.'),
   iterations: z.int().min(0).describe('Model calls of the turn.'),
   steps: z.array(TaskStep).describe('Of this turn.'),
@@ -154,7 +154,7 @@ export const TraceRecord = z.object({
     .string()
     .optional()
     .describe("Which of the client's calls it is, whatever its user said; absent of calls from inside."),
-  model: z.string().nullable().describe('The model that answered; null when none did.'),
+  model: z.string().describe('The model that answered; null when none did.').nullable(),
   assumed: z
     .record(z.string(), z.string())
     .optional()
@@ -181,8 +181,8 @@ export const TraceRecord = z.object({
   retry_after_ms: milliseconds.nullable().describe('How long the client was told to wait before it calls again.'),
   usage: z
     .looseObject({})
-    .nullable()
-    .describe('Tokens of the answer, in the words of its operation; null when there is none.'),
+    .describe('Tokens of the answer, in the words of its operation; null when there is none.')
+    .nullable(),
   cost: z
     .number()
     .nullable()
@@ -195,18 +195,18 @@ export const TraceRecord = z.object({
       }),
     )
     .describe('Files and pictures in the request.'),
-  metadata: z.looseObject({}).nullable().describe('That of the request.'),
-  identity: z.looseObject({}).nullable().describe('That of the request.'),
-  thread: z.looseObject({}).nullable().describe('That of the request.'),
+  metadata: z.looseObject({}).describe('That of the request.').nullable(),
+  identity: z.looseObject({}).describe('That of the request.').nullable(),
+  thread: z.looseObject({}).describe('That of the request.').nullable(),
   error: z
     .object({
       message: z.string().describe('What went wrong, for people.'),
       type: z.string().describe('The kind of error.'),
-      param: z.string().nullable().describe('Path of the field at fault.'),
+      param: z.string().describe('Path of the field at fault.').nullable(),
       code: z.string().describe('Which error it is, for programs.'),
     })
-    .nullable()
-    .describe('What the client was told; null when the call was answered.'),
+    .describe('What the client was told; null when the call was answered.')
+    .nullable(),
   task: TaskTrace.optional().describe('Only of a turn of an agent: its task.'),
 })
 export type TraceRecord = z.infer<typeof TraceRecord>

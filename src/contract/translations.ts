@@ -53,7 +53,7 @@ const Span = z.object({
   start: seconds.describe('Where it begins, in seconds.'),
   end: seconds.describe('Where it ends, in seconds.'),
 })
-const speaker = z.string().optional()
+const speaker = z.string().describe('Who speaks, when `diarize` asked for it.').optional()
 
 /** The answer to `verbose_json`; `speaker` is there when the call asked for it, `characters` with that granularity. */
 export const VerboseTranslation = z.object({
@@ -65,15 +65,15 @@ export const VerboseTranslation = z.object({
     .array(
       Span.extend({
         word: z.string().describe('The word itself.'),
-        speaker: speaker.describe('Who speaks, when `diarize` asked for it.'),
+        speaker,
         characters: z
           .array(Span.extend({ text: z.string().describe('The character itself.') }))
-          .optional()
-          .describe('The characters of the word with their times.'),
+          .describe('The characters of the word with their times.')
+          .optional(),
       }),
     )
-    .optional()
-    .describe('The words with their times, when `timestamps_granularity` asked for them.'),
+    .describe('The words with their times, when `timestamps_granularity` asked for them.')
+    .optional(),
   segments: z
     .array(
       Span.extend({
@@ -85,7 +85,7 @@ export const VerboseTranslation = z.object({
         avg_logprob: z.number().describe('Mean log probability of its tokens.'),
         compression_ratio: z.number().describe('How well its text can be compressed; a high one means repetition.'),
         no_speech_prob: z.number().describe('How likely it is that nobody speaks.'),
-        speaker: speaker.describe('Who speaks, when `diarize` asked for it.'),
+        speaker,
       }),
     )
     .describe('The sentences with their times.'),

@@ -11,7 +11,7 @@ const milliseconds = z.number().describe('Milliseconds.')
 /** What became of a rule of a scenario. */
 export const RuleReport = z.object({
   name: z.string().describe('Name of the rule in the scenario.'),
-  fault: z.string().nullable().describe('The kind of fault; null for a rule that only lets through.'),
+  fault: z.string().describe('The kind of fault; null for a rule that only lets through.').nullable(),
   at: z.enum(FAULT_POINTS).describe('Where it acts.'),
   matched: count.describe('Attempts or calls that the rule is about.'),
   fired: count.describe('How often its fault was chosen.'),
@@ -158,7 +158,7 @@ export const SessionVerdict = z.object({
           z.object({
             trace,
             operation: z.string(),
-            model: z.string().nullable().describe('The model; null when there was none.'),
+            model: z.string().describe('The model; null when there was none.').nullable(),
           }),
         )
         .describe('Calls that no fixture was there for.'),

@@ -103,12 +103,12 @@ const Health = z.object({
   spending: z
     .object({
       calls: z.int().describe('Calls to real providers since the start, failed ones too.'),
-      max_calls: z.int().nullable().describe('Most calls, from `--max-calls`; null is without a limit.'),
+      max_calls: z.int().describe('Most calls, from `--max-calls`; null is without a limit.').nullable(),
       cost: z
         .number()
         .nullable()
         .describe('USD at list price of the answers whose usage and price are known; only counted with --max-cost.'),
-      max_cost: z.number().nullable().describe('Most USD, from `--max-cost`; null is without a limit.'),
+      max_cost: z.number().describe('Most USD, from `--max-cost`; null is without a limit.').nullable(),
       unpriced: z.int().describe('Answers whose cost is not known: with --max-cost they count as 0.'),
     })
     .nullable()

@@ -19,8 +19,8 @@ const Report = z.object({
   text: z.string().nullable().describe('As it is written, in YAML; null when none is played.'),
   problem: z.string().nullable().describe('Why the file, as it stands now, is not what is played.'),
   warnings: z.array(z.string()).describe('Rules that can never fire.'),
-  state: z.string().nullable().describe('The state that the scenario is in; null when it has none.'),
-  started_at: z.iso.datetime().nullable().describe('When it began: ISO 8601; null when none is played.'),
+  state: z.string().describe('The state that the scenario is in; null when it has none.').nullable(),
+  started_at: z.iso.datetime().describe('When it began: ISO 8601; null when none is played.').nullable(),
   rules: z.array(RuleReport).describe('What became of its rules.'),
   phases: z
     .array(ScenarioPhase)

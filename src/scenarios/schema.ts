@@ -84,15 +84,15 @@ const Like = z.strictObject({
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
   operation: z.string().optional(),
   outcome: OutcomeKind.optional(),
-  status: z.int().optional().describe('The status of the answer.'),
-  stream: z.boolean().optional().describe('Whether the answer is a stream.'),
+  status: z.int().describe('The status of the answer.').optional(),
+  stream: z.boolean().describe('Whether the answer is a stream.').optional(),
   target: Position.optional(),
   rule: z.string().optional().describe('A rule whose fault it met.'),
   cache: z.enum(['hit', 'miss']).optional().describe('What the cache did for the call.'),
 })
 export type CallPattern = z.infer<typeof Like>
 const Attempt = Like.extend({
-  status: Like.shape.status.describe('The status of its answer, or the one that stands for its failure.'),
+  status: z.int().describe('The status of its answer, or the one that stands for its failure.').optional(),
 })
 
 /** What a task of an agent is like; every condition given must hold. */

@@ -19,22 +19,22 @@ const server = lazy<typeof import('./server.ts')>(() => require('./server.ts'))
 const PATH = '/a2a/:key'
 const Rpc = z.looseObject({
   jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.int(), z.null()]).optional().describe('Names the call; the answer has the same.'),
+  id: z.union([z.string(), z.int(), z.null()]).describe('Names the call; the answer has the same.').optional(),
 })
 const RpcCall = Rpc.extend({
   method: z.string().min(1).describe('The method of A2A, such as `message/send`.'),
-  params: z.looseObject({}).optional().describe('What the method takes.'),
+  params: z.looseObject({}).describe('What the method takes.').optional(),
 })
 const RpcAnswer = Rpc.extend({
   id: Rpc.shape.id.describe('That of the call.'),
-  result: z.unknown().optional().describe('What the method gives; absent when it failed.'),
+  result: z.unknown().describe('What the method gives; absent when it failed.').optional(),
   error: z
     .looseObject({
       code: z.int().describe('Which error it is, for programs.'),
       message: z.string().describe('What went wrong, for people.'),
     })
-    .optional()
-    .describe('Why it failed; absent when it did not.'),
+    .describe('Why it failed; absent when it did not.')
+    .optional(),
 })
 const Card = z.looseObject({
   name: z.string().describe('Name of the agent.'),
