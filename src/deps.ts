@@ -35,7 +35,7 @@ import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
 import { startingTime, type TimeRules } from './scenarios/time.ts'
 import { createSessions, type Session, type Sessions } from './sessions/sessions.ts'
-import type { SessionsOptions } from './sessions/slots.ts'
+import type { SessionsOptions } from './sessions/slot.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
 import { VERSION } from './version.ts'
 

@@ -112,7 +112,11 @@ const StreamBody = TaskBody.extend({
     .default(1800)
     .describe('Seconds of the session’s clock after which the stream ends with `agents.timeout`; the task works on.'),
 })
-const EventOfStream = z.object({ type: z.string(), timestamp: z.iso.datetime(), data: z.looseObject({}) })
+const EventOfStream = z.object({
+  type: z.string().describe('What has happened.'),
+  timestamp: z.iso.datetime().describe('When it happened: ISO 8601.'),
+  data: z.looseObject({}),
+})
 
 function streamRoute(deps: TaskRouteDeps): Route {
   const { tasks } = deps

@@ -46,7 +46,12 @@ function runRoute(deps: TaskRouteDeps): Route {
         message: question,
       },
     },
-    body: z.intersection(AgentBody, TaskBody.omit({ task_id: true, variables: true, engine: true })),
+    body: z.intersection(
+      AgentBody,
+      TaskBody.omit({ task_id: true, variables: true, engine: true }).extend({
+        message: TaskBody.shape.message.describe('What the user says.'),
+      }),
+    ),
     response: AgentTask,
     async handle({ request, body }) {
       const { message, identity, contact, thread, memory, metadata, configuration, ...agent } = body
@@ -66,20 +71,27 @@ const ResponseBody = TaskBody.omit({ configuration: true }).extend({
   background: z.boolean().default(false).describe('Whether the answer comes at once, before the turn has ended.'),
   stream: z.literal(false, { error: "must be false: follow a task with 'stream-task' instead" }).default(false),
   conversation: z
-    .looseObject({ id: z.string().min(1) })
+    .looseObject({
+      id: z.string().min(1).describe('Names the conversation; tasks of one share it as their `contextId`.'),
+    })
     .optional()
     .describe('What a new task belongs to.'),
 })
 const AgentResponse = z.object({
   _id: z.string(),
-  task_id: z.string(),
-  created_at: z.string(),
-  model: z.string(),
-  status: z.enum(['in_progress', 'completed', 'failed']),
-  output: z.array(TaskMessage.pick({ messageId: true, role: true, parts: true })),
-  finish_reason: z.string().optional(),
-  pending_tool_calls: z.array(z.looseObject({})).optional(),
-  error: z.string().optional(),
+  task_id: z.string().describe('The task, which a later call continues.'),
+  created_at: z.string().describe('When the task was made: ISO 8601.'),
+  model: z.string().describe('The model of the agent.'),
+  status: z.enum(['in_progress', 'completed', 'failed']).describe('How far the turn has come.'),
+  output: z
+    .array(TaskMessage.pick({ messageId: true, role: true, parts: true }))
+    .describe('What the agent has said since the user spoke last.'),
+  finish_reason: z.string().describe('Why the turn has ended, or waits.').optional(),
+  pending_tool_calls: z
+    .array(z.looseObject({}))
+    .describe('Calls of functions whose results are waited for.')
+    .optional(),
+  error: z.string().describe('Why the turn has failed.').optional(),
 })
 
 function respondRoute(deps: TaskRouteDeps): Route {

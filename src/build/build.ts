@@ -45,7 +45,7 @@ const swaggerAssets = [
     (name) => `node_modules/swagger-ui-dist/${name}`,
   ),
   'src/docs/page.js',
-  'src/docs/examples.json',
+  'test/golden/openapi-examples.json',
 ]
 
 /** They run beside the program (lib/worker/pool.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */

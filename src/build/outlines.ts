@@ -1,8 +1,7 @@
 // The outlines that the executable has: of what a start is given, and of the bodies of calls.
 import { fixtureSchema } from '../backends/fixture/fixture-schema.ts'
 import { fixtureOutline } from '../backends/fixture/read-fixture.ts'
-import { SETTINGS } from '../config/settings.ts'
-import { settingOutline, valueSchemas } from '../config/values.ts'
+import { SETTINGS, settingOutline, valueSchemas } from '../config/settings.ts'
 import { outlineAsJson, outlineOf } from '../contract/outline-of-schema.ts'
 import { requestOutline } from '../contract/quick-parse.ts'
 import { fixtureSubjects, operationNamed, operationNames } from '../endpoints/index.ts'

@@ -3,11 +3,7 @@ import type { z } from 'zod'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, describeKind, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
-import { type ValueSchemas, valueSchemas } from './values.ts'
-
-export const BACKENDS = ['fixture', 'forward'] as const
-/** Who answers: files, or a real provider. */
-export type BackendName = (typeof BACKENDS)[number]
+import { BACKENDS, type BackendName, type ValueSchemas, valueSchemas } from './settings.ts'
 
 /** Which providers are forwarded to. */
 export interface ForwardingRules {

@@ -1,9 +1,41 @@
 // Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
+import type { z } from 'zod'
 import { rules } from '../contract/rules.ts'
+import { lazy } from '../lib/lazy.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
-import { BACKENDS, type BackendName } from './providers.ts'
+import type { Shown } from './file.ts'
 import type { TokenRule } from './value-schemas.ts'
-import { setting } from './values.ts'
+
+/** Who may answer calls. */
+export const BACKENDS = ['fixture', 'forward'] as const
+/** Who answers: files, or a real provider. */
+export type BackendName = (typeof BACKENDS)[number]
+
+/** The kinds of values. */
+export type ValueSchemas = typeof import('./value-schemas.ts')
+/** Loads them. */
+export const valueSchemas = lazy<typeof import('./value-schemas.ts')>(() => require('./value-schemas.ts'))
+
+/** The name of the outline of a setting's values. */
+export const settingOutline = (key: string): string => `setting-${key}`
+
+/** One setting. */
+interface Setting<T> {
+  /** What the flag takes; absent for a switch. */
+  takes?: string
+  /** Made when a value is given: a start without any checks nothing. */
+  schema: (kinds: ValueSchemas) => z.ZodType<T, unknown>
+  fallback: T
+  help: string
+  /** Ends the sentence "... must be". */
+  valid: string
+  /** What errors may quote of a value; all of it when left out. */
+  shown?: Shown
+  /** Only understudy.yaml can say it: it is no one line. */
+  fileOnly?: boolean
+}
+/** A row of the table, with the type of its value. */
+const setting = <T>(row: Setting<T>): Setting<T> => row
 
 /** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
 export const SETTINGS = {

@@ -21,35 +21,43 @@ export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'complet
 /** Whether a task in a state is at work. */
 export const isActive = (state: string): boolean => state === 'submitted' || state === 'working'
 
-const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string() })
+const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string().describe('The text.') })
 const FilePart = z.looseObject({
   kind: z.literal('file'),
   file: z
     .looseObject({
       bytes: z.string().optional().describe('Base64.'),
-      uri: z.string().optional(),
-      mimeType: z.string().optional(),
-      name: z.string().optional(),
+      uri: z.string().describe('Address of the file. Nothing is fetched.').optional(),
+      mimeType: z.string().describe('Its media type.').optional(),
+      name: z.string().describe('Its name.').optional(),
     })
     .refine((file) => (file.bytes === undefined) !== (file.uri === undefined), {
       error: "must have exactly one of 'bytes' and 'uri'",
-    }),
+    })
+    .describe('A file: its bytes or its address.'),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 const ToolResultPart = z.looseObject({
   kind: z.literal('tool_result'),
-  tool_call_id: z.string().min(1),
-  result: z.unknown().optional(),
+  tool_call_id: z.string().min(1).describe('The call of a tool that it belongs to.'),
+  result: z.unknown().describe('What the tool gave: any JSON value.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
-const ErrorPart = z.looseObject({ kind: z.literal('error'), error: z.string(), code: z.string().optional() })
-const DataPart = z.looseObject({ kind: z.literal('data'), data: z.unknown() })
+const ErrorPart = z.looseObject({
+  kind: z.literal('error'),
+  error: z.string().describe('What went wrong, for people.'),
+  code: z.string().describe('Which error it is, for programs.').optional(),
+})
+const DataPart = z.looseObject({ kind: z.literal('data'), data: z.unknown().describe('Any JSON value.') })
 const ToolCallPart = z.looseObject({
   kind: z.literal('tool_call'),
-  tool_name: z.string(),
-  tool_call_id: z.string(),
-  arguments: z.record(z.string(), z.unknown()),
-  thought_signature: z.string().optional(),
+  tool_name: z.string().describe('Name of the tool.'),
+  tool_call_id: z.string().describe('The call of a tool that it belongs to.'),
+  arguments: z.record(z.string(), z.unknown()).describe('What the tool is called with.'),
+  thought_signature: z
+    .string()
+    .describe('The signature of the provider on the thought behind the call; send it back unchanged.')
+    .optional(),
 })
 /** A part that a client sends. */
 const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
@@ -70,7 +78,7 @@ export const RequestMessage = z
     kind: z.literal('message').optional(),
     messageId: z.string().min(1).max(255).optional().describe('Made when left out.'),
     role: z.enum(['user', 'tool']),
-    parts: z.array(RequestPart).min(1),
+    parts: z.array(RequestPart).min(1).describe('What it says, part by part.'),
   })
   .superRefine(({ role, parts }, context) => {
     for (const [index, { kind }] of parts.entries()) {
@@ -87,17 +95,30 @@ export type RequestMessage = z.infer<typeof RequestMessage>
 
 /** What submits a task, or continues one. */
 export const TaskBody = z.object({
-  message: RequestMessage,
+  message: RequestMessage.describe('What the user says, or the results of tools.'),
   task_id: z.string().min(1).optional().describe('Continues this task, which must be inactive.'),
-  variables: z.record(z.string(), z.unknown()).optional(),
-  identity: Identity.optional(),
+  variables: z
+    .record(z.string(), z.unknown())
+    .describe('What stands in the place of `{{name}}` in the system prompt, the instructions and the messages.')
+    .optional(),
+  identity: Identity.describe('That of the request.').optional(),
   contact: Identity.optional().meta({ deprecated: true }),
-  thread: Thread.optional(),
-  memory: z.looseObject({ entity_id: z.string().min(1) }).optional(),
+  thread: Thread.describe('That of the request.').optional(),
+  memory: z
+    .looseObject({
+      entity_id: z.string().min(1).describe('The user, session or other entity that the memories are about.'),
+    })
+    .describe('Whom the agent remembers.')
+    .optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   engine: TemplateEngine.optional(),
   configuration: z
-    .looseObject({ blocking: z.boolean().default(false) })
+    .looseObject({
+      blocking: z
+        .boolean()
+        .describe('Whether the answer waits for the end of the turn and has its messages.')
+        .default(false),
+    })
     .optional()
     .describe('`blocking` waits for the end of the turn and answers with the messages.'),
 })
@@ -106,28 +127,37 @@ export type TaskBody = z.infer<typeof TaskBody>
 /** A message as it is answered. */
 export const TaskMessage = z.object({
   kind: z.literal('message'),
-  messageId: z.string(),
+  messageId: z.string().describe('Names the message.'),
   role: z.enum(['user', 'agent', 'tool', 'system']),
-  parts: z.array(TaskMessagePart),
-  taskId: z.string().optional(),
-  contextId: z.string().optional(),
+  parts: z.array(TaskMessagePart).describe('What it says, part by part.'),
+  taskId: z.string().describe('The task that the message belongs to.').optional(),
+  contextId: z.string().describe('Names the conversation that the task belongs to.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 export type TaskMessage = z.infer<typeof TaskMessage>
 
 /** A task as it is answered. */
 export const AgentTask = z.object({
-  id: Ulid,
-  contextId: z.string(),
+  id: Ulid.describe('Names the task; `task_id` of a later call continues it.'),
+  contextId: z.string().describe('Names the conversation that the task belongs to.'),
   kind: z.literal('task'),
-  status: z.object({
-    state: z.enum(TASK_STATES),
-    timestamp: z.string(),
-    message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true }).optional(),
-  }),
+  status: z
+    .object({
+      state: z
+        .enum(TASK_STATES)
+        .describe('Inactive ones can be continued: `input-required`, `completed`, `failed`, `canceled`, `rejected`.'),
+      timestamp: z.string().describe('Since when: ISO 8601.'),
+      message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true })
+        .describe('What the agent says to it.')
+        .optional(),
+    })
+    .describe('How far the task has come.'),
   messages: z.array(TaskMessage).optional().describe('Only when it was waited for.'),
   metadata: z
-    .looseObject({ workspace_id: z.string(), trace_id: z.string() })
+    .looseObject({
+      workspace_id: z.string().describe('The workspace of the agent.'),
+      trace_id: z.string().describe('The trace of the turn, which feedback refers to.'),
+    })
     .describe('What feedback and tracking refer to.'),
 })
 export type AgentTask = z.infer<typeof AgentTask>

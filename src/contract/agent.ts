@@ -43,7 +43,7 @@ const Parameters = z
   .describe('What is sent to the model beside the conversation, with the meanings that it has in chat completions.')
 const ModelObject = z.looseObject({
   id: ModelId,
-  integration_id: z.string().nullish(),
+  integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
   parameters: Parameters.optional(),
   retry: Retry.optional(),
 })
@@ -69,13 +69,15 @@ const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as con
 /** Seconds that a call of a tool may take when nobody says. */
 export const TOOL_TIMEOUT = 120
 const TIMEOUT = z.int().min(1).max(600).describe("Seconds that a call of it may take, on the session's clock.")
-const approval = { requires_approval: z.boolean().optional() }
+const approval = {
+  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').optional(),
+}
 const AgentToolBody = z
   .looseObject({
-    type: z.string().min(1),
-    key: z.string().min(1).optional(),
-    id: z.string().min(1).optional(),
-    tool_id: z.string().min(1).optional(),
+    type: z.string().min(1).describe('The kind of tool: of the workspace, of the platform, or of a provider.'),
+    key: z.string().min(1).describe('Key of the tool in the workspace.').optional(),
+    id: z.string().min(1).describe('Id of the tool in the workspace, instead of its key.').optional(),
+    tool_id: z.string().min(1).describe('Of an MCP server: which of its tools.').optional(),
     timeout: TIMEOUT.optional(),
     ...approval,
   })
@@ -90,9 +92,14 @@ const AgentToolBody = z
       refuse('tool_id', "is required when 'type' is 'mcp': the one of the server's tools")
   })
 const Check = z.looseObject({
-  id: z.string().min(1),
-  execute_on: z.enum(['input', 'output']),
+  id: z.string().min(1).describe('An evaluator of the workspace by key or id.'),
+  execute_on: z
+    .enum(['input', 'output'])
+    .describe('Whether it looks at what is sent to the model or at what the model answers.'),
   sample_rate: z.number().min(1).max(100).default(50).describe('Percent of the iterations that it looks at.'),
+})
+const Guardrail = Check.extend({
+  id: Check.shape.id.describe('A built-in guardrail, or an evaluator of the workspace by key or id.'),
 })
 const settings = {
   max_iterations: z.int().min(1).max(1000).default(100).describe('Model calls of one turn.'),
@@ -105,19 +112,22 @@ const settings = {
 }
 const SettingsBody = z.looseObject({
   ...settings,
-  tools: z.array(AgentToolBody).default([]),
-  evaluators: z.array(Check).default([]),
-  guardrails: z.array(Check).default([]),
+  tools: z.array(AgentToolBody).describe('The tools that it may call.').default([]),
+  evaluators: z
+    .array(Check)
+    .describe('Evaluators that look at its model calls; what they say is in the trace.')
+    .default([]),
+  guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.').default([]),
 })
 const TeamMember = z.looseObject({
-  key: z.string().min(1),
+  key: z.string().min(1).describe('Key of the agent.'),
   role: z.string().optional().describe('What the orchestrator is told of it.'),
 })
 const fields = {
   key: AgentKey.describe('Unique in the workspace.'),
-  role: z.string().min(1),
+  role: z.string().min(1).describe('What the agent is, in a few words; part of its system prompt.'),
   description: z.string().min(1),
-  instructions: z.string(),
+  instructions: z.string().describe('What the agent is told to do; `{{name}}` stands for a variable.'),
   path: Path,
   display_name: z.string().max(255).optional(),
   system_prompt: z.string().min(1).nullish().describe('A usual one when left out.'),
@@ -127,7 +137,10 @@ const fields = {
   variables: z
     .record(z.string(), z.unknown())
     .describe('Values of the variables; those of the instructions are added.'),
-  source: z.enum(['internal', 'external', 'experiment']).optional(),
+  source: z
+    .enum(['internal', 'external', 'experiment'])
+    .describe('Where the agent comes from; kept, and not used here.')
+    .optional(),
   engine: TemplateEngine,
 }
 const model = {
@@ -141,21 +154,27 @@ const model = {
 }
 const HEADERS = 20
 const a2aFields = {
-  agent_url: z.url(),
-  card_url: z.url().optional(),
+  agent_url: z.url().describe('Address at which it is called.'),
+  card_url: z.url().describe('Address of its card; the former with `/card` when left out.').optional(),
   headers: z
-    .record(z.string(), z.looseObject({ value: z.string(), encrypted: z.boolean().default(false) }))
+    .record(
+      z.string(),
+      z.looseObject({
+        value: z.string().describe('The text of the header.'),
+        encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
+      }),
+    )
     .refine((headers) => Object.keys(headers).length <= HEADERS, { error: `must have at most ${HEADERS} headers` })
     .meta({ maxProperties: HEADERS })
     .optional(),
-  cached_card: z.unknown().optional(),
+  cached_card: z.unknown().describe('Its card as it was read last.').optional(),
 }
 const A2a = z
   .looseObject(a2aFields)
   .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
 const kind = {
   type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is an agent somewhere else: kept, not run.'),
-  a2a: A2a.optional(),
+  a2a: A2a.describe('Where an agent somewhere else is.').optional(),
 }
 
 /** What makes an agent. */
@@ -164,13 +183,13 @@ export const AgentBody = z
     ...fields,
     ...model,
     ...kind,
-    skills: z.array(z.string()).nullish(),
+    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
     memory_stores: fields.memory_stores.default([]),
     knowledge_bases: fields.knowledge_bases.default([]),
     team_of_agents: fields.team_of_agents.default([]),
     variables: fields.variables.default({}),
     engine: fields.engine.default('text'),
-    settings: SettingsBody,
+    settings: SettingsBody.describe('The limits, tools and checks of the agent.'),
   })
   .superRefine((agent, context) => {
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
@@ -188,30 +207,35 @@ export const AgentPatch = z
   .object({
     ...fields,
     ...model,
-    skills: z.array(z.string()).nullish(),
+    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
     settings: z
       .looseObject({
-        max_iterations: settings.max_iterations.unwrap(),
-        max_execution_time: settings.max_execution_time.unwrap(),
-        max_cost: settings.max_cost.unwrap(),
-        tool_approval_required: settings.tool_approval_required.unwrap(),
-        tools: z.array(AgentToolBody),
-        evaluators: z.array(Check),
-        guardrails: z.array(Check),
+        max_iterations: settings.max_iterations.unwrap().describe('Most model calls of one turn.'),
+        max_execution_time: settings.max_execution_time
+          .unwrap()
+          .describe("Most seconds of one turn, on the session's clock."),
+        max_cost: settings.max_cost.unwrap().describe('Most USD of one turn at list price; 0 is without a limit.'),
+        tool_approval_required: settings.tool_approval_required
+          .unwrap()
+          .describe('Which tool calls wait until somebody approves them.'),
+        tools: z.array(AgentToolBody).describe('The tools that it may call.'),
+        evaluators: z.array(Check).describe('Evaluators that look at its model calls; what they say is in the trace.'),
+        guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.'),
       })
-      .partial(),
+      .partial()
+      .describe('The limits, tools and checks of the agent.'),
   })
   .partial()
 
 /** A tool of an agent as it is answered: an entry of its own, whatever the request looked like. */
 export const AgentTool = z.object({
-  id: z.string(),
+  id: z.string().describe('Id of the tool among those of the agent.'),
   action_type: z.string().describe('What kind of tool it is, as `type` in the request.'),
-  key: z.string().optional(),
+  key: z.string().describe('The name by which the model calls it.').optional(),
   display_name: z.string().optional(),
   description: z.string().optional(),
-  requires_approval: z.boolean().default(false),
-  tool_id: z.string().optional(),
+  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').default(false),
+  tool_id: z.string().describe('Of an MCP server: which of its tools.').optional(),
   timeout: TIMEOUT.default(TOOL_TIMEOUT),
 })
 export type AgentTool = z.infer<typeof AgentTool>
@@ -222,33 +246,42 @@ export const Agent = z.object({
   ...fields,
   project_id: Uuid,
   status: z.enum(['live', 'draft', 'pending', 'published']).describe('`live` is the latest version.'),
-  skills: z.array(z.string()),
-  model: z.object({
-    id: z.string(),
-    integration_id: z.string().nullish(),
-    parameters: Parameters.optional(),
-    retry: Retry.optional(),
-    fallback_models: z.array(z.string()).nullish(),
-  }),
+  skills: z.array(z.string()).describe('Names of skills; kept, and not used here.'),
+  model: z
+    .object({
+      id: z.string().describe('The model, as `<provider>/<model>`.'),
+      integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
+      parameters: Parameters.optional(),
+      retry: Retry.optional(),
+      fallback_models: z.array(z.string()).describe('Models that are tried in order when it fails.').nullish(),
+    })
+    .describe('The model that it thinks with.'),
   version: z
     .string()
     .describe('Semantic version of the manifest.')
     .meta({ examples: ['1.0.0'] }),
-  metrics: z.object({ total_cost: z.number() }),
-  type: z.enum(['internal', 'a2a']),
+  metrics: z
+    .object({ total_cost: z.number().describe('USD at list price.') })
+    .describe('What its tasks took together.'),
+  type: z.enum(['internal', 'a2a']).describe('`a2a` is an agent somewhere else: kept, not run.'),
   a2a: z
-    .looseObject({ ...a2aFields, card_url: z.url() })
+    .looseObject({
+      ...a2aFields,
+      card_url: z.url().describe('Address of its card; the former with `/card` when left out.'),
+    })
     .optional()
     .describe('Only of agents of type `a2a`.'),
-  settings: z.object({
-    ...settings,
-    tools: z.array(AgentTool),
-    evaluators: z.array(Check),
-    guardrails: z.array(Check),
-  }),
+  settings: z
+    .object({
+      ...settings,
+      tools: z.array(AgentTool).describe('The tools that it may call.'),
+      evaluators: z.array(Check).describe('Evaluators that look at its model calls; what they say is in the trace.'),
+      guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.'),
+    })
+    .describe('The limits, tools and checks of the agent.'),
   created_by_id: Uuid.nullish(),
   updated_by_id: Uuid.nullish(),
-  created: z.string(),
-  updated: z.string(),
+  created: z.string().describe('When it was made: ISO 8601, UTC.'),
+  updated: z.string().describe('When it was changed last: ISO 8601, UTC.'),
 })
 export type Agent = z.infer<typeof Agent>

@@ -16,81 +16,153 @@ import {
   Thread,
 } from './shared.ts'
 
-const CacheControl = z.looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).default('5m') }).nullish()
-const TextPart = z.looseObject({ type: z.literal('text'), text: z.string(), cache_control: CacheControl })
+const CacheControl = z
+  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('For how long.').default('5m') })
+  .nullish()
+const TextPart = z.looseObject({
+  type: z.literal('text'),
+  text: z.string().describe('The text of this part.'),
+  cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
+})
 const UserPart = z.discriminatedUnion('type', [
   TextPart,
   z.looseObject({
     type: z.literal('image_url'),
-    image_url: z.looseObject({ url: z.string(), detail: z.enum(['low', 'high', 'auto']).nullish() }),
-    cache_control: CacheControl,
+    image_url: z
+      .looseObject({
+        url: z.string().describe('Its address, or a data URL with its bytes. Nothing is fetched.'),
+        detail: z.enum(['low', 'high', 'auto']).describe('How closely the model looks at it.').nullish(),
+      })
+      .describe('A picture.'),
+    cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
   }),
   z.looseObject({
     type: z.literal('input_audio'),
-    input_audio: z.looseObject({ data: z.string(), format: z.enum(['mp3', 'wav']) }),
+    input_audio: z
+      .looseObject({
+        data: z.string().describe('The sound in base64.'),
+        format: z.enum(['mp3', 'wav']).describe('The format of the sound.'),
+      })
+      .describe('A piece of sound.'),
   }),
   z.looseObject({
     type: z.literal('file'),
     file: z
       .looseObject({
-        file_data: z.string().nullish(),
-        uri: z.string().nullish(),
-        file_id: z.string().nullish(),
-        mimeType: z.string().nullish(),
-        filename: z.string().nullish(),
+        file_data: z.string().describe('Its bytes as a data URL, or in base64.').nullish(),
+        uri: z.string().describe('Address of the file. Nothing is fetched.').nullish(),
+        file_id: z.string().describe('The id of an uploaded file.').nullish(),
+        mimeType: z.string().describe('Its media type.').nullish(),
+        filename: z.string().describe('Its name.').nullish(),
       })
       .refine(rules.hasContent, {
         error: "must have 'file_data' or 'uri'",
-      }),
-    cache_control: CacheControl,
+      })
+      .describe('A file.'),
+    cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
   }),
 ])
 const AssistantPart = z.discriminatedUnion('type', [
   TextPart,
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
-  z.looseObject({ type: z.literal('reasoning'), reasoning: z.string(), signature: z.string().nullish() }),
-  z.looseObject({ type: z.literal('redacted_reasoning'), data: z.string() }),
-])
-const texts = z.union([z.string(), z.array(TextPart).min(1)])
-const name = z.string().nullish()
-const FunctionCall = z.looseObject({ name: z.string().optional(), arguments: z.string().optional() })
-const ToolCall = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
   z.looseObject({
-    id: z.string(),
-    type: z.literal('function').default('function'),
-    function: FunctionCall,
-    thought_signature: z.string().nullish(),
+    type: z.literal('reasoning'),
+    reasoning: z.string().describe('What the model thought.'),
+    signature: z.string().describe('The signature of the provider on the reasoning; sent back unchanged.').nullish(),
   }),
   z.looseObject({
-    id: z.string(),
-    type: z.literal('custom'),
-    custom: z.looseObject({ name: z.string(), input: z.string() }),
+    type: z.literal('redacted_reasoning'),
+    data: z.string().describe('Reasoning that the provider has hidden; sent back unchanged.'),
+  }),
+])
+const textParts = z.union([z.string(), z.array(TextPart).min(1)])
+const texts = textParts.describe('The text, or its parts.')
+const speaker = z.string().describe('Tells people of the same role apart; of a function, its name.')
+const name = speaker.nullish()
+const FunctionCall = z.looseObject({
+  name: z.string().describe('Name of the function, as the request has it.').optional(),
+  arguments: z
+    .string()
+    .describe('The arguments as JSON text, which a model may get wrong; in a stream the next piece.')
+    .optional(),
+})
+const OlderCall = z.looseObject({
+  name: z.string().describe('Name of the function.').optional(),
+  arguments: z.string().describe('The arguments as JSON text.').optional(),
+})
+const ToolCall = z.discriminatedUnion('type', [
+  z.looseObject({
+    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
+    type: z.literal('function').describe('Whether a function or a custom tool is called.').default('function'),
+    function: FunctionCall.describe('The function that is called.'),
+    thought_signature: z
+      .string()
+      .describe('The signature of the provider on the thought behind the call; send it back unchanged.')
+      .nullish(),
+  }),
+  z.looseObject({
+    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
+    type: z.literal('custom').describe('Whether a function or a custom tool is called.'),
+    custom: z
+      .looseObject({
+        name: z.string().describe('Name of the tool, as the request has it.'),
+        input: z.string().describe('The text for the tool; in a stream the next piece.'),
+      })
+      .describe('The custom tool that is called.'),
   }),
 ])
 
 /** One message of the conversation, by role. */
 export const Message = z.discriminatedUnion('role', [
-  z.looseObject({ role: z.literal('system'), content: texts, name }),
-  z.looseObject({ role: z.literal('developer'), content: texts, name }),
-  z.looseObject({ role: z.literal('user'), content: z.union([z.string(), z.array(UserPart).min(1)]), name }),
+  z.looseObject({
+    role: z.literal('system'),
+    content: texts,
+    name,
+  }),
+  z.looseObject({
+    role: z.literal('developer'),
+    content: texts,
+    name,
+  }),
+  z.looseObject({
+    role: z.literal('user'),
+    content: z.union([z.string(), z.array(UserPart).min(1)]).describe('The text, or its parts.'),
+    name,
+  }),
   z.looseObject({
     role: z.literal('assistant'),
-    content: z.union([z.string(), z.array(AssistantPart)]).nullish(),
-    refusal: z.string().nullish(),
+    content: z
+      .union([z.string(), z.array(AssistantPart)])
+      .nullable()
+      .describe('The text, or its parts.')
+      .optional(),
+    refusal: z.string().describe('Why the model declined, in an earlier answer.').nullish(),
     name,
-    audio: z.looseObject({ id: z.string() }).nullish(),
-    tool_calls: z.array(ToolCall).nullish(),
-    function_call: FunctionCall.nullish().describe('What `tool_calls` was before there were tools.'),
+    audio: z
+      .looseObject({ id: z.string().describe('Names the spoken answer, so that a later message can refer to it.') })
+      .describe('Refers to a spoken answer.')
+      .nullish(),
+    tool_calls: z.array(ToolCall).describe('The calls of tools of an earlier answer.').nullish(),
+    function_call: OlderCall.nullish().describe('What `tool_calls` was before there were tools.'),
   }),
-  z.looseObject({ role: z.literal('tool'), content: texts, tool_call_id: z.string().nullable(), name }),
-  z.looseObject({ role: z.literal('function'), content: texts.nullish(), name: z.string() }),
+  z.looseObject({
+    role: z.literal('tool'),
+    content: texts,
+    tool_call_id: z.string().describe('The `id` of the call that this is the result of.').nullable(),
+    name,
+  }),
+  z.looseObject({
+    role: z.literal('function'),
+    content: textParts.nullable().describe('The text, or its parts.').optional(),
+    name: speaker,
+  }),
 ])
 export type Message = z.infer<typeof Message>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const FunctionTool = z.looseObject({
   name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-  description: z.string().nullish(),
+  description: z.string().describe('What it does: the model decides by that when to call it.').nullish(),
   parameters: z
     .looseObject({ type: z.literal('object').optional() })
     .nullish()
@@ -98,39 +170,65 @@ const FunctionTool = z.looseObject({
   strict: z.boolean().nullish(),
 })
 const CustomTool = z.looseObject({
-  name: Identifier,
-  description: z.string().nullish(),
+  name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
+  description: z.string().describe('What it does: the model decides by that when to call it.').nullish(),
   format: z
     .discriminatedUnion('type', [
       z.looseObject({ type: z.literal('text') }),
       z.looseObject({
         type: z.literal('grammar'),
-        grammar: z.looseObject({ syntax: z.enum(['lark', 'regex']), definition: z.string() }),
+        grammar: z
+          .looseObject({
+            syntax: z.enum(['lark', 'regex']).describe('The language of the grammar.'),
+            definition: z.string().describe('The grammar itself.'),
+          })
+          .describe('The grammar that the text must follow.'),
       }),
     ])
     .nullish()
     .describe('What the text looks like; free text when left out.'),
 })
 const Tool = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('function').default('function'), function: FunctionTool }),
+  z.looseObject({
+    type: z.literal('function').describe('The kind of tool.').default('function'),
+    function: FunctionTool.describe('A function that the model may have called.'),
+  }),
   z
-    .looseObject({ type: z.literal('custom'), custom: CustomTool })
+    .looseObject({
+      type: z.literal('custom').describe('The kind of tool.'),
+      custom: CustomTool.describe('A tool that takes a text instead of arguments.'),
+    })
     .describe('A tool that takes a text instead of arguments.'),
-  z.looseObject({ type: z.enum(HOSTED_TOOLS) }).describe('Accepted; tools of the provider are never called here.'),
+  z
+    .looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') })
+    .describe('Accepted; tools of the provider are never called here.'),
 ])
-const Named = z.looseObject({ name: z.string() })
-const NamedFunction = z.looseObject({ function: Named })
-const NamedCustom = z.looseObject({ type: z.literal('custom'), custom: Named })
+const Named = z.looseObject({ name: z.string().describe('Its name in `tools`.') })
+const NamedFunction = z.looseObject({ function: Named.describe('A function of `tools`.') })
+const NamedCustom = z.looseObject({
+  type: z.literal('custom').describe('The kind of tool.'),
+  custom: Named.describe('A custom tool of `tools`.'),
+})
 const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
-  NamedFunction,
-  NamedCustom,
+  z.looseObject({ function: Named.describe('The function that must be called.') }),
+  z.looseObject({ type: z.literal('custom'), custom: Named.describe('The custom tool that must be called.') }),
   z.looseObject({
     type: z.literal('allowed_tools'),
-    allowed_tools: z.looseObject({
-      mode: z.enum(['auto', 'required']),
-      tools: z.array(z.union([NamedFunction, NamedCustom, z.looseObject({ type: z.enum(HOSTED_TOOLS) })])),
-    }),
+    allowed_tools: z
+      .looseObject({
+        mode: z.enum(['auto', 'required']).describe('Whether one of them must be called.'),
+        tools: z
+          .array(
+            z.union([
+              NamedFunction,
+              NamedCustom,
+              z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') }),
+            ]),
+          )
+          .describe('Which they are.'),
+      })
+      .describe('The tools that may be called, of all that are offered.'),
   }),
 ])
 const ResponseFormat = z.discriminatedUnion('type', [
@@ -138,12 +236,14 @@ const ResponseFormat = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('json_object') }),
   z.looseObject({
     type: z.literal('json_schema'),
-    json_schema: z.looseObject({
-      name: Identifier,
-      description: z.string().nullish(),
-      schema: z.looseObject({}).optional(),
-      strict: z.boolean().nullish().default(false),
-    }),
+    json_schema: z
+      .looseObject({
+        name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
+        description: z.string().describe('What it is for, for the model.').nullish(),
+        schema: z.looseObject({}).describe('The JSON Schema itself.').optional(),
+        strict: z.boolean().nullish().default(false),
+      })
+      .describe('The schema that the answer must fit.'),
   }),
 ])
 
@@ -157,8 +257,8 @@ export const ChatRequest = z
     metadata: Metadata.nullish(),
     audio: z
       .looseObject({
-        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']),
-        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']),
+        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']).describe('The voice that speaks.'),
+        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']).describe('The format of the sound.'),
       })
       .nullish()
       .describe('Voice and format of audio output; required when `modalities` has `audio`.'),
@@ -183,7 +283,9 @@ export const ChatRequest = z
       .nullish()
       .describe('Up to 4 sequences that end the answer.'),
     stream_options: z
-      .looseObject({ include_usage: z.boolean().nullish() })
+      .looseObject({
+        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
+      })
       .nullish()
       .describe('Only with `stream: true`.'),
     thinking: Thinking.nullish(),
@@ -200,7 +302,7 @@ export const ChatRequest = z
       .describe('What `tools` was before there were tools: the answer then has a `function_call`.')
       .meta({ deprecated: true }),
     function_call: z
-      .union([z.enum(['none', 'auto']), Named])
+      .union([z.enum(['none', 'auto']), z.looseObject({ name: z.string().describe('Name of the function.') })])
       .nullish()
       .describe('The choice of one of the `functions`.')
       .meta({ deprecated: true }),

@@ -29,21 +29,35 @@ export const CompletionRequest = z
       'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
     ),
     echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.').meta({ default: false }),
-    frequency_penalty: penalty,
-    presence_penalty: penalty,
+    frequency_penalty: penalty.describe('Makes tokens less likely the more often they have come already; default 0.'),
+    presence_penalty: penalty.describe('Makes tokens less likely that have come already; default 0.'),
     max_tokens: z
       .int()
       .min(0)
       .nullish()
       .describe('Most tokens generated for each choice.')
       .meta({ default: DEFAULT_MAX_TOKENS }),
-    seed: ModelSeed.nullish(),
+    seed: ModelSeed.describe(
+      'Answers of a real model repeat with it, as far as the provider can; fixtures repeat anyway.',
+    ).nullish(),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
       .describe('Up to 4 sequences that end the text; they are not part of it.'),
-    temperature: z.number().min(0).max(2).nullish().meta({ default: 1 }),
-    top_p: z.number().min(0).max(1).nullish().meta({ default: 1 }),
+    temperature: z
+      .number()
+      .min(0)
+      .max(2)
+      .nullish()
+      .meta({ default: 1 })
+      .describe('How much chance there is in the answer: 0 is the least.'),
+    top_p: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .meta({ default: 1 })
+      .describe('Only the likeliest tokens that make up this share are considered.'),
     n: z.int().min(1).max(128).nullish().describe('Choices for each prompt.').meta({ default: 1 }),
     user: z.string().nullish().describe('The end user, by any name.'),
     thinking: Thinking.nullish(),
@@ -56,7 +70,9 @@ export const CompletionRequest = z
     svc: PromptServiceOptions.nullish(),
     stream: z.boolean().nullish().default(false),
     stream_options: z
-      .looseObject({ include_usage: z.boolean().nullish() })
+      .looseObject({
+        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
+      })
       .nullish()
       .describe('Only with `stream: true`.'),
   })
@@ -76,14 +92,23 @@ const FinishReason = z.enum(['stop', 'length', 'content_filter', 'tool_calls'])
 
 /** The answer, and one chunk of it when it is streamed: choices are ordered by prompt, then by number. */
 export const Completion = z.object({
-  id: z.string(),
+  id: z.string().describe('Names this answer, beginning with `cmpl-`.'),
   object: z.literal('text_completion'),
   created: z.int().describe('Unix time in seconds: a number, as clients read it.'),
-  model: z.string(),
-  system_fingerprint: z.string(),
-  choices: z.array(
-    z.object({ index: z.int().min(0), text: z.string(), logprobs: z.null(), finish_reason: FinishReason }),
-  ),
+  model: z.string().describe('The model that answered, as `<provider>/<model>`, which a fallback may have changed.'),
+  system_fingerprint: z.string().describe('Names the configuration that answered: the same for the same model.'),
+  choices: z
+    .array(
+      z.object({
+        index: z.int().min(0).describe('Which answer of several it is, from 0.'),
+        text: z.string().describe('The text that follows the prompt.'),
+        logprobs: z.null().describe('Log probabilities of the tokens, when `logprobs` asked for them.'),
+        finish_reason: FinishReason.describe(
+          'Why it ends: `stop` by itself or at a stop sequence, `length` at the limit of tokens, `tool_calls` to have tools called, `content_filter` because the provider held it back; null in a stream until it ends.',
+        ),
+      }),
+    )
+    .describe('The answers, `n` of them, in the order of `index`.'),
   usage: Usage.optional(),
 })
 export type Completion = z.infer<typeof Completion>

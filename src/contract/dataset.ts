@@ -18,10 +18,12 @@ export const Dataset = z.object({
   _id: Uuid,
   display_name,
   project_id: Uuid,
-  metadata: z.object({
-    total_versions: z.int().describe('Versions so far: each change of the dataset or of a datapoint makes one.'),
-    datapoints_count: z.int(),
-  }),
+  metadata: z
+    .object({
+      total_versions: z.int().describe('Versions so far: each change of the dataset or of a datapoint makes one.'),
+      datapoints_count: z.int().describe('How many datapoints it has.'),
+    })
+    .describe('Counts.'),
   ...common,
 })
 
@@ -60,14 +62,14 @@ const HumanReview = z.discriminatedUnion('type', [
 const datapointFields = {
   inputs: Inputs.optional(),
   messages: z.array(Message).optional().describe('The conversation so far.'),
-  expected_output: z.string().optional(),
+  expected_output: z.string().describe('What a good answer would be.').optional(),
 }
 /** What makes or changes a datapoint. */
 export const DatapointBody = z.object(datapointFields)
 /** A datapoint as it is answered. */
 export const Datapoint = z.object({
   _id: Ulid,
-  dataset_id: Uuid,
+  dataset_id: Uuid.describe('The dataset that it belongs to.'),
   ...datapointFields,
   evaluations: z.array(HumanReview).optional().describe('Human reviews.'),
   snapshot_version: z.string().describe("The dataset's version that the last change made."),

@@ -31,15 +31,19 @@ export type EmbeddingsRequest = z.infer<typeof EmbeddingsRequest>
 /** The answer: one vector an input, in the order of the inputs. */
 export const EmbeddingList = z.object({
   object: z.literal('list'),
-  data: z.array(
-    z.object({
-      object: z.literal('embedding'),
-      embedding: z.union([z.array(z.number()), z.string()]),
-      index: z.int().min(0),
-    }),
-  ),
-  model: z.string(),
-  usage: z.object({ prompt_tokens: z.int().min(0), total_tokens: z.int().min(0) }),
+  data: z
+    .array(
+      z.object({
+        object: z.literal('embedding'),
+        embedding: z
+          .union([z.array(z.number()), z.string()])
+          .describe('The vector, as numbers or, when asked for, as base64 of 32-bit floats.'),
+        index: z.int().min(0).describe('Which input it is of, from 0.'),
+      }),
+    )
+    .describe('One vector for each input, in their order.'),
+  model: z.string().describe('The model that answered, as `<provider>/<model>`.'),
+  usage: z.object({ prompt_tokens: z.int().min(0).describe('Tokens of the request.'), total_tokens: z.int().min(0) }),
 })
 export type EmbeddingList = z.infer<typeof EmbeddingList>
 

@@ -6,12 +6,28 @@ import { Evaluation } from './trace.ts'
 import { common, Key, Path, Ulid, Uuid, VersionPatch } from './workspace.ts'
 
 const operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'])
-const guardrail = { enabled: z.boolean(), alert_on_failure: z.boolean().default(false) }
+const guardrail = {
+  enabled: z.boolean().describe('Whether the evaluator may be used as a guardrail.'),
+  alert_on_failure: z.boolean().describe('Kept; nobody is alerted here.').default(false),
+}
 const GuardrailConfig = z
   .discriminatedUnion('type', [
-    z.object({ ...guardrail, type: z.literal('boolean'), value: z.boolean() }),
-    z.object({ ...guardrail, type: z.literal('categorical'), values: z.array(z.string()).min(1) }),
-    z.object({ ...guardrail, type: z.literal('number'), value: z.number(), operator }),
+    z.object({
+      ...guardrail,
+      type: z.literal('boolean'),
+      value: z.boolean().describe('The result that passes, or that it is compared with.'),
+    }),
+    z.object({
+      ...guardrail,
+      type: z.literal('categorical'),
+      values: z.array(z.string()).min(1).describe('The results that pass.'),
+    }),
+    z.object({
+      ...guardrail,
+      type: z.literal('number'),
+      value: z.number().describe('The result that passes, or that it is compared with.'),
+      operator: operator.describe('How the result is compared with `value`.'),
+    }),
   ])
   .describe('Which results pass when it is used as a guardrail.')
 
@@ -25,10 +41,23 @@ const llm = {
   prompt: z.string().describe('The question; `{{log.output}}` and `{{log.input}}` stand for what is judged.'),
   mode: z.literal('single', { error: "must be 'single': a jury is not emulated" }),
   model: ModelId,
-  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).optional(),
-  repetitions: z.int().min(1).max(3).optional(),
-  categories: z.array(z.string()).optional(),
-  categorical_labels: z.array(z.object({ value: z.string(), description: z.string().optional() })).optional(),
+  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).describe('What its result is.').optional(),
+  repetitions: z
+    .int()
+    .min(1)
+    .max(3)
+    .describe('How often the model is asked; the middle or commonest result counts.')
+    .optional(),
+  categories: z.array(z.string()).describe('The results that it may have.').optional(),
+  categorical_labels: z
+    .array(
+      z.object({
+        value: z.string().describe('The result.'),
+        description: z.string().describe('What it means, for the model.').optional(),
+      }),
+    )
+    .describe('The same, with what each of them means.')
+    .optional(),
 }
 const schema = {
   schema: z
@@ -72,7 +101,7 @@ export const EvaluatorUpdate = EvaluatorPatch.extend(VersionPatch)
 /** An evaluator as it is answered. */
 export const Evaluator = z.object({
   _id: Ulid,
-  type: z.enum(['llm_eval', 'json_schema']),
+  type: z.enum(['llm_eval', 'json_schema']).describe('Whether a model answers the question or a schema.'),
   ...shared,
   ...z
     .object({ ...llm, schema: z.string().describe('JSON Schema that the text must satisfy, as JSON.') })
@@ -94,8 +123,8 @@ export const RunBody = z.object({
 })
 /** What it makes of it. */
 export const RunAnswer = Evaluation.extend({
-  id: z.string(),
-  key: z.string(),
+  id: z.string().describe('Id of the evaluator.'),
+  key: z.string().describe('Key of the evaluator.'),
   passed: z.boolean().nullable().describe('Whether the text passes as by its guardrail_config; null when it has none.'),
   reason: z.string().nullable().describe('What is wrong with the text, or with the answer of the model.'),
 })
@@ -111,13 +140,18 @@ export const InvokeBody = z.object({
 })
 /** What it gives, by what it is. */
 export const InvokeAnswer = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('boolean'), value: z.boolean() }),
+  z.object({ type: z.literal('boolean'), value: z.boolean().describe('What it gives.') }),
   z.object({
     type: z.literal('llm_evaluator'),
-    value: z.object({
-      workflow_run_id: z.string().describe('The trace of the call that asked its model.'),
-      value: z.union([z.number(), z.boolean(), z.string()]).nullable(),
-      explanation: z.string().nullable(),
-    }),
+    value: z
+      .object({
+        workflow_run_id: z.string().describe('The trace of the call that asked its model.'),
+        value: z
+          .union([z.number(), z.boolean(), z.string()])
+          .nullable()
+          .describe('The result of the model; null when it cannot be read.'),
+        explanation: z.string().describe('Why there is no result; null when there is one.').nullable(),
+      })
+      .describe('What it gives.'),
   }),
 ])

@@ -49,10 +49,10 @@ export const Event = z.object({
   _id: Ulid,
   type: z.string().describe('What happens, such as `feedback.submitted`.'),
   subject: z.string().optional().describe('What it is about: events of one subject are applied in turn.'),
-  status: z.enum(['dispatched', 'applied', 'failed']),
+  status: z.enum(['dispatched', 'applied', 'failed']).describe('Whether it waits, was applied, or was given up.'),
   attempts: z.int().min(0).default(0).describe('How often it was tried and failed; after 5 times it has failed.'),
   error: z.string().nullable().default(null).describe('Why it failed last.'),
-  data: z.looseObject({}),
-  applied_at: z.iso.datetime().nullable(),
+  data: z.looseObject({}).describe('What the event says, by its kind.'),
+  applied_at: z.iso.datetime().describe('When it was applied: ISO 8601; null before.').nullable(),
   ...common,
 })

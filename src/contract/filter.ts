@@ -6,15 +6,15 @@ const condition = z.union(
   [
     value,
     z.strictObject({
-      eq: value.optional(),
-      ne: value.optional(),
-      gt: value.optional(),
-      gte: value.optional(),
-      lt: value.optional(),
-      lte: value.optional(),
-      in: z.array(value).optional(),
-      nin: z.array(value).optional(),
-      exists: z.boolean().optional(),
+      eq: value.describe('Equal to this.').optional(),
+      ne: value.describe('Not equal to this.').optional(),
+      gt: value.describe('Greater than this.').optional(),
+      gte: value.describe('Greater than or equal to this.').optional(),
+      lt: value.describe('Less than this.').optional(),
+      lte: value.describe('Less than or equal to this.').optional(),
+      in: z.array(value).describe('One of these.').optional(),
+      nin: z.array(value).describe('None of these.').optional(),
+      exists: z.boolean().describe('Whether the chunk has the field.').optional(),
     }),
   ],
   { error: 'must be a string, a number, a boolean, or an object of eq, ne, gt, gte, lt, lte, in, nin and exists' },
@@ -25,7 +25,10 @@ export type Conditions = z.infer<typeof conditions>
 
 /** Conditions that must all hold, with others beside them of which all, or any, must hold. */
 export const FilterBy = z
-  .object({ and: z.array(conditions).optional(), or: z.array(conditions).optional() })
+  .object({
+    and: z.array(conditions).describe('All of these must hold.').optional(),
+    or: z.array(conditions).describe('One of these must hold.').optional(),
+  })
   .catchall(condition)
   .describe(
     'Conditions that a chunk must meet, by a name of its metadata or by `chunk_id`, `datasource_id`, `datasource` (display name) or `position`. A bare value means eq.',

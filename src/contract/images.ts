@@ -66,41 +66,50 @@ const integer = z.int().min(0)
 
 /** Token counts of a call. */
 export const ImageUsage = z.object({
-  input_tokens: integer,
-  input_tokens_details: z.object({ image_tokens: integer, text_tokens: integer }),
-  output_tokens: integer,
+  input_tokens: integer.describe('Tokens of the request.'),
+  input_tokens_details: z
+    .object({ image_tokens: integer.describe('Tokens of pictures.'), text_tokens: integer.describe('Tokens of text.') })
+    .describe('What of the request is counted apart.'),
+  output_tokens: integer.describe('Tokens of the answer.'),
   total_tokens: integer,
 })
 export type ImageUsage = z.infer<typeof ImageUsage>
 
 const settings = {
-  background: z.string(),
-  output_format: z.string(),
-  quality: z.string(),
-  size: z.string(),
+  background: z.string().describe('The background that the pictures have.'),
+  output_format: z.string().describe('The format of the bytes: `png`, `jpeg` or `webp`.'),
+  quality: z.string().describe('The quality that it was made in.'),
+  size: z.string().describe('Width and height in pixels, such as `1024x1024`.'),
 }
 
 /** The answer: each picture has either `url` or `b64_json`. */
 export const ImageResult = z.object({
-  created: z.int(),
-  data: z.array(
-    z.object({
-      revised_prompt: z.string().optional().describe('Only of openai/dall-e-3.'),
-      b64_json: z.string().optional(),
-      url: z.string().optional().describe('Serves the file for an hour, without a token.'),
-    }),
-  ),
+  created: z.int().describe('When the pictures were made, in seconds since 1970.'),
+  data: z
+    .array(
+      z.object({
+        revised_prompt: z.string().optional().describe('Only of openai/dall-e-3.'),
+        b64_json: z.string().describe('The bytes of the picture in base64.').optional(),
+        url: z.string().optional().describe('Serves the file for an hour, without a token.'),
+      }),
+    )
+    .describe('The pictures, `n` of them.'),
   ...z.object(settings).partial().describe('What the pictures are like; only of openai/gpt-image-1.').shape,
   usage: ImageUsage.optional().describe('Only of openai/gpt-image-1.'),
 })
 export type ImageResult = z.infer<typeof ImageResult>
 
-const picture = { b64_json: z.string(), created_at: z.int(), ...settings }
+const picture = {
+  b64_json: z.string().describe('The bytes of the picture in base64.'),
+  created_at: z.int().describe('When the picture was made, in seconds since 1970.'),
+  ...settings,
+  background: settings.background.describe('The background that the picture has.'),
+}
 /** The data of one event of a streamed picture. */
 export const ImageEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('image_generation.partial_image'),
-    partial_image_index: z.int().min(0).max(2),
+    partial_image_index: z.int().min(0).max(2).describe('Which of the sketches before the picture it is, from 0.'),
     ...picture,
   }),
   z.object({ type: z.literal('image_generation.completed'), ...picture, usage: ImageUsage }),

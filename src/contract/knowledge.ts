@@ -1,6 +1,5 @@
 // Knowledge bases: files, the datasources made of them, and the chunks that answers are found in.
 import { z } from 'zod'
-import { CLEAN_UPS } from '../lib/chunking.ts'
 import { ChunkMetadata, SourceStatus } from './chunks.ts'
 import { FilterBy } from './filter.ts'
 import { ModelId, SearchType } from './shared.ts'
@@ -18,17 +17,19 @@ export const FileBody = z.object({
   file: z
     .file({ error: 'must be a file' })
     .describe('The document: txt, md, html, csv, json, pdf or docx can be made a datasource.'),
-  purpose: purpose.default('retrieval'),
+  purpose: purpose.describe('What it was uploaded for.').default('retrieval'),
 })
 /** What changes a file. */
-export const FilePatch = z.object({ file_name: z.string().min(1).max(255).optional() })
+export const FilePatch = z.object({
+  file_name: z.string().min(1).max(255).describe('Name of the file as it was uploaded.').optional(),
+})
 /** A file as it is answered. */
 export const FileRecord = z.object({
   _id: fileId.schema,
-  file_name: z.string(),
-  content_type: z.string(),
-  bytes: z.int(),
-  purpose,
+  file_name: z.string().describe('Name of the file as it was uploaded.'),
+  content_type: z.string().describe('Its media type.'),
+  bytes: z.int().describe('Its size.'),
+  purpose: purpose.describe('What it was uploaded for.'),
   ...common,
 })
 
@@ -40,16 +41,25 @@ const RetrievalSettings = z
     rerank_config: z
       .object({
         rerank_model: ModelId,
-        top_k: z.int().min(1).max(100).default(5),
-        rerank_threshold: z.number().min(0).max(1).default(0.5),
+        top_k: z.int().min(1).max(100).describe('Most chunks after it.').default(5),
+        rerank_threshold: z.number().min(0).max(1).describe('Least score after it.').default(0.5),
       })
+      .describe('A model that orders what was found; kept, and not asked.')
       .nullish(),
-    agentic_rag_config: z.object({ model: ModelId }).nullish(),
+    agentic_rag_config: z
+      .object({ model: ModelId })
+      .describe('A model that searches by itself; kept, and not asked.')
+      .nullish(),
   })
   .describe('How it is searched when a search does not say.')
 
 const ExternalConfig = z
-  .object({ name: z.string().min(1), api_url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }) })
+  .object({
+    name: z.string().min(1).describe('Its name.'),
+    api_url: z
+      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+      .describe('Its address. Nothing is sent.'),
+  })
   .describe('A knowledge base somewhere else: kept, and never called.')
 const ExternalConfigBody = ExternalConfig.extend({ api_key: z.string().describe('Not kept: nothing is called.') })
 
@@ -74,16 +84,25 @@ export const InternalKnowledgeBody = z.object({
 /** What makes a knowledge base. */
 export const KnowledgeBody = z.discriminatedUnion('type', [
   InternalKnowledgeBody,
-  z.object({ type: z.literal('external'), ...withDefaults, external_config: ExternalConfigBody }),
+  z.object({
+    type: z.literal('external'),
+    ...withDefaults,
+    external_config: ExternalConfigBody.describe('Where an external one is. It is never called.'),
+  }),
 ])
 /** What changes one; its type stays. */
 export const KnowledgePatch = z
-  .object({ type: z.enum(['internal', 'external']), ...base, ...internal, external_config: ExternalConfigBody })
+  .object({
+    type: z.enum(['internal', 'external']).describe('That which it has: it stays.'),
+    ...base,
+    ...internal,
+    external_config: ExternalConfigBody.describe('Where an external one is. It is never called.'),
+  })
   .partial()
 /** A knowledge base as it is answered. */
 export const Knowledge = z.object({
   _id: knowledgeId.schema,
-  type: z.enum(['internal', 'external']),
+  type: z.enum(['internal', 'external']).describe('Whether its chunks are here or somewhere else.'),
   ...base,
   model: ModelId.optional().describe('The embedding model of an internal one.'),
   retrieval_settings: RetrievalSettings.optional(),
@@ -96,15 +115,24 @@ export const Knowledge = z.object({
 export type RetrievalSettings = z.infer<typeof RetrievalSettings>
 
 const cleanUps = z
-  .object(Object.fromEntries(Object.keys(CLEAN_UPS).map((name) => [name, z.boolean().default(true)])))
+  .object({
+    delete_emails: z.boolean().describe('Whether e-mail addresses are taken out.').default(true),
+    delete_credit_cards: z.boolean().describe('Whether numbers of credit cards are taken out.').default(true),
+    delete_phone_numbers: z.boolean().describe('Whether telephone numbers are taken out.').default(true),
+    clean_bullet_points: z.boolean().describe('Whether the marks of lists are taken out.').default(true),
+    clean_numbered_list: z.boolean().describe('Whether the numbers of lists are taken out.').default(true),
+    clean_unicode: z.boolean().describe('Whether characters beyond ASCII are replaced or taken out.').default(true),
+    clean_dashes: z.boolean().describe('Whether dashes become spaces.').default(true),
+    clean_whitespaces: z.boolean().describe('Whether runs of white space become one space.').default(true),
+  })
   .describe('What is taken out of the text first; everything when left out.')
 const configuration = z.discriminatedUnion('type', [
   z.object({ type: z.literal('default') }),
   z
     .object({
       type: z.literal('advanced'),
-      chunk_max_characters: z.int().min(1).max(100_000).default(500),
-      chunk_overlap: z.int().min(0).default(0),
+      chunk_max_characters: z.int().min(1).max(100_000).describe('Most characters of a chunk.').default(500),
+      chunk_overlap: z.int().min(0).describe('How many characters a chunk shares with the one before.').default(0),
     })
     .refine((given) => given.chunk_overlap < given.chunk_max_characters, {
       error: 'must be less than chunk_max_characters',
@@ -114,7 +142,9 @@ const configuration = z.discriminatedUnion('type', [
 /** How a file is cut into chunks. */
 export const ChunkingOptions = z
   .object({
-    chunking_configuration: configuration.prefault({ type: 'default' }),
+    chunking_configuration: configuration
+      .describe('Standard chunks, or chunks of a size of your own.')
+      .prefault({ type: 'default' }),
     chunking_cleanup_options: cleanUps.prefault({}),
   })
   .describe('How the file is cut; standard chunking when left out.')
@@ -137,18 +167,18 @@ export const Datasource = z.object({
   _id: Ulid,
   display_name: z.string(),
   description: z.string().optional(),
-  status: SourceStatus,
+  status: SourceStatus.describe('How far it has come; it can be searched when it is `completed`.'),
   knowledge_id: knowledgeId.schema,
-  chunks_count: z.int(),
-  file_id: fileId.schema.nullish(),
+  chunks_count: z.int().describe('How many chunks it has.'),
+  file_id: fileId.schema.describe('The file that it was cut from.').nullish(),
   error: z.string().optional().describe('Why it has failed.'),
-  update_by_id: Uuid,
+  update_by_id: Uuid.describe('Who changed it last: the user of the token.'),
   ...common,
 })
 
 /** What searches a knowledge base. */
 export const SearchBody = z.object({
-  query: z.string().min(1),
+  query: z.string().min(1).describe('What is looked for, in words.'),
   top_k: z.int().min(1).max(100).optional().describe('Most chunks; that of the knowledge base when left out, else 5.'),
   threshold: z
     .number()
@@ -160,26 +190,41 @@ export const SearchBody = z.object({
   filter_by: FilterBy.optional(),
   search_options: z
     .object({
-      include_vectors: z.boolean().default(false),
-      include_metadata: z.boolean().default(true),
-      include_scores: z.boolean().default(true),
+      include_vectors: z.boolean().describe('Whether matches have their vectors.').default(false),
+      include_metadata: z.boolean().describe('Whether matches have their metadata.').default(true),
+      include_scores: z.boolean().describe('Whether matches have their scores.').default(true),
     })
     .prefault({})
     .describe('What is said of each match.'),
   rerank_config: z
-    .looseObject({ model: ModelId.optional(), top_k: z.int().min(1).optional(), threshold: z.number().optional() })
+    .looseObject({
+      model: ModelId.optional(),
+      top_k: z.int().min(1).describe('Most chunks after it.').optional(),
+      threshold: z.number().describe('Least score after it.').optional(),
+    })
     .nullish()
     .describe('No model is asked: the score of the search stands, and `top_k` and `threshold` hold.'),
 })
 /** What it finds, best first. */
 export const SearchAnswer = z.object({
-  matches: z.array(
-    z.object({
-      id: Ulid,
-      text: z.string(),
-      vector: z.array(z.number()).optional(),
-      metadata: ChunkMetadata.optional(),
-      scores: z.object({ search_score: z.number(), rerank_score: z.number().optional() }).optional(),
-    }),
-  ),
+  matches: z
+    .array(
+      z.object({
+        id: Ulid.describe('Id of the chunk.'),
+        text: z.string().describe('What the chunk says.'),
+        vector: z
+          .array(z.number())
+          .describe('Its vector, when asked for: the `embedding` that was given, else our own.')
+          .optional(),
+        metadata: ChunkMetadata.optional(),
+        scores: z
+          .object({
+            search_score: z.number().describe('The score by words, vectors or both.'),
+            rerank_score: z.number().describe('The same: no model is asked to rerank.').optional(),
+          })
+          .describe('How well it fits: 1 is best.')
+          .optional(),
+      }),
+    )
+    .describe('The chunks that were found, best first.'),
 })

@@ -8,7 +8,7 @@ const dates = { created: common.created, updated: common.updated }
 const store = {
   key: Key.max(255).describe('Unique in the workspace.'),
   description: z.string(),
-  embedding_config: z.looseObject({ model: ModelId }),
+  embedding_config: z.looseObject({ model: ModelId }).describe('The model that texts are embedded with.'),
   path: Path,
   ttl: z.number().min(0).optional().describe('Seconds that a document is remembered; for ever when left out.'),
 }
@@ -29,14 +29,14 @@ export const MemoryPatch = z.object({ metadata })
 export const Memory = z.object({
   _id: Ulid,
   ...entity,
-  store_id: Ulid,
-  documents_count: z.int().min(0),
+  store_id: Ulid.describe('The memory store that it lies in.'),
+  documents_count: z.int().min(0).describe('How many documents it has.'),
   workspace_id: Uuid,
   ...by,
   ...dates,
 })
 
-const document = { text: z.string().trim().min(1), metadata }
+const document = { text: z.string().trim().min(1).describe('What is to be remembered.'), metadata }
 /** What makes a document. */
 export const MemoryDocumentBody = z.object(document)
 /** What changes one. */
@@ -44,9 +44,10 @@ export const MemoryDocumentPatch = z.object(document).partial()
 /** A document as it is answered. */
 export const MemoryDocument = z.object({
   _id: Ulid,
-  memory_id: Ulid,
-  store_id: Ulid,
+  memory_id: Ulid.describe('The memory that it belongs to.'),
+  store_id: Ulid.describe('The memory store that it lies in.'),
   ...document,
+  text: document.text.describe('What is remembered.'),
   workspace_id: Uuid,
   ...by,
   ...dates,

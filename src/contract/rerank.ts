@@ -38,7 +38,7 @@ export const RerankList = z.object({
       }),
     )
     .describe('The documents, the best one first.'),
-  usage: z.object({ prompt_tokens: z.int().min(0), total_tokens: z.int().min(0) }),
+  usage: z.object({ prompt_tokens: z.int().min(0).describe('Tokens of the request.'), total_tokens: z.int().min(0) }),
 })
 export type RerankList = z.infer<typeof RerankList>
 

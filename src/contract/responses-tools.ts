@@ -8,7 +8,7 @@ const HostedTool = z.enum(HOSTED_TOOLS)
 /** A tool that a call offers. */
 export const ResponsesTool = z.discriminatedUnion('type', [
   z.looseObject({
-    type: z.literal('function'),
+    type: z.literal('function').describe('The kind of tool; those of a provider are accepted, and never called here.'),
     name: Identifier.describe('At most 64 letters, digits, _ and -.'),
     description: nullishText,
     parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
@@ -16,37 +16,52 @@ export const ResponsesTool = z.discriminatedUnion('type', [
   }),
   z
     .looseObject({
-      type: z.literal('custom'),
-      name: Identifier,
+      type: z.literal('custom').describe('The kind of tool; those of a provider are accepted, and never called here.'),
+      name: Identifier.describe('The name by which the model calls it: at most 64 letters, digits, `_` and `-`.'),
       description: nullishText,
       format: z
         .discriminatedUnion('type', [
           z.looseObject({ type: z.literal('text') }),
           z.looseObject({
             type: z.literal('grammar'),
-            syntax: z.enum(['lark', 'regex']),
-            definition: z.string(),
+            syntax: z.enum(['lark', 'regex']).describe('The language of the grammar.'),
+            definition: z.string().describe('The grammar itself.'),
           }),
         ])
-        .nullish(),
+        .nullable()
+        .describe('What the text looks like; free text when left out.')
+        .optional(),
     })
     .describe('A tool that takes a text instead of arguments.'),
-  z.looseObject({ type: HostedTool }).describe('Accepted and echoed; tools that run elsewhere are never called here.'),
+  z
+    .looseObject({
+      type: HostedTool.describe('The kind of tool; those of a provider are accepted, and never called here.'),
+    })
+    .describe('Accepted and echoed; tools that run elsewhere are never called here.'),
 ])
-const NamedTools = [
-  z.looseObject({ type: z.literal('function'), name: z.string() }),
-  z.looseObject({ type: z.literal('custom'), name: z.string() }),
-  z.looseObject({ type: HostedTool }),
-] as const
+const namedTools = (tool: string) =>
+  [
+    z.looseObject({
+      type: z.literal('function').describe(`The kind of ${tool}.`),
+      name: z.string().describe(`Name of the ${tool}.`),
+    }),
+    z.looseObject({
+      type: z.literal('custom').describe(`The kind of ${tool}.`),
+      name: z.string().describe(`Name of the ${tool}.`),
+    }),
+    z.looseObject({ type: HostedTool.describe(`The kind of ${tool}.`) }),
+  ] as const
 /** Which tools may or must be called. */
 export const ResponsesToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   z.discriminatedUnion('type', [
-    ...NamedTools,
+    ...namedTools('tool that must be called'),
     z.looseObject({
-      type: z.literal('allowed_tools'),
-      mode: z.enum(['auto', 'required']),
-      tools: z.array(z.discriminatedUnion('type', NamedTools)),
+      type: z.literal('allowed_tools').describe('The kind of tool that must be called.'),
+      mode: z.enum(['auto', 'required']).describe('Whether one of them must be called.'),
+      tools: z
+        .array(z.discriminatedUnion('type', namedTools('tool')))
+        .describe('The tools that the model may have called.'),
     }),
   ]),
 ])

@@ -1,14 +1,7 @@
 // Requests for a model response on the wire: the body of the specification with what real clients add.
 import { z } from 'zod'
 import { HOSTED_ITEMS } from './hosted-tools.ts'
-import {
-  calledTools,
-  chosenNames,
-  Identifier,
-  nullishText,
-  ResponsesTool,
-  ResponsesToolChoice,
-} from './responses-tools.ts'
+import { calledTools, chosenNames, Identifier, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
 import {
   Guardrails,
   Identity,
@@ -22,7 +15,7 @@ import {
   Thread,
 } from './shared.ts'
 
-const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string() })
+const InputText = z.looseObject({ type: z.literal('input_text'), text: z.string().describe('The text of this part.') })
 /** The part must have one of these fields. */
 const oneOf = <Shape extends z.ZodRawShape>(part: z.ZodObject<Shape, z.core.$loose>, ...fields: string[]) =>
   part.refine((value) => fields.some((field) => (value as Record<string, unknown>)[field] != null), {
@@ -33,8 +26,8 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_image'),
-      image_url: nullishText.describe('An address, or the picture itself as a data URL.'),
-      file_id: nullishText,
+      image_url: z.string().nullish().describe('An address, or the picture itself as a data URL.'),
+      file_id: z.string().describe('The id of an uploaded file.').nullish(),
       detail: z.enum(['low', 'high', 'auto', 'original']).nullish().describe('auto when left out.'),
     }),
     'image_url',
@@ -43,10 +36,10 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_file'),
-      file_data: nullishText,
-      file_id: nullishText,
-      file_url: nullishText,
-      filename: nullishText,
+      file_data: z.string().describe('Its bytes as a data URL, or in base64.').nullish(),
+      file_id: z.string().describe('The id of an uploaded file.').nullish(),
+      file_url: z.string().describe('Address of the file. Nothing is fetched.').nullish(),
+      filename: z.string().describe('Its name.').nullish(),
     }),
     'file_data',
     'file_id',
@@ -55,16 +48,40 @@ const InputPart = z.discriminatedUnion('type', [
 ])
 const AssistantPart = z.discriminatedUnion('type', [
   InputText,
-  z.looseObject({ type: z.literal('output_text'), text: z.string() }),
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
+  z.looseObject({ type: z.literal('output_text'), text: z.string().describe('The text of this part.') }),
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
 ])
 
-const message = { type: z.literal('message').optional(), id: nullishText, status: nullishText }
+const Content = z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.')
+const KIND = 'The kind of item: one that a tool of the provider has left.'
+const earlierId = z.string().describe('The `id` of the item in an earlier response.').nullish()
+const earlierStatus = z.string().describe('How far it had come.').nullish()
+const message = {
+  type: z.literal('message').describe(KIND).optional(),
+  id: earlierId,
+  status: earlierStatus,
+}
 const InputMessage = z.discriminatedUnion('role', [
-  z.looseObject({ ...message, role: z.literal('user'), content: z.union([z.string(), z.array(InputPart)]) }),
-  z.looseObject({ ...message, role: z.literal('system'), content: z.union([z.string(), z.array(InputPart)]) }),
-  z.looseObject({ ...message, role: z.literal('developer'), content: z.union([z.string(), z.array(InputPart)]) }),
-  z.looseObject({ ...message, role: z.literal('assistant'), content: z.union([z.string(), z.array(AssistantPart)]) }),
+  z.looseObject({
+    ...message,
+    role: z.literal('user'),
+    content: Content,
+  }),
+  z.looseObject({
+    ...message,
+    role: z.literal('system'),
+    content: Content,
+  }),
+  z.looseObject({
+    ...message,
+    role: z.literal('developer'),
+    content: Content,
+  }),
+  z.looseObject({
+    ...message,
+    role: z.literal('assistant'),
+    content: z.union([z.string(), z.array(AssistantPart)]).describe('The text, or its parts.'),
+  }),
 ])
 export type InputMessage = z.infer<typeof InputMessage>
 /** One part of a message's content. */
@@ -74,56 +91,65 @@ export type MessagePart = Exclude<InputMessage['content'], string>[number]
 export const InputItem = z.discriminatedUnion('type', [
   InputMessage,
   z.looseObject({
-    type: z.literal('function_call'),
+    type: z.literal('function_call').describe(KIND),
     call_id: z.string(),
-    name: z.string(),
-    arguments: z.string(),
-    id: nullishText,
-    status: nullishText,
+    name: z.string().describe('Name of the tool.'),
+    arguments: z.string().describe('The arguments as JSON text.'),
+    id: earlierId,
+    status: earlierStatus,
   }),
   z.looseObject({
-    type: z.literal('function_call_output'),
+    type: z.literal('function_call_output').describe(KIND),
     call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]),
-    id: nullishText,
-    status: nullishText,
+    output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
+    id: earlierId,
+    status: earlierStatus,
   }),
   z.looseObject({
-    type: z.literal('reasoning'),
-    id: nullishText,
-    summary: z.array(z.looseObject({ type: z.literal('summary_text'), text: z.string() })).nullish(),
-    encrypted_content: nullishText,
+    type: z.literal('reasoning').describe(KIND),
+    id: earlierId,
+    summary: z
+      .array(z.looseObject({ type: z.literal('summary_text'), text: z.string().describe('A part of the summary.') }))
+      .describe('What the reasoning came to.')
+      .nullish(),
+    encrypted_content: z
+      .string()
+      .describe('Reasoning that only the provider can read; send it back unchanged.')
+      .nullish(),
   }),
   z
-    .looseObject({ type: z.literal('item_reference'), id: z.string().min(1) })
+    .looseObject({
+      type: z.literal('item_reference').describe(KIND),
+      id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
+    })
     .describe('Stands for an item of an earlier, stored response.'),
   z.looseObject({
-    type: z.literal('custom_tool_call'),
+    type: z.literal('custom_tool_call').describe(KIND),
     call_id: z.string(),
-    name: z.string(),
-    input: z.string(),
-    id: nullishText,
+    name: z.string().describe('Name of the tool.'),
+    input: z.string().describe('The text for the tool.'),
+    id: earlierId,
   }),
   z.looseObject({
-    type: z.literal('custom_tool_call_output'),
+    type: z.literal('custom_tool_call_output').describe(KIND),
     call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]),
-    id: nullishText,
+    output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
+    id: earlierId,
   }),
   z
-    .looseObject({ type: z.enum(HOSTED_ITEMS) })
+    .looseObject({ type: z.enum(HOSTED_ITEMS).describe(KIND) })
     .describe('Steps of tools that run elsewhere: accepted as part of the conversation.'),
 ])
 export type InputItem = z.infer<typeof InputItem>
 
 const Format = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
+  z.looseObject({ type: z.literal('text').describe('Which of these.') }),
+  z.looseObject({ type: z.literal('json_object').describe('Which of these.') }),
   z.looseObject({
-    type: z.literal('json_schema'),
-    name: Identifier,
-    description: nullishText,
-    schema: z.looseObject({}),
+    type: z.literal('json_schema').describe('Which of these.'),
+    name: Identifier.describe('Name of the schema.'),
+    description: z.string().describe('What the schema is for, for the model.').nullish(),
+    schema: z.looseObject({}).describe('The JSON Schema that the text must fit.'),
     strict: z.boolean().nullish(),
   }),
 ])
@@ -136,19 +162,34 @@ export const Truncation = z.enum(['auto', 'disabled'])
 export const MAX_TOP_LOGPROBS = 20
 
 const settings = {
-  temperature: z.number().min(0).max(2).nullish().meta({ default: 1 }),
-  top_p: z.number().min(0).max(1).nullish().meta({ default: 1 }),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullish()
+    .meta({ default: 1 })
+    .describe('How much chance there is in the answer: 0 is the least.'),
+  top_p: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullish()
+    .meta({ default: 1 })
+    .describe('Only the likeliest tokens that make up this share are considered.'),
   reasoning: z
     .looseObject({
       effort: ReasoningEffort.nullish(),
-      summary: z.enum(['auto', 'concise', 'detailed']).nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).describe('How much of the reasoning is summed up.').nullish(),
     })
     .nullish()
     .describe('How long the model thinks, and whether the answer tells what it thought.'),
   thinking: Thinking.nullish(),
   max_output_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
   text: z
-    .looseObject({ format: Format.nullish(), verbosity: nullishText })
+    .looseObject({
+      format: Format.nullable().describe('Free text, JSON, or JSON that fits a schema.').optional(),
+      verbosity: z.string().describe('How long answers are.').nullish(),
+    })
     .nullish()
     .describe('Form of the text: free, any JSON object, or JSON that satisfies a schema.'),
   include: z
@@ -167,11 +208,20 @@ const settings = {
     .nullish()
     .describe('What the answer shall hold besides.'),
   top_logprobs: z.int().min(0).max(MAX_TOP_LOGPROBS).nullish().describe('Likeliest tokens shown at each position.'),
-  tools: z.array(ResponsesTool).nullish(),
-  tool_choice: ResponsesToolChoice.nullish().meta({ default: 'auto' }),
-  parallel_tool_calls: z.boolean().nullish().meta({ default: true }),
+  tools: z.array(ResponsesTool).describe('The tools that the model may have called.').nullish(),
+  tool_choice: ResponsesToolChoice.nullable()
+    .describe('Whether and which tools must be called.')
+    .optional()
+    .meta({ default: 'auto' }),
+  parallel_tool_calls: z
+    .boolean()
+    .describe('Whether several tools may be called at once.')
+    .nullish()
+    .meta({ default: true }),
   truncation: Truncation.nullish().describe('auto drops what does not fit the model.').meta({ default: 'disabled' }),
-  service_tier: ServiceTier.nullish().meta({ default: 'auto' }),
+  service_tier: ServiceTier.nullish()
+    .meta({ default: 'auto' })
+    .describe('The tier that was asked for; there is only one here.'),
 }
 
 /** The body of `POST /v2/router/responses`; unknown fields are kept. */
@@ -179,13 +229,13 @@ export const ResponsesRequest = z
   .looseObject({
     model: ModelId,
     input: z.union([z.string(), z.array(InputItem).min(1)]).describe('A text, or the steps of a conversation.'),
-    instructions: nullishText.describe('The system message of this call alone.'),
-    previous_response_id: nullishText.describe('Continues the conversation of a stored response.'),
+    instructions: z.string().nullish().describe('The system message of this call alone.'),
+    previous_response_id: z.string().nullish().describe('Continues the conversation of a stored response.'),
     metadata: Metadata.nullish(),
     ...settings,
     store: z.boolean().nullish().describe('Whether later calls may refer to the response.').meta({ default: true }),
     background: z.boolean().nullish().describe('Echoed; the answer is ready at once.').meta({ default: false }),
-    user: nullishText,
+    user: z.string().describe("The end user's id in your own system.").nullish(),
     guardrails: Guardrails.nullish(),
     ...Routing,
     identity: Identity.nullish(),

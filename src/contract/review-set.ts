@@ -17,7 +17,7 @@ export const ReviewSetBody = z.discriminatedUnion('filter_type', [
   z.object({ ...fields, filter_type: z.literal('name'), filter_value: filterValue }),
 ])
 const filter = {
-  filter_type: z.enum(['span_type', 'name']),
+  filter_type: z.enum(['span_type', 'name']).describe('What of a span is compared.'),
   filter_values: filterValues.optional(),
   filter_value: filterValue.optional(),
 }

@@ -42,7 +42,8 @@ export const LoadBalancer = z
           weight: z.number().min(0.001).max(1).default(0.5).describe('Share of the calls.'),
         }),
       )
-      .min(1),
+      .min(1)
+      .describe('The models that share the calls; the `model` of the request is ignored then.'),
   })
   .describe('Shares calls between models by weight.')
 export const Cache = z
@@ -61,7 +62,7 @@ export const Thinking = z
     z.looseObject({
       type: z.literal('enabled'),
       budget_tokens: z.int().min(1).describe('Most tokens spent on thinking.'),
-      thinking_level: z.enum(['low', 'medium', 'high']).optional(),
+      thinking_level: z.enum(['low', 'medium', 'high']).describe('How hard it thinks.').optional(),
     }),
   ])
   .describe('Whether and how long the model thinks before it answers.')
@@ -70,22 +71,32 @@ export const ReasoningEffort = z
   .describe('How hard a reasoning model thinks; which of them a model takes depends on it.')
 export type ReasoningEffort = z.infer<typeof ReasoningEffort>
 export const Guardrails = z
-  .array(z.looseObject({ id: z.string().min(1), execute_on: z.enum(['input', 'output']) }))
+  .array(
+    z.looseObject({
+      id: z.string().min(1).describe('Which guardrail: a built-in one, or an evaluator of the workspace by key or id.'),
+      execute_on: z
+        .enum(['input', 'output'])
+        .describe('Whether it looks at what is sent to the model or at what the model answers.'),
+    }),
+  )
   .describe(
     'Checks of the input or the output; built in: `svc_pii_detection`, `svc_sexual_moderation`, `svc_harmful_moderation`.',
   )
 export const Identity = z
   .looseObject({
-    id: z.string().min(1),
-    display_name: z.string().optional(),
+    id: z.string().min(1).describe("The person's id in your own system."),
+    display_name: z.string().describe("The person's name.").optional(),
     email: z.email({ error: 'must be an e-mail address' }).optional(),
-    metadata: z.array(z.record(z.string(), z.unknown())).optional(),
-    logo_url: z.string().optional(),
-    tags: z.array(z.string()).optional(),
+    metadata: z.array(z.record(z.string(), z.unknown())).describe('Values of your own about the person.').optional(),
+    logo_url: z.string().describe('Address of a picture of the person.').optional(),
+    tags: z.array(z.string()).describe('Words to find the person by.').optional(),
   })
   .describe('The end user on whose behalf the call is made.')
 export const Thread = z
-  .looseObject({ id: z.string().min(1), tags: z.array(z.string()).optional() })
+  .looseObject({
+    id: z.string().min(1).describe('Names the thread: calls with the same one belong together in the traces.'),
+    tags: z.array(z.string()).describe('Words to find the thread by.').optional(),
+  })
   .describe('Groups related calls.')
 export const SearchType = z
   .enum(['vector_search', 'keyword_search', 'hybrid_search'])
@@ -113,7 +124,13 @@ export const Metadata = z
 const Inputs = z
   .union([
     z.record(z.string(), z.unknown()),
-    z.array(z.looseObject({ key: z.string(), value: z.unknown().optional(), is_pii: z.boolean().optional() })),
+    z.array(
+      z.looseObject({
+        key: z.string().describe('Name of the variable.'),
+        value: z.unknown().describe('What stands in its place: any JSON value.').optional(),
+        is_pii: z.boolean().describe('Whether it says something of a person. Nothing is hidden here.').optional(),
+      }),
+    ),
   ])
   .describe('Values of the prompt variables; deprecated in favour of `variables`.')
 export type Inputs = z.infer<typeof Inputs>

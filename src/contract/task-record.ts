@@ -56,7 +56,7 @@ interface TaskTurn {
 }
 
 /** A task as it is stored. */
-export interface TaskRecord {
+export type TaskRecord = {
   _id: string
   workspace_id: string
   context_id: string
@@ -104,7 +104,7 @@ export interface TaskRecord {
 }
 
 /** A message as it is stored. */
-export interface MessageRecord {
+export type MessageRecord = {
   _id: string
   message: TaskMessage
   /** What the model reads of it, when variables were filled in. */

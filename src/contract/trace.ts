@@ -17,27 +17,29 @@ const milliseconds = z.number().describe("Milliseconds of the session's clock.")
 
 /** One try of one target. */
 export const AttemptRecord = z.object({
-  target: z.string(),
+  target: z.string().describe('The model that was tried, as `<provider>/<model>`.'),
   position: z.int().min(0).describe('0 is the primary target, 1 the first fallback.'),
   number: z.int().min(1).describe('1, 2, ... of this target.'),
-  why: z.enum(['first', 'retry', 'fallback']),
+  why: z
+    .enum(['first', 'retry', 'fallback'])
+    .describe('Whether it is the first attempt, repeats one, or goes to a fallback.'),
   faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted.'),
   wait_ms: milliseconds.describe('Wait before it.'),
   started_ms: milliseconds.describe('From the start of the call.'),
   first_content_ms: milliseconds.nullable().describe('From the start of the call to the first content.'),
   duration_ms: milliseconds,
   outcome: OutcomeKind,
-  status: z.int(),
+  status: z.int().describe('The status of its answer, or the one that stands for its failure.'),
   request_id: z.string().nullable().describe("The provider's own id of the call; null when it gave none."),
-  error: z.string().nullable(),
+  error: z.string().describe('Why it failed; null when it did not.').nullable(),
   fixture: z.string().optional().describe('The fixture that wrote the error, where one did.'),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>
 
 /** What the cache did for a call. */
 const CacheRecord = z.object({
-  status: z.enum(['hit', 'miss']),
-  key: z.string(),
+  status: z.enum(['hit', 'miss']).describe('Whether a stored answer was there.'),
+  key: z.string().describe('Hash of what equal calls have in common.'),
   age_ms: milliseconds.nullable().describe('Age of the stored answer.'),
   started_ms: milliseconds.optional().describe('When it was asked, from the start of the call.'),
 })
@@ -57,8 +59,8 @@ export const Evaluation = z.object({
 export type Evaluation = z.infer<typeof Evaluation>
 /** One guardrail's verdict. */
 export const GuardrailRecord = z.object({
-  id: z.string(),
-  stage: z.enum(['input', 'output']),
+  id: z.string().describe('Which guardrail.'),
+  stage: z.enum(['input', 'output']).describe('Whether it looked at the input or the output.'),
   outcome: z
     .enum(['passed', 'blocked', 'alerted', 'unchecked'])
     .describe('`alerted` is let through although it does not pass; `unchecked` was not looked at.'),
@@ -70,24 +72,32 @@ export type GuardrailRecord = z.infer<typeof GuardrailRecord>
 /** One search of a knowledge base. */
 export const RetrievalRecord = z.object({
   knowledge_id: z.string(),
-  search_type: z.string(),
-  query: z.string(),
-  chunks: z.array(z.object({ id: z.string(), score: z.number(), text: z.string() })),
+  search_type: z.string().describe('How was searched.'),
+  query: z.string().describe('What was looked for.'),
+  chunks: z
+    .array(
+      z.object({
+        id: z.string().describe('Id of the chunk.'),
+        score: z.number().describe('How well it fits: 1 is best.'),
+        text: z.string().describe('What it says.'),
+      }),
+    )
+    .describe('What was found, best first.'),
   ...STEP_TIMES,
 })
 export type RetrievalRecord = z.infer<typeof RetrievalRecord>
 
 /** One step of a task, as the journal has it. */
 export const TaskStep = z.object({
-  turn: z.int().min(1),
-  iteration: z.int().min(0),
+  turn: z.int().min(1).describe('Which turn of the task, from 1.'),
+  iteration: z.int().min(0).describe('Which model call of the turn it belongs to, from 1; 0 is before the first.'),
   kind: z.enum(['model', 'tool', 'wait', 'task']).describe('`task` is a sub-task, `wait` what the task waits for.'),
   name: z.string().describe('The model, the tool, or the agent of the sub-task.'),
-  tool_call_id: z.string().nullable(),
-  started_at: z.iso.datetime(),
+  tool_call_id: z.string().describe('The call of a tool; null for other steps.').nullable(),
+  started_at: z.iso.datetime().describe('When it began: ISO 8601.'),
   duration_ms: milliseconds,
   outcome: z.enum(['answered', 'failed', 'waiting']),
-  error: z.string().nullable(),
+  error: z.string().describe('Why it failed; null when it did not.').nullable(),
   trace: z.string().nullable().describe('The trace of a model call, or of the sub-task.'),
   task: z.string().nullable().describe('The sub-task.'),
   fixture: z.string().optional().describe('The fixture that answered a tool.'),
@@ -96,7 +106,12 @@ export const TaskStep = z.object({
   faults: z.array(z.string()).optional().describe('Rules of the scenario whose faults have acted on a tool.'),
   late: z.literal(true).optional().describe('It came when the task was canceled already.'),
   evaluations: z
-    .array(Evaluation.extend({ id: z.string(), reason: z.string().nullable() }))
+    .array(
+      Evaluation.extend({
+        id: z.string().describe('Id of the evaluator.'),
+        reason: z.string().describe('Why it says so; null when it gave no reason.').nullable(),
+      }),
+    )
     .optional()
     .describe('What evaluators of the agent say of a model call.'),
 })
@@ -104,14 +119,14 @@ export type TaskStep = z.infer<typeof TaskStep>
 
 /** What the trace of a turn shows of its task. */
 export const TaskTrace = z.object({
-  id: z.string(),
-  context_id: z.string(),
+  id: z.string().describe('Id of the task.'),
+  context_id: z.string().describe('Names the conversation that the task belongs to.'),
   agent: z.string().describe('Its key.'),
-  turn: z.int().min(1),
-  state: z.string(),
-  finish_reason: z.string().nullable(),
+  turn: z.int().min(1).describe('Which turn of the task, from 1.'),
+  state: z.string().describe('How the turn left the task.'),
+  finish_reason: z.string().describe('Why the turn ended; null when it has not.').nullable(),
   parent: z.string().nullable().describe('The task that it works for.'),
-  iterations: z.int().min(0),
+  iterations: z.int().min(0).describe('Model calls of the turn.'),
   steps: z.array(TaskStep).describe('Of this turn.'),
 })
 export type TaskTrace = z.infer<typeof TaskTrace>
@@ -121,7 +136,7 @@ export const NO_OPERATION = 'none'
 
 /** Everything about a call but its request and answer, which are kept as the texts they were on the wire. */
 export const TraceRecord = z.object({
-  id: z.string(),
+  id: z.string().describe('Names the trace; `x-understudy-trace` of the answer has it.'),
   session: z.string(),
   instance: z
     .string()
@@ -139,43 +154,59 @@ export const TraceRecord = z.object({
     .string()
     .optional()
     .describe("Which of the client's calls it is, whatever its user said; absent of calls from inside."),
-  model: z.string().nullable(),
+  model: z.string().describe('The model that answered; null when none did.').nullable(),
   assumed: z
     .record(z.string(), z.string())
     .optional()
     .describe('Models that the request names without a provider, as the default one has them, by the field.'),
-  stream: z.boolean(),
+  stream: z.boolean().describe('Whether the answer was asked for as a stream.'),
   route: z
     .enum(['direct', 'gateway'])
     .describe(
       'Whether the call went straight to its provider, as calls of a compatible API without gateway options do, or through the gateway. Of a direct call, `outcome` is what a correct client makes of the bytes that were sent.',
     ),
-  status: z.int(),
+  status: z.int().describe('The status of the answer.'),
   outcome: OutcomeKind,
-  started_at: z.iso.datetime(),
+  started_at: z.iso.datetime().describe('When it began: ISO 8601.'),
   duration_ms: milliseconds,
   fixture: z.string().nullable().describe('The fixture that answered; null when none did.'),
   synthesized: z.boolean().describe('No fixture matched, so the answer was made up.'),
   plan: z.array(z.string()).describe('The targets, in the order in which they would be tried.'),
   scenario: z.string().nullable().describe('The scenario that was played.'),
   faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted on what the client hears.'),
-  attempts: z.array(AttemptRecord),
+  attempts: z.array(AttemptRecord).describe('Each try of each target, in order.'),
   cache: CacheRecord.nullable().describe('Null when the call asked for no cache.'),
-  guardrails: z.array(GuardrailRecord),
-  retrievals: z.array(RetrievalRecord),
+  guardrails: z.array(GuardrailRecord).describe('What guardrails said.'),
+  retrievals: z.array(RetrievalRecord).describe('Searches of knowledge bases.'),
   retry_after_ms: milliseconds.nullable().describe('How long the client was told to wait before it calls again.'),
-  usage: z.looseObject({}).nullable(),
+  usage: z
+    .looseObject({})
+    .describe('Tokens of the answer, in the words of its operation; null when there is none.')
+    .nullable(),
   cost: z
     .number()
     .nullable()
     .describe('What the call would have cost in USD at list price; null when that is not known.'),
   attachments: z
-    .array(z.object({ kind: z.enum(['image', 'audio', 'file']), name: z.string() }))
+    .array(
+      z.object({
+        kind: z.enum(['image', 'audio', 'file']).describe('What it is.'),
+        name: z.string().describe('Its name.'),
+      }),
+    )
     .describe('Files and pictures in the request.'),
-  metadata: z.looseObject({}).nullable(),
-  identity: z.looseObject({}).nullable(),
-  thread: z.looseObject({}).nullable(),
-  error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }).nullable(),
+  metadata: z.looseObject({}).describe('That of the request.').nullable(),
+  identity: z.looseObject({}).describe('That of the request.').nullable(),
+  thread: z.looseObject({}).describe('That of the request.').nullable(),
+  error: z
+    .object({
+      message: z.string().describe('What went wrong, for people.'),
+      type: z.string().describe('The kind of error.'),
+      param: z.string().describe('Path of the field at fault.').nullable(),
+      code: z.string().describe('Which error it is, for programs.'),
+    })
+    .describe('What the client was told; null when the call was answered.')
+    .nullable(),
   task: TaskTrace.optional().describe('Only of a turn of an agent: its task.'),
 })
 export type TraceRecord = z.infer<typeof TraceRecord>

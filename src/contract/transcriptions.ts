@@ -18,7 +18,14 @@ export type TranscriptionForm = z.infer<typeof TranscriptionForm>
 export type TranscriptionRequest = TranslationRequest &
   Pick<TranscriptionForm, 'language' | 'timestamp_granularities[]'>
 
-const VerboseTranscription = VerboseTranslation.extend({ task: z.literal('transcribe') })
+const VerboseTranscription = VerboseTranslation.extend({
+  task: z.literal('transcribe'),
+  text: z.string().describe('What is said.'),
+})
 
 /** The answer in each of its forms: `text`, `srt` and `vtt` are one JSON string, which every client reads. */
-export const Transcription = z.union([VerboseTranscription, z.object({ text: z.string() }), z.string()])
+export const Transcription = z.union([
+  VerboseTranscription,
+  z.object({ text: z.string().describe('What is said.') }),
+  z.string(),
+])

@@ -49,42 +49,55 @@ export interface AudioFile extends PromptFile {
 export type TranslationRequest = Omit<z.infer<z.ZodObject<typeof fields>>, 'file'> & { file: AudioFile }
 
 const seconds = z.number().min(0)
-const Span = z.object({ start: seconds, end: seconds })
-const speaker = z.string().optional()
+const Span = z.object({
+  start: seconds.describe('Where it begins, in seconds.'),
+  end: seconds.describe('Where it ends, in seconds.'),
+})
+const speaker = z.string().describe('Who speaks, when `diarize` asked for it.').optional()
 
 /** The answer to `verbose_json`; `speaker` is there when the call asked for it, `characters` with that granularity. */
 export const VerboseTranslation = z.object({
   task: z.literal('translate'),
-  language: z.string(),
-  duration: seconds,
-  text: z.string(),
+  language: z.string().describe('The language that is spoken.'),
+  duration: seconds.describe('Length of the sound in seconds.'),
+  text: z.string().describe('What is said, in English.'),
   words: z
     .array(
       Span.extend({
-        word: z.string(),
+        word: z.string().describe('The word itself.'),
         speaker,
-        characters: z.array(Span.extend({ text: z.string() })).optional(),
+        characters: z
+          .array(Span.extend({ text: z.string().describe('The character itself.') }))
+          .describe('The characters of the word with their times.')
+          .optional(),
       }),
     )
+    .describe('The words with their times, when `timestamps_granularity` asked for them.')
     .optional(),
-  segments: z.array(
-    Span.extend({
-      id: z.int(),
-      seek: z.int(),
-      text: z.string(),
-      tokens: z.array(z.int()),
-      temperature: z.number(),
-      avg_logprob: z.number(),
-      compression_ratio: z.number(),
-      no_speech_prob: z.number(),
-      speaker,
-    }),
-  ),
+  segments: z
+    .array(
+      Span.extend({
+        id: z.int().describe('Which segment it is, from 0.'),
+        seek: z.int().describe('Where the window of sound begins that it was heard in, in hundredths of a second.'),
+        text: z.string().describe('What is said in it.'),
+        tokens: z.array(z.int()).describe('The tokens of its text.'),
+        temperature: z.number().describe('The temperature that it was made with.'),
+        avg_logprob: z.number().describe('Mean log probability of its tokens.'),
+        compression_ratio: z.number().describe('How well its text can be compressed; a high one means repetition.'),
+        no_speech_prob: z.number().describe('How likely it is that nobody speaks.'),
+        speaker,
+      }),
+    )
+    .describe('The sentences with their times.'),
 })
 export type VerboseTranslation = z.infer<typeof VerboseTranslation>
 
 /** The answer in each of its forms: `text`, `srt` and `vtt` are one JSON string, which every client reads. */
-export const Translation = z.union([VerboseTranslation, z.object({ text: z.string() }), z.string()])
+export const Translation = z.union([
+  VerboseTranslation,
+  z.object({ text: z.string().describe('What is said, in English.') }),
+  z.string(),
+])
 export type Translation = z.infer<typeof Translation>
 
 const ScriptSegment = z

@@ -10,9 +10,9 @@ const milliseconds = z.number().describe('Milliseconds.')
 
 /** What became of a rule of a scenario. */
 export const RuleReport = z.object({
-  name: z.string(),
-  fault: z.string().nullable(),
-  at: z.enum(FAULT_POINTS),
+  name: z.string().describe('Name of the rule in the scenario.'),
+  fault: z.string().describe('The kind of fault; null for a rule that only lets through.').nullable(),
+  at: z.enum(FAULT_POINTS).describe('Where it acts.'),
   matched: count.describe('Attempts or calls that the rule is about.'),
   fired: count.describe('How often its fault was chosen.'),
   applied: count.describe('How often the fault really acted.'),
@@ -25,7 +25,7 @@ export type RuleReport = z.infer<typeof RuleReport>
 export const ExpectationReport = z.object({
   expected: z.string().describe('The expectation in words.'),
   actual: z.string().describe('What there was, in words.'),
-  met: z.boolean(),
+  met: z.boolean().describe('Whether it is met.'),
 })
 export type ExpectationReport = z.infer<typeof ExpectationReport>
 
@@ -57,9 +57,9 @@ export type Paths = z.infer<typeof Paths>
 
 /** Calls of one path that there is not. */
 export const StrayPath = z.object({
-  method: z.string(),
-  path: z.string(),
-  count,
+  method: z.string().describe('The method of the call.'),
+  path: z.string().describe('The path that was called.'),
+  count: count.describe('How often.'),
   at: z.iso.datetime().describe('When it was first called.'),
   likely: z.string().nullable().describe('The path that was probably meant.'),
 })
@@ -68,11 +68,13 @@ export type StrayPath = z.infer<typeof StrayPath>
 /** What was asked for by an attempt, as a list in the order of time shows it. */
 const Step = z.object({
   trace,
-  target: z.string(),
-  why: z.enum(['first', 'retry', 'fallback']),
+  target: z.string().describe('The model that was tried, as `<provider>/<model>`.'),
+  why: z
+    .enum(['first', 'retry', 'fallback'])
+    .describe('Whether it is the first attempt, repeats one, or goes to a fallback.'),
   outcome: OutcomeKind,
-  status: z.int(),
-  faults: z.array(z.string()),
+  status: z.int().describe('The status of its answer, or the one that stands for its failure.'),
+  faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted.'),
 })
 
 /** What a verdict comes to. */
@@ -113,10 +115,10 @@ export const SessionVerdict = z.object({
       z.object({
         at: z.enum(['provider', 'gateway']).describe('Attempts at a provider, or calls of the client.'),
         operation: z.string(),
-        provider: z.string(),
-        model: z.string(),
+        provider: z.string().describe('The provider.'),
+        model: z.string().describe('The model.'),
         outcome: OutcomeKind,
-        count,
+        count: count.describe('How often.'),
       }),
     )
     .describe('How often each provider, model and operation came to each outcome.'),
@@ -127,24 +129,45 @@ export const SessionVerdict = z.object({
     .object({
       told: count.describe('Calls whose answer told the client to wait.'),
       kept: count.describe('Those after which it called again, and not too early.'),
-      broken: z.array(
-        z.object({ trace, retry_after_ms: milliseconds, called_again_after_ms: milliseconds, by: z.string() }),
-      ),
+      broken: z
+        .array(
+          z.object({
+            trace,
+            retry_after_ms: milliseconds,
+            called_again_after_ms: milliseconds,
+            by: z.string().describe('By which clock it was too early.'),
+          }),
+        )
+        .describe('Those after which it called too early.'),
     })
     .describe('Whether the client waited as long as `Retry-After` said, on its own clock or on that of the session.'),
   cancelled: z
-    .array(z.object({ trace, after_ms: milliseconds, provider_stopped: z.boolean() }))
+    .array(
+      z.object({
+        trace,
+        after_ms: milliseconds,
+        provider_stopped: z.boolean().describe('Whether the attempt at the provider ended with it.'),
+      }),
+    )
     .describe('Calls that the client gave up, and whether the attempt at the provider ended with them.'),
   fixtures: z
     .object({
       unused: z.array(z.string()).describe('Fixtures given to the session or the program that have answered no call.'),
       unmatched: z
-        .array(z.object({ trace, operation: z.string(), model: z.string().nullable() }))
+        .array(
+          z.object({
+            trace,
+            operation: z.string(),
+            model: z.string().describe('The model; null when there was none.').nullable(),
+          }),
+        )
         .describe('Calls that no fixture was there for.'),
     })
     .describe('Fixtures without calls, and calls without fixtures.'),
-  rules: z.array(RuleReport.extend({ scenario: z.string() })).describe('What became of each rule of the scenario.'),
-  expectations: z.array(ExpectationReport),
+  rules: z
+    .array(RuleReport.extend({ scenario: z.string().describe('The scenario that the rule is of.') }))
+    .describe('What became of each rule of the scenario.'),
+  expectations: z.array(ExpectationReport).describe('What was expected, and what there was.'),
   findings: z.array(Finding).describe('What the client did wrong, found without being asked.'),
   strays: z.array(StrayPath).describe('Paths that were called and that there are not.'),
   notices: z

@@ -23,13 +23,13 @@ const KINDS = [...STEPS, 'iteration', 'model', 'tool', 'wait', 'task', 'call'] a
 /** One line: a step of the gateway or of an agent, or a call of the client. */
 export const WaterfallRow = z.object({
   lane: z.enum(['gateway', 'agent', 'client']).describe('Whose line it is.'),
-  kind: z.enum(KINDS),
+  kind: z.enum(KINDS).describe('What it is: an attempt, a wait, a guardrail and so on.'),
   depth: z.int().min(0).describe('How far in it stands.'),
   title: z.string().describe('What it is, such as `retry`.'),
   subject: z.string().describe('What it is about: a model, a knowledge base, a tool; empty when the title says all.'),
   detail: z.string().describe('What came of it.'),
-  notes: z.array(z.string()),
-  error: z.string().nullable(),
+  notes: z.array(z.string()).describe('What else is to be said of it, in words.'),
+  error: z.string().describe('Why it failed; null when it did not.').nullable(),
   tone: WaterfallTone,
   span: WaterfallSpan.nullable().describe('Null for what takes no time, or none that is known.'),
   faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted on it.'),
@@ -39,9 +39,9 @@ export type WaterfallRow = z.infer<typeof WaterfallRow>
 
 /** The whole. */
 export const Waterfall = z.object({
-  trace: z.string(),
+  trace: z.string().describe('Id of the trace.'),
   from: milliseconds.describe('The start of the first line, which is negative when a try of the client came before.'),
   to: milliseconds.describe('The end of the last one.'),
-  rows: z.array(WaterfallRow),
+  rows: z.array(WaterfallRow).describe('The lines, from above.'),
 })
 export type Waterfall = z.infer<typeof Waterfall>

@@ -104,7 +104,7 @@ export const listOf = (record: z.ZodType) =>
   })
 
 /** The answer to a delete. */
-export const Deleted = z.object({ _id: z.string(), deleted: z.literal(true) })
+export const Deleted = z.object({ _id: z.string(), deleted: z.literal(true).describe('The record is gone.') })
 
 /** Which version a change makes, and what it is called. */
 export const VersionPatch = {
@@ -122,8 +122,8 @@ export const VersionRecord = z.object({
     .describe('Semantic version: 1.0.0, 1.0.1, ...')
     .meta({ examples: ['1.0.0'] }),
   checksum: z.string().describe('SHA-256 of the canonical JSON of `data`, in hexadecimal.'),
-  entityType: z.string(),
-  entityId: z.string(),
+  entityType: z.string().describe('The kind of record that it is a version of.'),
+  entityId: z.string().describe('The record that it is a version of.'),
   workspace_id: Uuid,
   created_by_id: Uuid,
   updated_by_id: Uuid,

@@ -6,7 +6,7 @@ import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './types.ts'
 
 const Entry = z.object({
-  name: z.string(),
+  name: z.string().describe('Name of the fixture: that of its file, with a number where there are several.'),
   operation: z.string(),
   from: z.enum(['session', 'files', 'shipped']).describe('Whose it is: the session alone has those of its own.'),
   place: z.string().describe('Where it is written: file, line and column, or its position in the request.'),

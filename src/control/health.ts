@@ -20,7 +20,7 @@ const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'
 const images = lazy<typeof import('../answers/image-files.ts')>(() => require('../answers/image-files.ts'))
 
 const Stored = z.object({
-  entries: z.int(),
+  entries: z.int().describe('How many there are.'),
   bytes: z.number().describe('About.'),
   limit: z.number().describe('Bytes at most, of each session.'),
   dropped: z.int().describe('Removed since the start to make room.'),
@@ -28,47 +28,55 @@ const Stored = z.object({
 
 const Health = z.object({
   status: z.enum(['ok', 'draining']).describe('`draining`, with 503, from a signal to stop on.'),
-  version: z.string(),
+  version: z.string().describe('Version of the program.'),
   instance: InstanceName,
-  uptime_ms: z.int(),
-  mode: z.string(),
-  database: z.string(),
-  counts: z.object({
-    sessions: z.int(),
-    sessions_unusable: z
-      .int()
-      .describe(
-        'Sessions whose files cannot be used, as damaged ones; all others are answered. GET /_understudy/sessions names them, and says why.',
-      ),
-    sessions_dropped: z
-      .int()
-      .describe('Removed since the start, because nobody used them for as long as --session-ttl.'),
-    rows_damaged: z
-      .int()
-      .describe(
-        'Rows of files that could not be read since the start; lists leave them out, and the output names each.',
-      ),
-    traces: z.int(),
-    traces_dropped: z
-      .int()
-      .describe('Removed since the start, oldest first, to keep no more than --keep-traces and --keep-trace-bytes.'),
-    fixtures: z.int(),
-    events_waiting: z.int().describe('Dispatched, and not applied yet.'),
-    events_failed: z.int().describe('Given up since the start, after five tries; see /_understudy/events.'),
-    stray_calls: z.int().describe('Calls of paths that there are not, since the start.'),
-  }),
-  fixtures: z.object({
-    problem: z
-      .string()
-      .nullable()
-      .describe(
-        'That files of fixtures cannot be used as they are; `GET /_understudy/fixtures` says where and why. Such a file goes on as it was when it was last valid.',
-      ),
-  }),
+  uptime_ms: z.int().describe('Milliseconds since the start.'),
+  mode: z.string().describe('Whether fixtures answer, or providers are called.'),
+  database: z.string().describe('Path of the database, or `:memory:`.'),
+  counts: z
+    .object({
+      sessions: z.int().describe('Sessions that there are.'),
+      sessions_unusable: z
+        .int()
+        .describe(
+          'Sessions whose files cannot be used, as damaged ones; all others are answered. GET /_understudy/sessions names them, and says why.',
+        ),
+      sessions_dropped: z
+        .int()
+        .describe('Removed since the start, because nobody used them for as long as --session-ttl.'),
+      rows_damaged: z
+        .int()
+        .describe(
+          'Rows of files that could not be read since the start; lists leave them out, and the output names each.',
+        ),
+      traces: z.int().describe('Traces that are kept.'),
+      traces_dropped: z
+        .int()
+        .describe('Removed since the start, oldest first, to keep no more than --keep-traces and --keep-trace-bytes.'),
+      fixtures: z.int().describe('Fixtures that every session shares.'),
+      events_waiting: z.int().describe('Dispatched, and not applied yet.'),
+      events_failed: z.int().describe('Given up since the start, after five tries; see /_understudy/events.'),
+      stray_calls: z.int().describe('Calls of paths that there are not, since the start.'),
+    })
+    .describe('Over all sessions.'),
+  fixtures: z
+    .object({
+      problem: z
+        .string()
+        .nullable()
+        .describe(
+          'That files of fixtures cannot be used as they are; `GET /_understudy/fixtures` says where and why. Such a file goes on as it was when it was last valid.',
+        ),
+    })
+    .describe('The files of fixtures.'),
   caches: z
     .record(
       z.string(),
-      z.object({ entries: z.int(), bytes: z.number().describe('About.'), limit: z.int().describe('Bytes at most.') }),
+      z.object({
+        entries: z.int().describe('How many there are.'),
+        bytes: z.number().describe('About.'),
+        limit: z.int().describe('Bytes at most.'),
+      }),
     )
     .describe(
       'What is remembered to save work, by name; the least recently used goes first. `scenario_counters` and `scenario_reads` are those of all scenarios in play, and so is their limit; `live` is what waits for clients of `/_understudy/live`, one entry each.',
@@ -83,7 +91,7 @@ const Health = z.object({
     .describe('What calls leave in the databases of all sessions together.'),
   workers: z
     .object({
-      workers: z.int(),
+      workers: z.int().describe('How many run now.'),
       jobs: z.int().describe('That wait or are done now.'),
       stopped: z.int().describe('Jobs since the start that took longer or more memory than they may.'),
       refused: z.int().describe('Jobs since the start for which no worker was free in time: their callers got 429.'),
@@ -95,12 +103,12 @@ const Health = z.object({
   spending: z
     .object({
       calls: z.int().describe('Calls to real providers since the start, failed ones too.'),
-      max_calls: z.int().nullable(),
+      max_calls: z.int().describe('Most calls, from `--max-calls`; null is without a limit.').nullable(),
       cost: z
         .number()
         .nullable()
         .describe('USD at list price of the answers whose usage and price are known; only counted with --max-cost.'),
-      max_cost: z.number().nullable(),
+      max_cost: z.number().describe('Most USD, from `--max-cost`; null is without a limit.').nullable(),
       unpriced: z.int().describe('Answers whose cost is not known: with --max-cost they count as 0.'),
     })
     .nullable()

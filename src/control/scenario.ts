@@ -19,9 +19,9 @@ const Report = z.object({
   text: z.string().nullable().describe('As it is written, in YAML; null when none is played.'),
   problem: z.string().nullable().describe('Why the file, as it stands now, is not what is played.'),
   warnings: z.array(z.string()).describe('Rules that can never fire.'),
-  state: z.string().nullable(),
-  started_at: z.iso.datetime().nullable(),
-  rules: z.array(RuleReport),
+  state: z.string().describe('The state that the scenario is in; null when it has none.').nullable(),
+  started_at: z.iso.datetime().describe('When it began: ISO 8601; null when none is played.').nullable(),
+  rules: z.array(RuleReport).describe('What became of its rules.'),
   phases: z
     .array(ScenarioPhase)
     .describe('When rules may act, of those that go by time; without end for those that never stop.'),
@@ -31,7 +31,7 @@ const Known = z.object({
   object: z.literal('list'),
   data: z.array(
     z.object({
-      name: z.string(),
+      name: z.string().describe('Name of the scenario, by which it can be played.'),
       description: z.string().nullable(),
       from: z.string().describe('Where it was read.'),
       rules: z.array(z.string()).describe('Names of its rules.'),

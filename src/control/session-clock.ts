@@ -11,8 +11,8 @@ export const ClockKind = z.enum(['real', 'virtual'])
 
 /** The clock of a session. */
 export const SessionClock = z.object({
-  kind: ClockKind,
-  now: z.iso.datetime(),
+  kind: ClockKind.describe('`virtual` ones jump to the next wait that ends, and never make anybody wait.'),
+  now: z.iso.datetime().describe('What time it is for the session: ISO 8601.'),
   frozen: z.boolean().describe('Whether a virtual clock stands still until it is moved.'),
   waiting: z.int().min(0).describe('Waits of a virtual clock that have not ended.'),
 })

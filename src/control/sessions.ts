@@ -33,10 +33,10 @@ const NewSession = z.strictObject({
 })
 
 const Info = z.object({
-  name: z.string(),
-  seed: z.int(),
-  clock: SessionClock,
-  scenario: z.string().nullable(),
+  name: z.string().describe('Name of the session, as tokens and headers say it.'),
+  seed: z.int().describe('What its ids and its chance are made from.'),
+  clock: SessionClock.describe('Its clock.'),
+  scenario: z.string().describe('The scenario that it plays; null when it plays none.').nullable(),
   approvals: Approvals,
   fixtures: z.array(z.string()).describe('Names of its own fixtures.'),
   calls: z.int().min(0).describe('Calls that have begun.'),

@@ -9,7 +9,7 @@ import type { UnreadTask } from '../verdict/tasks.ts'
 
 /** The calls, those that are turns of tasks with what the tasks have done up to now. */
 export function asTheyAre(calls: Iterable<TraceEvidence>, { records }: Session): TraceEvidence[] {
-  const tasks = records.keyed(AGENT_TASK).map(({ body }) => body as unknown as TaskRecord)
+  const tasks = records.keyed(AGENT_TASK).map(({ body }) => body as TaskRecord)
   const working = new Map(tasks.map((task) => [task.turn.trace, task]))
   return [...calls].map((call) => {
     const { task: seen, faults } = call.trace
@@ -19,7 +19,7 @@ export function asTheyAre(calls: Iterable<TraceEvidence>, { records }: Session):
     if (!task) return isActive(seen.state) ? withTask(call, { ...seen, state: 'gone' }, faults) : call
     const { state, finish_reason, turn } = task
     const page = { kind: AGENT_STEP, workspace: task.workspace_id, parent: task._id }
-    const journal = records.page(page).data.reverse() as unknown as TaskStep[]
+    const journal = records.page(page).data.reverse() as TaskStep[]
     const steps = journal.filter((step) => step.turn === turn.number)
     const acted = new Set([...faults, ...steps.flatMap((step) => step.faults ?? [])])
     return withTask(call, { ...seen, state, finish_reason, iterations: turn.iterations, steps }, [...acted])
@@ -35,6 +35,6 @@ const withTask = (
 /** The turns whose end nobody has read, of tasks that are still there. */
 export const unreadTasks = ({ records, slot }: Session, readers: TaskReaders): UnreadTask[] =>
   readers.unread(slot).flatMap(({ task, workspace, trace, looks }) => {
-    const found = records.get(AGENT_TASK, workspace, task)?.body as unknown as TaskRecord | undefined
+    const found = records.get(AGENT_TASK, workspace, task)?.body as TaskRecord | undefined
     return found ? [{ trace, state: found.state, looks }] : []
   })

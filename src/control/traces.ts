@@ -29,8 +29,8 @@ const all = z.enum(['true', 'false']).default('false').describe('Every session i
 const ListQuery = z.strictObject({
   limit: whole(1, 200).default(50).describe('1 to 200, default 50.'),
   starting_after: z.string().optional().describe('A trace id; the page goes on after it.'),
-  model: z.string().optional(),
-  status: whole(100, 599).optional(),
+  model: z.string().describe('Only calls that this model answered.').optional(),
+  status: whole(100, 599).describe('Only calls that were answered with this status.').optional(),
   thread: z.string().optional().describe('Id of a thread.'),
   session: z.string().optional().describe("A session's name; the caller's own when left out."),
   all,
@@ -53,7 +53,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       object: z.literal('list'),
       instance: TracedInstance,
       data: z.array(TraceRecord),
-      has_more: z.boolean(),
+      has_more: z.boolean().describe('Whether there is another page in the same direction.'),
       damaged: z
         .array(z.int())
         .optional()

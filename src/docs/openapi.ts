@@ -4,7 +4,7 @@ import type { Operation } from '../contract/operation.ts'
 import { needsNoBody, type Route } from '../contract/route.ts'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
-import { describe } from './descriptions/index.ts'
+import { PATH_PARAMETERS } from './common.ts'
 import {
   ANSWER_HEADERS,
   COMMON,
@@ -17,10 +17,9 @@ import {
 import { createSchemas, type SchemaJson as Json, type Schemas } from './schemas.ts'
 import { tagOf } from './tags.ts'
 
-/** An answer to each operation, as the server gave it (test/api/openapi-examples.test.ts). */
-const examples = once(
-  () => JSON.parse(new TextDecoder().decode(readAsset('src/docs/examples.json'))) as Record<string, unknown>,
-)
+/** An answer to each operation, as the server gave it: test/api/openapi-examples.test.ts writes and holds it. */
+const EXAMPLES = 'test/golden/openapi-examples.json'
+const examples = once(() => JSON.parse(new TextDecoder().decode(readAsset(EXAMPLES))) as Record<string, unknown>)
 const exampleOf = (id: string) => (id in examples() ? { example: examples()[id] } : {})
 
 /** What the document is made of. */
@@ -133,7 +132,7 @@ function operationObject(
 
 function routeObject(route: Route, schemas: Schemas, errors = errorResponses(errorsOf(route), route.textErrors)): Json {
   const { operationId: id } = route
-  const parameters = parametersOf(route, id, schemas)
+  const parameters = parametersOf(route, schemas)
   return {
     operationId: id,
     tags: [tagOf(route)],
@@ -168,12 +167,16 @@ function answersOf(route: Route, schemas: Schemas): Json {
 
 const NUMBERS: readonly unknown[] = ['integer', 'number']
 
-function parametersOf({ path, query }: Route, id: string, schemas: Schemas): Json[] {
-  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
-    describe({ name, in: 'path', required: true, schema: { type: 'string' } }, ['path', name]),
-  )
+function parametersOf({ path, query }: Route, schemas: Schemas): Json[] {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    description: PATH_PARAMETERS[name],
+  }))
   const properties = (io: 'input' | 'output') =>
-    query ? (schemas.inline(query, io, [id]).properties as Record<string, Json>) : {}
+    query ? (schemas.inline(query, io).properties as Record<string, Json>) : {}
   const read = properties('output')
   const inQuery = Object.entries(properties('input')).map(([name, { description, ...written }]) => {
     // Everything in a query is text; what is read as a number is one for clients.

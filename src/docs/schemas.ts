@@ -1,6 +1,6 @@
 // JSON Schemas of the document (2020-12, the dialect of OpenAPI 3.1), each shape once and by its name.
 import { z } from 'zod'
-import { describe } from './descriptions/index.ts'
+import { describe } from './common.ts'
 import { ANSWER_NAMES, REQUEST_NAMES } from './names.ts'
 
 export type SchemaJson = Record<string, unknown>
@@ -36,7 +36,7 @@ export interface Schemas {
   /** A reference to a schema, which gets a name of its own unless it has one. */
   refer(schema: z.ZodType, io: Io, name: string): SchemaJson
   /** A schema in its place, with references in it. */
-  inline(schema: z.ZodType, io: Io, path: readonly string[]): SchemaJson
+  inline(schema: z.ZodType, io: Io): SchemaJson
   /** Everything that is referred to, by name. */
   all(): Record<string, SchemaJson>
 }
@@ -59,25 +59,25 @@ export function createSchemas(): Schemas {
   const reference = ({ name, schema }: { name: string; schema: SchemaJson }, beside: SchemaJson): SchemaJson => {
     if (!used.has(name)) {
       used.set(name, {})
-      used.set(name, partsOf(schema, [name]))
+      used.set(name, partsOf(schema))
     }
     const more = BESIDE.filter((key) => beside[key] !== undefined && beside[key] !== schema[key])
     return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(more.map((key) => [key, beside[key]])) }
   }
-  const walk = (schema: unknown, path: readonly string[]): unknown => {
+  const walk = (schema: unknown): unknown => {
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
     const found = isShape(schema as SchemaJson) ? known.get(signatureOf(schema as SchemaJson)) : undefined
-    return found ? reference(found, schema as SchemaJson) : partsOf(schema as SchemaJson, path)
+    return found ? reference(found, schema as SchemaJson) : partsOf(schema as SchemaJson)
   }
-  const partsOf = (schema: SchemaJson, path: readonly string[]): SchemaJson => {
+  const partsOf = (schema: SchemaJson): SchemaJson => {
     const changed: SchemaJson = { ...schema }
     const [value, other] = (schema.anyOf ?? []) as SchemaJson[]
     if (other?.type === 'null' && value?.description !== undefined) changed.description ??= value.description
-    if ('items' in schema) changed.items = walk(schema.items, [...path.slice(0, -1), `${path.at(-1)}[]`])
+    if ('items' in schema) changed.items = walk(schema.items)
     for (const key of ['additionalProperties', 'propertyNames', 'not'])
-      if (key in schema) changed[key] = walk(schema[key], path)
+      if (key in schema) changed[key] = walk(schema[key])
     for (const key of ['anyOf', 'oneOf', 'allOf', 'prefixItems'])
-      if (key in schema) changed[key] = (schema[key] as unknown[]).map((one) => walk(one, path))
+      if (key in schema) changed[key] = (schema[key] as unknown[]).map(walk)
     if (schema.oneOf && !isExclusive(schema.oneOf as SchemaJson[])) {
       changed.anyOf = changed.oneOf
       delete changed.oneOf
@@ -85,17 +85,14 @@ export function createSchemas(): Schemas {
     if (schema.properties) {
       const own = Object.entries(schema.properties as Record<string, SchemaJson>)
       changed.properties = Object.fromEntries(
-        own.map(([name, property]) => [
-          name,
-          describe(orNull(walk(property, [...path, name]) as SchemaJson), [...path, name]),
-        ]),
+        own.map(([name, property]) => [name, describe(orNull(walk(property) as SchemaJson), name)]),
       )
     }
     return orNull(changed)
   }
   return {
     refer: (schema, io, name) => reference(add(name, jsonSchema(schema, io)), {}),
-    inline: (schema, io, path) => walk(jsonSchema(schema, io), path) as SchemaJson,
+    inline: (schema, io) => walk(jsonSchema(schema, io)) as SchemaJson,
     all: () => Object.fromEntries([...used].sort(([one], [other]) => (one < other ? -1 : 1))),
   }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Thinking } from '../contract/shared.ts'
 
 const CacheControl = z
-  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).optional() })
+  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('For how long.').optional() })
   .nullish()
   .describe('That what comes up to here is worth a place in the prompt cache.')
 const Cached = { cache_control: CacheControl }

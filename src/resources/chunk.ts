@@ -52,7 +52,7 @@ interface CutDocument {
 /** The chunks of a document, each text once; throws `UnreadableDocument`, or the signal's reason when its owner has gone. */
 export async function chunksOfFile({ bytes, file, options }: CutDocument, owner: JobOwner): Promise<NewChunk[]> {
   const { chunking_configuration: how, chunking_cleanup_options: cleanUps } = options
-  const names = Object.keys(cleanUps).filter((name) => cleanUps[name])
+  const names = Object.entries(cleanUps).flatMap(([name, isOn]) => (isOn ? [name] : []))
   const lengths = how.type === 'advanced' ? { size: how.chunk_max_characters, overlap: how.chunk_overlap } : STANDARD
   const about = { name: String(file.file_name), type: String(file.content_type) }
   const isSmall = bytes.length <= CUT_HERE && chunkedLength(bytes.length, lengths) <= CHUNKED_HERE

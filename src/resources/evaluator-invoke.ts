@@ -36,7 +36,7 @@ export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
     async handle({ request, params: { id = '' }, body }) {
       const { session, caller } = await callOf(request)
       const found = evaluatorNamed(id, session, caller)
-      const evaluator = found as unknown as EvaluatorFields
+      const evaluator = found as EvaluatorFields
       const { output, query, reference, retrievals, messages, model } = body
       if (evaluator.type === 'json_schema' && typeof output !== 'string')
         throw new ApiError(400, 'invalid_value', "'output' is required: it is what the schema judges", {

@@ -50,7 +50,7 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
         }
         const found = session.records.named(evaluators.kind, caller.workspace, id)
         if (!found) throw notFound(evaluators, id, 'id')
-        const evaluator = found as unknown as EvaluatorFields
+        const evaluator = found as EvaluatorFields
         const { _id, key, guardrail_config: config } = evaluator
         const result = await evaluate(evaluator, { origin, ask, judged })
         return { id: _id, key, passed: config ? passes(result.value, config) : null, ...result }

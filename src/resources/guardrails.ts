@@ -32,9 +32,7 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
       const builtIn = byId.get(id)
       if (builtIn) return builtInCheck(builtIn, session)
       await prepare(session)
-      const found = session.records.named(evaluators.kind, caller().workspace, id) as unknown as
-        | EvaluatorFields
-        | undefined
+      const found = session.records.named(evaluators.kind, caller().workspace, id) as EvaluatorFields | undefined
       return found && evaluatorCheck(found, { origin, ask, param })
     },
   }

@@ -22,7 +22,9 @@ const SnapshotBody = z.object({
     .max(SNAPSHOT_FORMAT, { error: `must be at most ${SNAPSHOT_FORMAT}: a newer understudy has written this snapshot` })
     .describe('Version of the format.'),
   // Each row is checked by the schema of its table, in slices: to look at all of them here would hold up other calls.
-  tables: z.record(z.string(), z.array(z.unknown().meta({ type: 'object' }))),
+  tables: z
+    .record(z.string(), z.array(z.unknown().meta({ type: 'object' })))
+    .describe('The rows of each table; the form is not promised between versions of the program.'),
 })
 const SeedBody = z.strictObject({
   name: z.string().default('seed').describe('What errors call the file.'),

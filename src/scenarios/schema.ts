@@ -84,13 +84,16 @@ const Like = z.strictObject({
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
   operation: z.string().optional(),
   outcome: OutcomeKind.optional(),
-  status: z.int().optional(),
-  stream: z.boolean().optional(),
+  status: z.int().describe('The status of the answer.').optional(),
+  stream: z.boolean().describe('Whether the answer is a stream.').optional(),
   target: Position.optional(),
   rule: z.string().optional().describe('A rule whose fault it met.'),
   cache: z.enum(['hit', 'miss']).optional().describe('What the cache did for the call.'),
 })
 export type CallPattern = z.infer<typeof Like>
+const Attempt = Like.extend({
+  status: z.int().describe('The status of its answer, or the one that stands for its failure.').optional(),
+})
 
 /** What a task of an agent is like; every condition given must hold. */
 const TaskLike = z.strictObject({
@@ -121,7 +124,7 @@ export const Expectation = Like.extend({
   iterations: Range.optional().describe('How many model calls tasks like that make together, sub-tasks included.'),
   tool_calls: Range.optional().describe('How many calls of tools tasks like that make together, sub-tasks included.'),
   sub_tasks: Range.optional().describe('How many tasks like that work for others.'),
-  order: z.array(Like).min(2).optional().describe('Attempts that come in this order; others may come between them.'),
+  order: z.array(Attempt).min(2).optional().describe('Attempts that come in this order; others may come between them.'),
   waits_kept: z
     .literal(true)
     .optional()

@@ -9,7 +9,6 @@ import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
-import type { AwakeLimit } from './awake.ts'
 import { fileData, nothingStored, type SessionData } from './data.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
 import { type DataCounts, type DataOptions, type Guard, guardedOnUse } from './stores.ts'
@@ -44,7 +43,7 @@ interface FolderOptions {
   /** An empty database. */
   empty(): Buffer
   /** Closes what is open beside it where files are scarce. */
-  awake: Pick<AwakeLimit, 'opening' | 'makeRoom'>
+  awake: { opening(): void; makeRoom(): boolean }
 }
 
 /** What ends the name of each file that is ours. */

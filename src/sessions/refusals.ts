@@ -1,7 +1,6 @@
 // Sessions that cannot be had, and why.
 import { ApiError } from '../contract/error.ts'
 import { quote } from '../contract/validation.ts'
-import type { SessionEntry } from './awake.ts'
 import { DEFAULT_SESSION } from './session.ts'
 
 // No address can have the two that are all dots.
@@ -15,13 +14,6 @@ export function checkName(name: string): void {
   const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-', and not '.' or '..'`
   throw new ApiError(400, 'invalid_session', message, { param: 'name' })
 }
-/** 404 for a name that no session has. */
-export function entryOf(sessions: ReadonlyMap<string, SessionEntry>, name: string): SessionEntry {
-  const found = sessions.get(name)
-  if (found) return found
-  throw sessionNotFound(name)
-}
-
 /** 404 for a name that no session has. */
 export const sessionNotFound = (name: string) =>
   new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, { param: 'session' })

@@ -5,14 +5,11 @@ import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { oneByOne } from '../lib/slices.ts'
-import { limitAwake, type SessionEntry } from './awake.ts'
 import { resetError } from './data.ts'
 import type { MadeWith } from './folder.ts'
-import { watchIdle } from './idle.ts'
-import { createPeeked } from './peeked.ts'
+import { createPeeked, limitAwake, type SessionEntry, watchIdle } from './loaded-sessions.ts'
 import {
   alreadyThere,
-  entryOf,
   isName,
   sessionNotFound,
   shuttingDown,
@@ -23,7 +20,7 @@ import {
 } from './refusals.ts'
 import { DEFAULT_SESSION, type Session } from './session.ts'
 import type { OwnedSlot } from './slot.ts'
-import { type SessionSettings, type SessionsOptions, slotMaker } from './slots.ts'
+import { type SessionSettings, type SessionsOptions, slotMaker } from './slot.ts'
 
 export type { Session } from './session.ts'
 
@@ -257,7 +254,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     turn: registry.folder && ((name) => (isOpen(name) ? undefined : next())),
     find(name) {
       restore(name)
-      return use(entryOf(sessions, name))
+      const entry = sessions.get(name)
+      if (!entry) throw sessionNotFound(name)
+      return use(entry)
     },
     known(name) {
       restore(name)

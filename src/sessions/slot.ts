@@ -1,15 +1,28 @@
-// Makes the generations of a session, one after another.
-
+// Makes sessions and their generations, one after another: with the settings of the program, those that a session is made with, or those
+// that it was left with.
 import { ApiError } from '../contract/error.ts'
 import type { Instance } from '../contract/instance.ts'
+import { openClone, openFile } from '../db/open.ts'
+import type { RecordShapes } from '../db/record-shapes.ts'
 import { lastInstant, type Snapshot } from '../db/snapshot.ts'
-import { type Clock, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
+import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import type { JobLimits } from '../lib/worker/limits.ts'
-import { RunningActivity } from './activity.ts'
-import { resetError, type SessionData } from './data.ts'
-import type { Approvals, Session, SessionGap, SessionOrigin, SessionSlot } from './session.ts'
+import { fileData, memoryData, resetError, type SessionData } from './data.ts'
+import type { MadeWith, SessionFolder } from './folder.ts'
+import { checkName } from './refusals.ts'
+import {
+  type Activity,
+  type Approvals,
+  DEFAULT_SESSION,
+  type Requester,
+  type Session,
+  type SessionGap,
+  type SessionOrigin,
+  type SessionSlot,
+} from './session.ts'
+import type { DataLimits } from './stores.ts'
 
 /** What a session is made of. */
 interface SlotOptions {
@@ -86,7 +99,7 @@ interface Lineage {
 }
 
 /** A session of a name, with its first generation. */
-export function createSlot(options: SlotOptions): OwnedSlot {
+function createSlot(options: SlotOptions): OwnedSlot {
   const { time: ownTime, instance, data, noVirtualClock, renewed } = options
   checkClock(ownTime.clock, noVirtualClock)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
@@ -244,3 +257,154 @@ const storesOf = ({ traces, keyValues, records, contents, sequences, keyedKinds,
   snapshot,
   counts,
 })
+
+/** What a session may have otherwise than the others. */
+export interface SessionSettings {
+  seed?: number | undefined
+  clock?: TimeSettings['clock'] | undefined
+  latency?: LatencyMode | undefined
+  approvals?: Approvals | undefined
+}
+
+/** What all sessions have in common. */
+export interface SessionsOptions {
+  /** File of the default session's database, or `:memory:`. */
+  db: string
+  /** Folder of the databases of all others, which are in memory when it is left out. */
+  folder?: string | undefined
+  seed: number
+  time: TimeSettings
+  /** The process that they live in. */
+  instance: Instance
+  /** Why no session may have a virtual clock; undefined when each may. */
+  noVirtualClock?: string | undefined
+  /** How much of each session is kept. */
+  keep?: DataLimits | undefined
+  /** What the bodies of records must be, by kind; any object when left out. */
+  shapes?: RecordShapes | undefined
+  /** Most sessions. */
+  most?: number | undefined
+  /** Milliseconds of real time after which a session is dropped that nobody uses, never the default one; none is when left out. */
+  ttl?: number | undefined
+  /** Name of the session that programs work in which name none; the default one when left out. */
+  home?: string | undefined
+  /** Milliseconds of real time. */
+  realNow?: (() => number) | undefined
+  /** The bounds of their work in workers. */
+  jobLimits?: JobLimits | undefined
+}
+
+/** What sessions are made of. */
+interface SlotParts {
+  empty: () => Buffer
+  folder: SessionFolder | undefined
+  opened(): void
+  renewed(session: Session): void
+}
+
+/** What a session that was left is otherwise than the others. */
+const settingsIn = (made: MadeWith | undefined) => made?.session as SessionSettings | undefined
+
+/** Makes a session of a name, which may be otherwise than the others. */
+export function slotMaker(
+  options: SessionsOptions,
+  { empty, folder, opened, renewed }: SlotParts,
+): (name: string, settings?: SessionSettings | 'called', made?: MadeWith) => OwnedSlot {
+  const { db, instance, keep = {}, shapes, noVirtualClock, jobLimits } = options
+  const dataOf =
+    (name: string, looked: boolean, made: MadeWith | undefined) =>
+    (now: () => number): SessionData => {
+      if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, shapes }, made)
+      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, shapes, opened })
+      const database =
+        db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
+      return fileData(database, { keep, now, shapes })
+    }
+  return (name, settings, made) => {
+    checkName(name)
+    // One that is looked at alone leaves no file.
+    const given = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
+    const { seed = options.seed, approvals = 'ask' } = given
+    const { clock = options.time.clock, latency = options.time.latency } = given
+    const isHome = name === (options.home ?? DEFAULT_SESSION)
+    return createSlot({
+      name,
+      seed,
+      time: { clock, latency },
+      approvals,
+      isHome,
+      isDefault: name === DEFAULT_SESSION,
+      instance,
+      made: typeof settings === 'object',
+      data: dataOf(name, settings === undefined, made),
+      noVirtualClock,
+      jobLimits,
+      renewed,
+    })
+  }
+}
+
+/** What the activities of a generation have in common. */
+interface Activities {
+  /** Aborted with the generation. */
+  ending: AbortController
+  /** The signals that somebody has asked for. */
+  running: Set<AbortController>
+  /** Counts those that are not over, of all generations. */
+  lineage: { active: number }
+}
+
+/**
+ * One signal of the client's and the session's; none of the two keeps anything of it when it is over. It listens itself: a
+ * function for each of the thousands that do would cost more than the listening.
+ */
+class RunningActivity implements Activity, EventListenerObject {
+  readonly #client: Requester
+  readonly #among: Activities
+  #joined: AbortController | undefined
+  #isOver = false
+
+  constructor(client: Requester, among: Activities) {
+    this.#client = client
+    this.#among = among
+    among.lineage.active++
+  }
+
+  get signal(): AbortSignal {
+    this.#joined ??= this.#join()
+    return this.#joined.signal
+  }
+
+  get aborted(): boolean {
+    if (this.#joined) return this.#joined.signal.aborted
+    return this.#among.ending.signal.aborted || this.#client.signal.aborted
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#among.lineage.active--
+    if (!this.#joined) return
+    this.#client.signal.removeEventListener('abort', this)
+    this.#among.running.delete(this.#joined)
+  }
+
+  /** The client has gone. */
+  handleEvent(): void {
+    this.#joined?.abort(this.#client.signal.reason)
+    this.end()
+  }
+
+  #join(): AbortController {
+    const { ending, running } = this.#among
+    const { signal } = this.#client
+    const controller = new AbortController()
+    if (ending.signal.aborted) controller.abort(ending.signal.reason)
+    else if (signal.aborted) controller.abort(signal.reason)
+    else if (!this.#isOver) {
+      running.add(controller)
+      signal.addEventListener('abort', this)
+    }
+    return controller
+  }
+}

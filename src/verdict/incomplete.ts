@@ -1,6 +1,5 @@
 // Incomplete responses: streams that broke off. An equal call that follows one is its retry only where something shows it.
-import { brokeOff, type ClientCall, isAfter, isFallback, pauseBetween } from './client-call.ts'
-import { stepsOf } from './lanes.ts'
+import { brokeOff, type ClientCall, isAfter, isFallback, pauseBetween, stepsOf } from './client-call.ts'
 import type { Pair } from './matcher.ts'
 import type { Pairing } from './pairing.ts'
 

@@ -1,10 +1,9 @@
 // Which call is the repetition of which: the assignment that accuses the client least.
 import { groupBy } from '../lib/group-by.ts'
-import { pairAlike } from './alike.ts'
 import { type ClientCall, natureOf } from './client-call.ts'
-import { pairDeclared } from './declared.ts'
-import { type JudgedPair, matcherOf, type Pair, type PairingOptions } from './matcher.ts'
+import { type JudgedPair, matcherOf, type Pair, type PairingOptions, pairDeclared } from './matcher.ts'
 import { askedOtherwise, askedWithOtherTools, type SettledCalls, settledByOthers } from './settled.ts'
+import { pairAlike } from './undeclared-retries.ts'
 
 /** An assignment of repetitions. No call repeats two others, and none is repeated twice. */
 export interface Pairing {

@@ -4,8 +4,8 @@ import type { Scenario } from '../scenarios/engine.ts'
 
 /** A stretch of time in which a rule may act. */
 export const ScenarioPhase = z.object({
-  rule: z.string(),
-  phase: z.enum(['healthy', 'degrading', 'down', 'recovering']),
+  rule: z.string().describe('Name of the rule.'),
+  phase: z.enum(['healthy', 'degrading', 'down', 'recovering']).describe('How bad the day is.'),
   from_ms: z.number().describe('Milliseconds from the start of the scenario.'),
   to_ms: z.number().nullable().describe('Null when it does not end.'),
 })

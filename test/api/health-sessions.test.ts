@@ -9,7 +9,7 @@ const begun = Date.now()
 afterAll(() => app.close())
 
 const HEALTH = '/_understudy/health'
-/** More than may be awake at a time (sessions/awake.ts). */
+/** More than may be awake at a time (sessions/loaded-sessions.ts). */
 const SESSIONS = 150
 const say = (session: string) => app.post(`/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user('Hello!') })
 const asleep = () =>

@@ -51,7 +51,7 @@ const saidBy = ({ type, text }: ExampleAnswer): unknown => {
 async function write(): Promise<void> {
   const values = [...answers.values()].filter(({ id, status }) => !WITHOUT.includes(id) && status !== 204)
   const sorted = values.sort((one, other) => (one.id < other.id ? -1 : 1)).map((one) => [one.id, saidBy(one)])
-  const file = join(import.meta.dir, '..', '..', 'src', 'docs', 'examples.json')
+  const file = join(import.meta.dir, '..', 'golden', 'openapi-examples.json')
   await Bun.write(file, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 

@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Operation } from '../../src/contract/operation.ts'
-import { WORDS } from '../../src/docs/descriptions/index.ts'
+import { PATH_PARAMETERS, PROPERTIES } from '../../src/docs/common.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
 import { resourceRoutes } from '../../src/resources/index.ts'
 import type { ResourceDeps } from '../../src/resources/routes.ts'
@@ -231,9 +231,11 @@ test('a parameter that is read as a number is one', () => {
   expect(parameters.filter(({ schema }) => String(schema.pattern).includes('\\d+$'))).toEqual([])
 })
 
-test('no description is there for nothing', () => {
+test('common descriptions: are all used by the document', () => {
   const said = new Set(JSON.stringify(document).match(/(?<="description":")(?:[^"\\]|\\.)*/g))
-  const idle = Object.entries(WORDS).filter(([, words]) => !said.has(JSON.stringify(words).slice(1, -1)))
+  const idle = Object.entries({ ...PATH_PARAMETERS, ...PROPERTIES }).filter(
+    ([, words]) => !said.has(JSON.stringify(words).slice(1, -1)),
+  )
   expect(idle.map(([name]) => name)).toEqual([])
 })
 

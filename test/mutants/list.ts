@@ -234,14 +234,14 @@ const verdict: Mutant[] = [
 const sessions: Mutant[] = [
   {
     mistake: 'the default session is dropped when nobody uses it',
-    file: 'sessions/idle.ts',
+    file: 'sessions/loaded-sessions.ts',
     find: 'if (stopped || name === DEFAULT_SESSION ||',
     replace: 'if (stopped ||',
     tests: ['sessions', 'session-limits', 'sessions-api'],
   },
   {
     mistake: 'a session in which a call is under way is dropped',
-    file: 'sessions/idle.ts',
+    file: 'sessions/loaded-sessions.ts',
     find: 'if (entry.slot.active > 0) entry.used = now',
     replace: '',
     tests: ['sessions', 'session-limits', 'sessions-api'],
@@ -276,7 +276,7 @@ const sessions: Mutant[] = [
   },
   {
     mistake: 'the work of a call that has ended is still counted',
-    file: 'sessions/activity.ts',
+    file: 'sessions/slot.ts',
     find: 'this.#among.lineage.active--',
     replace: '',
     tests: ['sessions', 'session-generations', 'clients-gone'],

@@ -3,8 +3,7 @@ import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { fixtureSchema } from '../../src/backends/fixture/fixture-schema.ts'
 import { embeddedFixtures } from '../../src/backends/fixture/load.ts'
-import { SETTINGS } from '../../src/config/settings.ts'
-import { valueSchemas } from '../../src/config/values.ts'
+import { SETTINGS, valueSchemas } from '../../src/config/settings.ts'
 import { ApiError } from '../../src/contract/error.ts'
 import { REFUSED } from '../../src/contract/outline.ts'
 import { outlineAsJson, outlineOf } from '../../src/contract/outline-of-schema.ts'
@@ -88,12 +87,15 @@ test.each(operations.map((operation) => [operation.name, operation] as const))(
     const quick = heldTo(quickParser(schema))
     const embedded = heldTo(fromJson(schema))
     let valid = 0
+    let embeddable = 0
     for (let count = 0; count < BODIES / operations.length; count++) {
       const body = next()
       const slow = safeParse(schema, body)
       quick.look(body, slow)
       embedded.look(body, slow)
       if (slow.success) valid++
+      // Conditions on metadata by any name are no part of an outline.
+      if (slow.success && !JSON.stringify(body).includes('"filter_by"')) embeddable++
       // The words are those of the slow way by construction; now and then that is looked at.
       if (count % 40 === 0)
         expect(messageOf(() => parseCall(operation, body))).toBe(messageOf(() => parseRequest(schema, body)))
@@ -102,7 +104,7 @@ test.each(operations.map((operation) => [operation.name, operation] as const))(
     // What it does not take costs time, and no more than that.
     expect(quick.taken).toBe(valid)
     // A start loads no schema for the calls that are made most.
-    if (name === 'chat.completions') expect(embedded.taken).toBe(valid)
+    if (name === 'chat.completions') expect(embedded.taken).toBe(embeddable)
   },
   120_000,
 )

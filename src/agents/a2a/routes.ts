@@ -19,14 +19,28 @@ const server = lazy<typeof import('./server.ts')>(() => require('./server.ts'))
 const PATH = '/a2a/:key'
 const Rpc = z.looseObject({
   jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.int(), z.null()]).optional(),
+  id: z.union([z.string(), z.int(), z.null()]).describe('Names the call; the answer has the same.').optional(),
 })
-const RpcCall = Rpc.extend({ method: z.string().min(1), params: z.looseObject({}).optional() })
+const RpcCall = Rpc.extend({
+  method: z.string().min(1).describe('The method of A2A, such as `message/send`.'),
+  params: z.looseObject({}).describe('What the method takes.').optional(),
+})
 const RpcAnswer = Rpc.extend({
-  result: z.unknown().optional(),
-  error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+  id: Rpc.shape.id.describe('That of the call.'),
+  result: z.unknown().describe('What the method gives; absent when it failed.').optional(),
+  error: z
+    .looseObject({
+      code: z.int().describe('Which error it is, for programs.'),
+      message: z.string().describe('What went wrong, for people.'),
+    })
+    .describe('Why it failed; absent when it did not.')
+    .optional(),
 })
-const Card = z.looseObject({ name: z.string(), description: z.string(), version: z.string() })
+const Card = z.looseObject({
+  name: z.string().describe('Name of the agent.'),
+  description: z.string().describe('What it does.'),
+  version: z.string().describe('Version of the agent.'),
+})
 
 /** The paths under which agents are served over A2A. */
 export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [cardRoute(deps), callRoute(deps)]

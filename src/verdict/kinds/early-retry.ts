@@ -2,8 +2,16 @@
 
 import { groupBy } from '../../lib/group-by.ts'
 import { counted } from '../../lib/units.ts'
-import { type ClientCall, isBound, keptWait, natureOf, pauseBetween } from '../client-call.ts'
-import { runsOf, stepsOf, stretchesOf } from '../lanes.ts'
+import {
+  type ClientCall,
+  isBound,
+  keptWait,
+  natureOf,
+  pauseBetween,
+  runsOf,
+  stepsOf,
+  stretchesOf,
+} from '../client-call.ts'
 import type { Behaviour, FindingDefinition, FindingDraft } from './define.ts'
 
 /** So many steps in a row are no chance, where nothing says that a call repeats the one before. */

@@ -1,11 +1,20 @@
 // gave-up: a request that never got a response, though it might have been asked again.
+
+import { isActive } from '../../contract/agent-task.ts'
 import { groupBy } from '../../lib/group-by.ts'
-import { isCareful } from '../careful.ts'
-import { brokeOff, type ClientCall, isFallback, lengthOfCall, natureOf, pauseBetween, rebuilt } from '../client-call.ts'
-import { hungUpOn } from '../hung-up.ts'
+import {
+  brokeOff,
+  type ClientCall,
+  isFallback,
+  lengthOfCall,
+  natureOf,
+  pauseBetween,
+  rebuilt,
+  stepsOf,
+} from '../client-call.ts'
 import { incompleteIn, isBackoff } from '../incomplete.ts'
-import { MOST_TO_REARRANGE } from '../rearrange.ts'
-import { unreadIn } from '../unread-tasks.ts'
+import type { Pairing } from '../pairing.ts'
+import { isCareful, MOST_TO_REARRANGE } from '../undeclared-retries.ts'
 import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 export const gaveUp: FindingDefinition = {
@@ -138,5 +147,69 @@ const unanswered = ({ pairing, end }: Behaviour) => {
     if (pairing.settled.surely.has(last)) return false
     // Who has a part of an answer and ends with a complaint has told somebody.
     return !((end === 'badly' || end === 'stopped') && brokeOff(last))
+  })
+}
+
+/** So many calls are a timeout's, of one request that says so itself and of equal ones; fewer may be a person's who has seen enough. */
+const DECLARED_CALLS = 2
+const ALIKE_CALLS = 3
+/** A timer's calls are as long as each other, or ever longer. */
+const SHARE = 0.8
+const JITTER_MS = 50
+
+/** The requests whose calls the client has all ended itself, before anything came of them, and whose question nobody answered. */
+function hungUpOn({ pairs, chains }: Pairing): { chain: readonly ClientCall[]; declared: boolean }[] {
+  const declaring = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
+  // A race has one winner, and another model may have said what this one did not.
+  const answered = Map.groupBy(
+    chains.flat().filter(({ outcome }) => outcome === 'answered'),
+    ({ question }) => question.id,
+  )
+  return chains.flatMap((chain) => {
+    const [first, ...more] = chain
+    if (first === undefined || natureOf(more.at(-1) ?? first) !== 'cancelled') return []
+    const left = chain.filter((call) => natureOf(call) === 'cancelled')
+    const declared = more.every((call) => declaring.has(call))
+    if (left.length < (declared ? DECLARED_CALLS : ALIKE_CALLS) || left.some(({ begun }) => begun)) return []
+    if (!stepsOf(left).every(([one, next]) => isTimed(one, next, declared))) return []
+    const helped = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
+    return helped ? [] : [{ chain, declared }]
+  })
+}
+
+function isTimed(one: ClientCall, next: ClientCall, mayGrow: boolean): boolean {
+  const [before, after] = [lengthOfCall(one), lengthOfCall(next)]
+  return after >= SHARE * before - JITTER_MS && (mayGrow || before >= SHARE * after - JITTER_MS)
+}
+
+/** What is said of a client that has not read what became of its tasks; all that ended in the same way is one finding. */
+function unreadIn({ unread, calls, end }: Behaviour): FindingDraft[] {
+  // Who was stopped was about to read, for all that anybody knows.
+  if (end === 'stopped') return []
+  const callOf = new Map(calls.map((call) => [call.trace, call]))
+  const known = unread.flatMap(({ trace, ...task }) => {
+    const call = callOf.get(trace)
+    // A client that has not ended may be about to read what is still at work.
+    return call && !(end === undefined && isActive(task.state)) ? [{ call, ...task }] : []
+  })
+  return groupBy(known, ({ state }) => (isActive(state) ? 'working' : state)).map((tasks) => {
+    const state = tasks[0]?.state ?? ''
+    const many = tasks.length > 1
+    const looks = Math.max(...tasks.map((task) => task.looks))
+    const what = isActive(state)
+      ? `${many ? `${tasks.length} tasks are` : 'a task is'} still at work, and nobody waits for ${many ? 'them' : 'it'} or has canceled ${many ? 'them' : 'it'}`
+      : `nobody has read the end of ${many ? `${tasks.length} tasks` : 'a task'} (${state})`
+    const looked =
+      looks === 0
+        ? 'never looked at'
+        : `looked at ${looks} time${looks === 1 ? '' : 's'}${many ? ' at most' : ''} while at work`
+    return {
+      // Who has ended with a complaint may have failed at something else before it could read.
+      severity: end === 'badly' ? ('warning' as const) : ('error' as const),
+      message: `${what}; ${looked}`,
+      calls: tasks.map(({ call }) => call),
+      count: tasks.length,
+      figures: { tasks: tasks.length, looks },
+    }
   })
 }

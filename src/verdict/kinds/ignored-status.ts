@@ -1,7 +1,6 @@
 // ignored-status: a request was repeated after an answer that says it will never work, such as 400 or 401.
 import { groupBy } from '../../lib/group-by.ts'
-import { type ClientCall, hasNewKey, natureOf } from '../client-call.ts'
-import { pausesOf, runsOf, stretchesOf } from '../lanes.ts'
+import { type ClientCall, hasNewKey, natureOf, pausesOf, runsOf, stretchesOf } from '../client-call.ts'
 import { type Behaviour, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** Calls in a row that look like a loop with a timer; fewer may be different requests that are equal by chance. */

@@ -1,6 +1,5 @@
 // no-backoff: a failing request was repeated at once, again and again, though nothing asked for that.
-import { type ClientCall, hasNewKey, natureOf, pauseBetween } from '../client-call.ts'
-import { pausesOf, stretchesOf } from '../lanes.ts'
+import { type ClientCall, hasNewKey, natureOf, pauseBetween, pausesOf, stretchesOf } from '../client-call.ts'
 import { type Behaviour, endOf, type FindingDefinition } from './define.ts'
 import { stormsIn } from './storm.ts'
 

@@ -1,7 +1,16 @@
 // storm: the same request again and again while it fails, without pauses that grow.
 import { groupBy } from '../../lib/group-by.ts'
-import { type ClientCall, isAfter, keptWait, natureOf, pauseBetween } from '../client-call.ts'
-import { medianOf, pausesOf, runsOf, stretchesOf } from '../lanes.ts'
+import {
+  type ClientCall,
+  isAfter,
+  keptWait,
+  medianOf,
+  natureOf,
+  pauseBetween,
+  pausesOf,
+  runsOf,
+  stretchesOf,
+} from '../client-call.ts'
 import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
 /** Pauses under this are short. */
