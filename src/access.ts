@@ -1,9 +1,9 @@
 // Who may call, and as which session: the rules that every path shares.
-import { ApiError } from './contract/error.ts'
-import type { Caller } from './contract/record.ts'
-import { quote } from './contract/validation.ts'
+import { ApiError } from './contract/core/error.ts'
+import type { Caller } from './contract/workspace/record.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
 import { uuidOf } from './lib/ids.ts'
+import { quote } from './schema/validation.ts'
 import { DEFAULT_SESSION } from './sessions/session.ts'
 
 /** What the rules are configured with. */

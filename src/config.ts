@@ -6,13 +6,13 @@ import { ConfigError, quoteSetting, readConfigFile, type SettingValue } from './
 import { type ForwardingRules, readForwarding } from './config/providers.ts'
 import { type BackendName, SETTINGS, settingOutline, valueSchemas } from './config/settings.ts'
 import type { TelemetrySettings } from './config/telemetry.ts'
-import { REFUSED } from './contract/outline.ts'
-import { parseByOutline } from './contract/quick-parse.ts'
-import { problemsOf, safeParse } from './contract/validation.ts'
 import type { TimeSettings } from './lib/clock.ts'
 import { withoutProxy } from './lib/direct-fetch.ts'
 import { lazy } from './lib/lazy.ts'
 import { providerNames } from './providers/names.ts'
+import { REFUSED } from './schema/compiled-schema.ts'
+import { parseByOutline } from './schema/parse.ts'
+import { problemsOf, safeParse } from './schema/validation.ts'
 
 export { ConfigError, SETTINGS }
 

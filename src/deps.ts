@@ -13,9 +13,10 @@ import type { Spending } from './backends/forward/spending.ts'
 import { describeForwarding } from './config/providers.ts'
 import { ownTime, timeRules } from './config/time.ts'
 import { appSettings, type Config } from './config.ts'
-import type { Backend } from './contract/backend.ts'
-import { type Instance, instanceOf } from './contract/instance.ts'
-import type { Observers } from './contract/observation.ts'
+import type { Backend } from './contract/core/backend.ts'
+import { type Instance, instanceOf } from './contract/core/instance.ts'
+import type { JobLimits } from './contract/core/job-limits.ts'
+import type { Observers } from './contract/core/observation.ts'
 import { createHealthWatch, type HealthWatch } from './control/health-watch.ts'
 import { onDamagedRow } from './db/damaged-rows.ts'
 import { fixtureSubjects, operationNames } from './endpoints/index.ts'
@@ -25,11 +26,10 @@ import type { Gateway, GuardrailDirectory, KnowledgeDirectory, People } from './
 import { realClock, type TimeSettings } from './lib/clock.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
-import type { JobLimits } from './lib/worker/limits.ts'
 import { createObservers } from './observers/list.ts'
 import { providerNames } from './providers/names.ts'
-import type { SeedFile } from './resources/seed-file.ts'
-import { watchSeeds } from './resources/seed-watch.ts'
+import type { SeedFile } from './resources/seeds/seed-file.ts'
+import { watchSeeds } from './resources/seeds/seed-watch.ts'
 import type { Scenario } from './scenarios/engine.ts'
 import type { ScenarioSource } from './scenarios/load.ts'
 import { createRuns, type ScenarioRuns } from './scenarios/runs.ts'
@@ -65,9 +65,11 @@ export interface Understudy {
 // Loaded when they are needed: a start with nothing but the shipped fixtures checks no file and fills no workspace.
 const workspace = {
   registry: lazy<typeof import('./resources/index.ts')>(() => require('./resources/index.ts')),
-  seeds: lazy<typeof import('./resources/seed.ts')>(() => require('./resources/seed.ts')),
-  search: lazy<typeof import('./resources/search.ts')>(() => require('./resources/search.ts')),
-  guardrails: lazy<typeof import('./resources/guardrails.ts')>(() => require('./resources/guardrails.ts')),
+  seeds: lazy<typeof import('./resources/seeds/seed.ts')>(() => require('./resources/seeds/seed.ts')),
+  search: lazy<typeof import('./resources/knowledge/search.ts')>(() => require('./resources/knowledge/search.ts')),
+  guardrails: lazy<typeof import('./resources/evaluators/guardrails.ts')>(() =>
+    require('./resources/evaluators/guardrails.ts'),
+  ),
   people: lazy<typeof import('./resources/people.ts')>(() => require('./resources/people.ts')),
 }
 // Loaded when a call may leave this machine.

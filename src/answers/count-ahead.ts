@@ -1,11 +1,11 @@
 // Long texts are counted and split in workers, part by part, before somebody asks: other calls and other jobs come in between,
 // and when the client has gone, the rest is left undone.
-import type { CountTokens } from '../contract/operation.ts'
+import type { CountTokens } from '../contract/core/operation.ts'
 import { inSlices } from '../lib/slices.ts'
 import { splitAtWords } from '../lib/token-parts.ts'
-import { batchesOf, runBatches } from '../lib/worker/batches.ts'
-import type { SplitText } from '../lib/worker/jobs.ts'
-import { packTexts } from '../lib/worker/packed-texts.ts'
+import { batchesOf, runBatches } from '../workers/batches.ts'
+import type { SplitText } from '../workers/jobs.ts'
+import { packTexts } from '../workers/packed-texts.ts'
 import { inWorker } from './in-worker.ts'
 import {
   hasCount,

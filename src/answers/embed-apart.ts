@@ -1,7 +1,7 @@
 // Vectors of many or long texts, made in workers batch by batch: other calls and other jobs come in between.
 import type { EncodedVectors, VectorEncoding } from '../lib/embedding.ts'
-import { batchesOf, runBatches } from '../lib/worker/batches.ts'
-import { packTexts } from '../lib/worker/packed-texts.ts'
+import { batchesOf, runBatches } from '../workers/batches.ts'
+import { packTexts } from '../workers/packed-texts.ts'
 import { inWorker } from './in-worker.ts'
 
 /** A vector as an answer has it, and as JSON. */

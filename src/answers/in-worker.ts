@@ -1,7 +1,7 @@
 // The one way to have something done in a worker: what is refused or takes too long there is an error for whoever asked.
-import { ApiError } from '../contract/error.ts'
-import type { Jobs } from '../lib/worker/jobs.ts'
-import { type JobOwner, JobStopped, runJob, WorkersBusy } from '../lib/worker/pool.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Jobs } from '../workers/jobs.ts'
+import { type JobOwner, JobStopped, runJob, WorkersBusy } from '../workers/pool.ts'
 
 /** Seconds after which a caller that was refused may come again: the longest job is then done, or has ended. */
 const RETRY_AFTER_S = 5

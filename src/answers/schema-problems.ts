@@ -1,5 +1,5 @@
 // What is wrong with a text under somebody's schema. The patterns of others may take for ever, so they are tried in a worker.
-import type { SynthesisCall } from '../contract/operation.ts'
+import type { SynthesisCall } from '../contract/core/operation.ts'
 import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'

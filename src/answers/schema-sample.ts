@@ -1,6 +1,6 @@
 // Values for the schemas of a request, made only when an answer is synthesized: nobody else needs one.
-import { ApiError } from '../contract/error.ts'
-import type { SynthesisCall } from '../contract/operation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { SynthesisCall } from '../contract/core/operation.ts'
 import { addSizes, byteCache, type CacheSize } from '../lib/byte-cache.ts'
 import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'

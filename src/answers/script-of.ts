@@ -1,10 +1,10 @@
 // The inverse of a text answer: the script of which the same answer would be made.
-import type { TextScript } from '../contract/script.ts'
+import type { TextScript } from '../contract/router/script.ts'
 import { lazy } from '../lib/lazy.ts'
 import { asObject, type JsonObject } from '../lib/values.ts'
 
 // Asked for by what is recorded or explored, and by no call.
-const scripts = lazy<typeof import('../contract/script.ts')>(() => require('../contract/script.ts'))
+const scripts = lazy<typeof import('../contract/router/script.ts')>(() => require('../contract/router/script.ts'))
 
 /** A text answer as its operation reads it. */
 export interface TextAnswerFields {

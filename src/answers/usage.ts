@@ -1,6 +1,6 @@
 // The token counts that an answer says of itself.
-import type { Usage } from '../contract/chat.ts'
-import type { TextScript } from '../contract/script.ts'
+import type { Usage } from '../contract/router/chat.ts'
+import type { TextScript } from '../contract/router/script.ts'
 import type { TextAnswer } from './text-answer.ts'
 
 /** Parts of the token counts that only some calls have. */

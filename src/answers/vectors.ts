@@ -1,9 +1,9 @@
 // The vectors of texts, by which chunks are found; those of long texts are made in workers.
 
 import { embed } from '../lib/embedding.ts'
-import { batchesOf, runBatches } from '../lib/worker/batches.ts'
-import { packTexts } from '../lib/worker/packed-texts.ts'
-import type { JobOwner } from '../lib/worker/pool.ts'
+import { batchesOf, runBatches } from '../workers/batches.ts'
+import { packTexts } from '../workers/packed-texts.ts'
+import type { JobOwner } from '../workers/pool.ts'
 import { inWorker } from './in-worker.ts'
 
 /** Numbers in a vector. */

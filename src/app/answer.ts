@@ -8,11 +8,11 @@ import {
   ROUTER_HEADERS,
   SESSION_INCOMPLETE,
   TRACE_ID,
-} from '../contract/answer-headers.ts'
-import type { ApiError } from '../contract/error.ts'
-import type { Instance } from '../contract/instance.ts'
-import { refusalOf } from '../contract/refusal.ts'
-import type { Wire } from '../contract/wire.ts'
+} from '../contract/core/answer-headers.ts'
+import type { ApiError } from '../contract/core/error.ts'
+import type { Instance } from '../contract/core/instance.ts'
+import { refusalOf } from '../contract/core/refusal.ts'
+import type { Wire } from '../contract/core/wire.ts'
 import { headerText, soundHeaders } from '../lib/header-text.ts'
 import { uuidOf } from '../lib/ids.ts'
 import type { SessionGap } from '../sessions/session.ts'

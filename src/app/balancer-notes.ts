@@ -1,7 +1,7 @@
 // What a balancer says of the calls of a session that other instances have answered.
 import { crc32 } from 'node:zlib'
 import { namedSession } from '../access.ts'
-import { ANSWERED_BY } from '../contract/answer-headers.ts'
+import { ANSWERED_BY } from '../contract/core/answer-headers.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
 /** The session that a path of the control API names, which counts before all others, for the balancer too. */

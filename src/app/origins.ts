@@ -1,6 +1,6 @@
 // What web pages may do: a browser sends the calls of any page here, so what changes something looks at where it comes from.
-import { ApiError } from '../contract/error.ts'
-import { quote } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { quote } from '../schema/validation.ts'
 
 const CHANGES_NOTHING = new Set(['GET', 'HEAD', 'OPTIONS'])
 

@@ -1,7 +1,7 @@
 // Counts responses by status, those too that no call is made of, such as a 401.
 import type { ResponseCounts } from '../control/types.ts'
 import { CLIENT_GONE } from '../gateway/outcome.ts'
-import { sentStatus } from '../gateway/respond.ts'
+import { sentStatus } from '../gateway/stream/respond.ts'
 
 /** Counts that are all 0. */
 export function createResponseCounts(): ResponseCounts {

@@ -2,22 +2,21 @@
 import { Elysia } from 'elysia'
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
-import { forClients } from '../agents/client-tasks.ts'
-import { taskRoutes } from '../agents/routes.ts'
-import { runRoutes } from '../agents/run-routes.ts'
-import type { TaskService } from '../agents/tasks.ts'
-import { ApiError } from '../contract/error.ts'
-import { EVENT } from '../contract/record.ts'
-import { needsNoBody, type Route } from '../contract/route.ts'
-import { AGENT_TASK } from '../contract/task-record.ts'
-import { parseRequest } from '../contract/validation.ts'
+import { forClients } from '../agents/http/client-tasks.ts'
+import { taskRoutes } from '../agents/http/routes.ts'
+import { runRoutes } from '../agents/http/run-routes.ts'
+import type { TaskService } from '../agents/loop/tasks.ts'
+import { doors } from '../compat/index.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { needsNoBody, type Route } from '../contract/core/route.ts'
+import { EVENT } from '../contract/workspace/record.ts'
+import { AGENT_TASK } from '../contract/workspace/task-record.ts'
 import { createDroppedTraces } from '../control/dropped-traces.ts'
 import { createEarlierVerdicts } from '../control/earlier.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
 import { lookWith } from '../control/verify.ts'
 import { docPaths, mountDocs } from '../docs/swagger.ts'
-import { doors } from '../doors/index.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
@@ -27,9 +26,10 @@ import { once } from '../lib/once.ts'
 import { createTaskReaders } from '../observers/task-readers.ts'
 import { createTurnCalls } from '../observers/turn-calls.ts'
 import { createWorkspaceCalls } from '../observers/workspace-calls.ts'
-import { createEventQueue, type EventQueue } from '../resources/events.ts'
 import { eventHandlers, resourceRoutes } from '../resources/index.ts'
+import { createEventQueue, type EventQueue } from '../resources/knowledge/events.ts'
 import { throughFaults } from '../resources/through-scenario.ts'
+import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { createStrayLog, type StrayLog } from './stray.ts'
@@ -225,7 +225,7 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
   return queue
 }
 
-const agents = lazy<typeof import('../agents/tasks.ts')>(() => require('../agents/tasks.ts'))
+const agents = lazy<typeof import('../agents/loop/tasks.ts')>(() => require('../agents/loop/tasks.ts'))
 const READS = new Set(['GET', 'HEAD'])
 const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
 

@@ -1,8 +1,8 @@
 // Keeps what the connection of a call carried that began the turn of a task, with the trace of that turn: behind the faults of a
 // scenario, as the client gets it.
-import type { ExchangeNote } from '../contract/exchange-note.ts'
-import { keptExchange } from '../gateway/exchange-note.ts'
-import { SentBody, sentWhole } from '../gateway/sent-body.ts'
+import type { ExchangeNote } from '../contract/core/exchange-note.ts'
+import { keptExchange } from '../gateway/record/exchange-note.ts'
+import { SentBody, sentWhole } from '../gateway/stream/sent-body.ts'
 import { sinceInstant } from '../lib/clock.ts'
 import type { BegunTurn, TurnCalls } from '../observers/turn-calls.ts'
 

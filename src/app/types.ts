@@ -1,7 +1,7 @@
 // What the application is made of.
 import type { AccessOptions } from '../access.ts'
 import type { ToolAnswers } from '../backends/fixture/tool-answers.ts'
-import type { ConnectionFinder } from '../contract/connection.ts'
+import type { ConnectionFinder } from '../contract/core/connection.ts'
 import type { ControlDeps, ServerInfo } from '../control/types.ts'
 import type { AskModel } from '../gateway/ask.ts'
 import type { Gateway } from '../gateway/types.ts'

@@ -1,7 +1,7 @@
 // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
 import { sessionName, tokenOf } from '../access.ts'
-import { ApiError } from '../contract/error.ts'
-import { doorOf, notEmulated } from '../doors/index.ts'
+import { doorOf, notEmulated } from '../compat/index.ts'
+import { ApiError } from '../contract/core/error.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { LONGEST_PATH, type StrayLog, traceStray } from './stray.ts'
 

@@ -1,8 +1,8 @@
 // Notes the calls of the workspace API, and how they ended, for a judge.
-import { ApiError } from '../contract/error.ts'
-import type { Route } from '../contract/route.ts'
-import { clientMark } from '../gateway/client-mark.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Route } from '../contract/core/route.ts'
 import { CLIENT_GONE } from '../gateway/outcome.ts'
+import { clientMark } from '../gateway/record/client-mark.ts'
 import { isDated, retryAfter } from '../gateway/retry.ts'
 import { realClock } from '../lib/clock.ts'
 import { fingerprint } from '../lib/ids.ts'

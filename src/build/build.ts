@@ -7,13 +7,13 @@ import { parseArgs } from 'node:util'
 import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
-import { outlineFile } from '../contract/embedded-outlines.ts'
 import { EMPTY, newDatabase } from '../db/open.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { STARTING_POLICY } from '../lib/jit-policy.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
+import { outlineFile } from '../schema/embedded.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { withoutSignature } from './mach-o.ts'
 import { outlines } from './outlines.ts'
@@ -49,7 +49,7 @@ const swaggerAssets = [
 ]
 
 /** They run beside the program (lib/worker/pool.ts, db/checkpoint.ts), so they are programs of their own inside the executable. */
-const WORKERS = ['src/lib/worker/worker.ts', 'src/db/checkpoint-worker.ts']
+const WORKERS = ['src/workers/worker.ts', 'src/db/checkpoint-worker.ts']
 
 async function compile(platform: string, outfile: string): Promise<void> {
   const assets = [

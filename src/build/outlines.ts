@@ -2,9 +2,9 @@
 import { fixtureSchema } from '../backends/fixture/fixture-schema.ts'
 import { fixtureOutline } from '../backends/fixture/read-fixture.ts'
 import { SETTINGS, settingOutline, valueSchemas } from '../config/settings.ts'
-import { outlineAsJson, outlineOf } from '../contract/outline-of-schema.ts'
-import { requestOutline } from '../contract/quick-parse.ts'
 import { fixtureSubjects, operationNamed, operationNames } from '../endpoints/index.ts'
+import { outlineAsJson, outlineOf } from '../schema/compile.ts'
+import { requestOutline } from '../schema/parse.ts'
 
 /** Each as JSON, by its name. */
 export function outlines(): Record<string, string> {

@@ -1,29 +1,29 @@
 // The command line: one file a command, and the one place that turns an error into a line and an exit code.
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { asksJsonLog, ConfigError, launcher } from '../config.ts'
-import { FileError } from '../contract/source.ts'
 import { DatabaseError } from '../db/open.ts'
 import { lazy } from '../lib/lazy.ts'
+import { FileError } from '../schema/source.ts'
 import { VERSION } from '../version.ts'
+import type { Exiting } from './commands/exiting.ts'
 import { ListenError, ServerError, TraceError } from './errors.ts'
-import type { Exiting } from './exiting.ts'
 import type { CommandIo } from './io.ts'
 
 /** A command, which reads and prints with `io`. */
 type LoadCommand = (io: CommandIo, exiting: Exiting) => Command
 // Each is loaded when it is run, or when the help names them all; the version needs none.
 const modules = {
-  serve: lazy<typeof import('./serve.ts')>(() => require('./serve.ts')),
-  exec: lazy<typeof import('./exec.ts')>(() => require('./exec.ts')),
-  explore: lazy<typeof import('./explore.ts')>(() => require('./explore.ts')),
-  rehearse: lazy<typeof import('./rehearse.ts')>(() => require('./rehearse.ts')),
-  check: lazy<typeof import('./check.ts')>(() => require('./check.ts')),
-  scenario: lazy<typeof import('./scenario.ts')>(() => require('./scenario.ts')),
-  fixture: lazy<typeof import('./fixture.ts')>(() => require('./fixture.ts')),
-  schema: lazy<typeof import('./schema.ts')>(() => require('./schema.ts')),
-  health: lazy<typeof import('./health.ts')>(() => require('./health.ts')),
-  trace: lazy<typeof import('./trace.ts')>(() => require('./trace.ts')),
-  snapshot: lazy<typeof import('./snapshot.ts')>(() => require('./snapshot.ts')),
+  serve: lazy<typeof import('./commands/serve.ts')>(() => require('./commands/serve.ts')),
+  exec: lazy<typeof import('./commands/exec.ts')>(() => require('./commands/exec.ts')),
+  explore: lazy<typeof import('./commands/explore.ts')>(() => require('./commands/explore.ts')),
+  rehearse: lazy<typeof import('./commands/rehearse.ts')>(() => require('./commands/rehearse.ts')),
+  check: lazy<typeof import('./commands/check.ts')>(() => require('./commands/check.ts')),
+  scenario: lazy<typeof import('./commands/scenario.ts')>(() => require('./commands/scenario.ts')),
+  fixture: lazy<typeof import('./commands/fixture.ts')>(() => require('./commands/fixture.ts')),
+  schema: lazy<typeof import('./commands/schema.ts')>(() => require('./commands/schema.ts')),
+  health: lazy<typeof import('./commands/health.ts')>(() => require('./commands/health.ts')),
+  trace: lazy<typeof import('./commands/trace.ts')>(() => require('./commands/trace.ts')),
+  snapshot: lazy<typeof import('./commands/snapshot.ts')>(() => require('./commands/snapshot.ts')),
 }
 const COMMANDS: Record<string, LoadCommand> = {
   serve: (io, exiting) => modules.serve().serveCommand(io, exiting),

@@ -3,10 +3,10 @@
 import { styleText } from 'node:util'
 import type { Environment } from '../config.ts'
 import { once } from '../lib/once.ts'
-import { standardErrorLines } from './line-writer.ts'
-import { createLog, type Log } from './log.ts'
-import { type OutputStream, type Printer, printer } from './output.ts'
-import { processStops, type StopSignals } from './stop-signals.ts'
+import { standardErrorLines } from './print/line-writer.ts'
+import { createLog, type Log } from './print/log.ts'
+import { type OutputStream, type Printer, printer } from './print/output.ts'
+import { processStops, type StopSignals } from './run/stop-signals.ts'
 
 /** What a command reads, prints on and is stopped by. */
 export interface CommandIo {

@@ -1,9 +1,9 @@
 // Reads the settings file: each setting with the file and line it came from, for the errors.
 import { readFileSync } from 'node:fs'
-import { quote } from '../contract/validation.ts'
-import { FILE_LIMITS, type ReadYaml, readYaml, YamlError } from '../contract/yaml-text.ts'
 import { shownAddress, withoutSecrets } from '../lib/secrets.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
+import { quote } from '../schema/validation.ts'
+import { FILE_LIMITS, type ReadYaml, readYaml, YamlError } from '../schema/yaml-text.ts'
 
 /** A setting that cannot be used; the message is one line that names the value and what would be valid. */
 export class ConfigError extends Error {}

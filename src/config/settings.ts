@@ -1,6 +1,6 @@
 // Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
 import type { z } from 'zod'
-import { rules } from '../contract/rules.ts'
+import { rules } from '../contract/core/rules.ts'
 import { lazy } from '../lib/lazy.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
 import type { Shown } from './file.ts'

@@ -1,7 +1,7 @@
 // Where telemetry goes: an address, or what the standard variables of OpenTelemetry say, which count only when they are asked for.
 import { readFileSync } from 'node:fs'
-import { quote } from '../contract/validation.ts'
 import { lazy } from '../lib/lazy.ts'
+import { quote } from '../schema/validation.ts'
 import type { TelemetryOptions } from '../telemetry/telemetry.ts'
 import { ConfigError, quoteSetting } from './file.ts'
 

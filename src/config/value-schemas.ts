@@ -1,8 +1,8 @@
 // The schemas of the kinds of values that settings have, as a flag, a variable or a file gives them: loaded when a value is given that
 // has no outline, or one that does not take it.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import { rules } from '../contract/rules.ts'
+import { Duration } from '../contract/core/duration.ts'
+import { rules } from '../contract/core/rules.ts'
 
 export { Duration, z }
 

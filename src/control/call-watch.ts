@@ -1,6 +1,6 @@
 // The calls of a session for somebody who waits: read once, then added to as they are saved or have changed.
-import { ApiError } from '../contract/error.ts'
-import type { Observers } from '../contract/observation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Observers } from '../contract/core/observation.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'

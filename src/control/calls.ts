@@ -1,7 +1,7 @@
 // GET /_understudy/calls: calls in brief, in pages large enough to list a hundred thousand of them.
 import { z } from 'zod'
-import { CallRow } from '../contract/call-row.ts'
-import { asRoute, type Route } from '../contract/route.ts'
+import { CallRow } from '../contract/core/call-row.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import { callsPage } from '../views/calls-page.ts'
 import { type ControlDeps, TracedInstance } from './types.ts'
 

@@ -1,5 +1,5 @@
 // What was judged of a session before somebody took the evidence away: by a reset, a deletion, a snapshot or another scenario.
-import type { EarlierVerdict, SessionVerdict } from '../contract/verification.ts'
+import type { EarlierVerdict, SessionVerdict } from '../contract/core/verification.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** What ends a part of a session. */

@@ -1,9 +1,9 @@
 // GET /files/:name: the pictures that answers point at. A browser fetches them, so the address alone gives the right to.
 import { z } from 'zod'
 import { imageFile } from '../answers/image-files.ts'
-import { ApiError } from '../contract/error.ts'
-import { FILE_KIND, isStoredFile } from '../contract/images.ts'
-import type { Route } from '../contract/route.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Route } from '../contract/core/route.ts'
+import { FILE_KIND, isStoredFile } from '../contract/router/images.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
 

@@ -1,7 +1,7 @@
 // /_understudy/fixtures: which fixtures answer the calls of the session, and those of its own.
 import { z } from 'zod'
 import { isShipped } from '../backends/fixture/in-force.ts'
-import { asRoute, type Route } from '../contract/route.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './types.ts'
 

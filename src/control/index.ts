@@ -1,5 +1,5 @@
 // The registry of the routes beside the router operations, most of them under /_understudy: one line a route.
-import type { Route } from '../contract/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import { callsRoute } from './calls.ts'
 import { fileRoute } from './files.ts'
 import { fixtureRoutes } from './fixtures.ts'

@@ -1,6 +1,6 @@
 // GET /_understudy/live: what happens in sessions, as it happens.
 import { z } from 'zod'
-import { asRoute, type Route } from '../contract/route.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import { liveStream } from '../observers/live.ts'
 import type { ControlDeps } from './types.ts'
 

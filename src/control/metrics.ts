@@ -1,9 +1,9 @@
 // The text of /_understudy/metrics, as Prometheus reads it: counts of calls, and what the program holds and has dropped.
-import type { CountFamily } from '../contract/observation.ts'
+import type { CountFamily } from '../contract/core/observation.ts'
 import { realClock } from '../lib/clock.ts'
-import { workerCounts } from '../lib/worker/pool.ts'
 import { liveSize } from '../observers/live.ts'
 import { PROVIDERS } from '../providers/index.ts'
+import { workerCounts } from '../workers/pool.ts'
 import type { ControlDeps } from './types.ts'
 
 /** All metrics in Prometheus' text format; with `names` also those that somebody has given to scenarios, rules and providers. */

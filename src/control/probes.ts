@@ -1,6 +1,6 @@
 // GET /_understudy/livez and /_understudy/readyz: what orchestrators and balancers ask every second. They look at no session and need no token.
 import { z } from 'zod'
-import type { Route } from '../contract/route.ts'
+import type { Route } from '../contract/core/route.ts'
 import type { ControlDeps } from './types.ts'
 
 const shared = { method: 'get', tag: 'Emulator', session: 'none', public: true } as const

@@ -1,11 +1,11 @@
 // POST /_understudy/scenario/check: whether a text is a scenario, with the line of everything that is wrong with it.
 import { z } from 'zod'
-import { ApiError } from '../contract/error.ts'
-import { asRoute, type Route } from '../contract/route.ts'
-import { FileError, parseSource } from '../contract/source.ts'
-import { REQUEST_LIMITS } from '../contract/yaml-text.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 import { idleRules, scenarioIn } from '../scenarios/load.ts'
+import { FileError, parseSource } from '../schema/source.ts'
+import { REQUEST_LIMITS } from '../schema/yaml-text.ts'
 
 /** Where a scenario of a request is said to be from. */
 export const IN_REQUEST = 'the request'

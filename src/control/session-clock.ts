@@ -1,8 +1,8 @@
 // /_understudy/sessions/<name>/clock: a virtual clock is moved by hand.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import { ApiError } from '../contract/error.ts'
-import { asRoute, type Route } from '../contract/route.ts'
+import { Duration } from '../contract/core/duration.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import { LAST_INSTANT } from '../lib/clock.ts'
 import type { Session } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'

@@ -1,9 +1,9 @@
 // /_understudy/sessions: sessions made on purpose, with settings, a scenario and fixtures of their own.
 import { z } from 'zod'
-import { ApiError } from '../contract/error.ts'
-import { asRoute, type Route } from '../contract/route.ts'
-import { parseRequest } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
+import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { chosenScenario, ScenarioBody } from './scenario.ts'

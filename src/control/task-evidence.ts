@@ -1,7 +1,8 @@
 // Tasks of agents as they are now, for a judge: the trace of a turn says what it did only when it is over.
-import { isActive } from '../contract/agent-task.ts'
-import { AGENT_STEP, AGENT_TASK, type TaskRecord } from '../contract/task-record.ts'
-import type { TaskStep } from '../contract/trace.ts'
+
+import type { TaskStep } from '../contract/core/trace.ts'
+import { isActive } from '../contract/workspace/agent-task.ts'
+import { AGENT_STEP, AGENT_TASK, type TaskRecord } from '../contract/workspace/task-record.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { Session } from '../sessions/session.ts'

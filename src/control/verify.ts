@@ -1,8 +1,8 @@
 // /_understudy/verify: what really happened in the session, and whether it is what was expected.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import { asRoute, type Route } from '../contract/route.ts'
-import { type SessionVerdict, Verification } from '../contract/verification.ts'
+import { Duration } from '../contract/core/duration.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
+import { type SessionVerdict, Verification } from '../contract/core/verification.ts'
 import { Expectation } from '../scenarios/schema.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { earlierNotices } from '../verdict/notices.ts'

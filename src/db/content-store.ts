@@ -1,7 +1,7 @@
 // What belongs to records but is no JSON: the bytes of files, and the chunks of knowledge bases by word and by vector.
 import { eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
-import type { Contents } from '../contract/record.ts'
+import type { Contents } from '../contract/workspace/record.ts'
 import { once } from '../lib/once.ts'
 import { damagedRow, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'

@@ -1,6 +1,6 @@
 // Rows of a file that hold what nobody has written there but another program or a broken disk. Lists leave them
 // out, whoever asks for one is told which it is, and each is said once.
-import { ApiError } from '../contract/error.ts'
+import { ApiError } from '../contract/core/error.ts'
 import { printableLine } from '../lib/printable.ts'
 
 /** Where a row is: its table, and its number or name there. */

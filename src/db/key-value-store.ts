@@ -1,7 +1,7 @@
 // Kept things in SQLite (contract/key-value.ts), bounded in bytes: the expired go first, then what was written longest ago.
 import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
-import type { KeyValueStore } from '../contract/key-value.ts'
+import type { KeyValueStore } from '../contract/core/key-value.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { once } from '../lib/once.ts'
 import { asObject } from '../lib/values.ts'

@@ -1,7 +1,8 @@
 // Whether the body of a record is what its kind says: what another program or a broken disk has left there would be a bug later.
 import type { z } from 'zod'
-import type { Fields } from '../contract/record.ts'
-import { formatPath, type Problem, problemsOf, safeParse, valueAt } from '../contract/validation.ts'
+import type { Problem } from '../contract/core/problem.ts'
+import type { Fields } from '../contract/workspace/record.ts'
+import { formatPath, problemsOf, safeParse, valueAt } from '../schema/validation.ts'
 
 /** What the bodies of a kind of records must be. */
 export interface RecordShape {

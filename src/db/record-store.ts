@@ -1,7 +1,7 @@
 // Workspace records in SQLite: one table for every kind, so that a new resource needs no migration.
 import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
-import type { Fields, PageFilter, Records } from '../contract/record.ts'
+import type { Fields, PageFilter, Records } from '../contract/workspace/record.ts'
 import { asObject } from '../lib/values.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'

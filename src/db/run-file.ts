@@ -1,5 +1,5 @@
 // A database file that keeps the calls of a finished run, of all its sessions, for trace to read.
-import type { TraceRecord } from '../contract/trace.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { DatabaseError, openFile } from './open.ts'
 import type { TraceStore } from './trace-store.ts'

@@ -1,5 +1,5 @@
 // How far the sequences of fixtures were used, in the database: a process that was killed goes on where its answers were.
-import type { CallSequences, Sequences, SequenceUse } from '../contract/sequence.ts'
+import type { CallSequences, Sequences, SequenceUse } from '../contract/core/sequence.ts'
 import { once } from '../lib/once.ts'
 import { readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'

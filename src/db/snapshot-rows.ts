@@ -1,10 +1,11 @@
 // The rows of a snapshot, checked one by one before anything is replaced: a wrong one would be a bug later, far from here.
 import { z } from 'zod'
-import { ApiError } from '../contract/error.ts'
-import { TraceRecord } from '../contract/trace.ts'
-import { formatPath, type Problem, problemsOf, safeParse } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Problem } from '../contract/core/problem.ts'
+import { TraceRecord } from '../contract/core/trace.ts'
 import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
+import { formatPath, problemsOf, safeParse } from '../schema/validation.ts'
 import { bodyProblem, type RecordShapes } from './record-shapes.ts'
 import type { Snapshot } from './snapshot.ts'
 

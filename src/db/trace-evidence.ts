@@ -1,6 +1,6 @@
 // What is read of a call to judge its client by.
-import type { ClientNote } from '../contract/finding.ts'
-import type { TraceRecord } from '../contract/trace.ts'
+import type { ClientNote } from '../contract/core/finding.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { opaqueQuestion, type Question, readQuestion, wordsOfAnswer } from '../lib/question.ts'
 import { readableRow, readRow } from './damaged-rows.ts'

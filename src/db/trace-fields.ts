@@ -1,8 +1,8 @@
 // What rows of traces consist of, field by field: what a field usually is, and how it is stored when it is otherwise. A place in
 // one of these tables is a place in the rows of every file, so a change of them is a new version of the schema (schema-sql.ts).
-import type { ExchangeNote, KeptBytes } from '../contract/exchange-note.ts'
-import type { ClientNote } from '../contract/finding.ts'
-import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
+import type { ExchangeNote, KeptBytes } from '../contract/core/exchange-note.ts'
+import type { ClientNote } from '../contract/core/finding.ts'
+import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import { COLUMN, type Form, packedList, packing } from './packing.ts'
 
 /** Headers that most calls have, whose names are stored as their places here. */

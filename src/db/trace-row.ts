@@ -1,7 +1,7 @@
 // The row of a trace: what SQL asks for stands in columns, the rest of the record in a tuple (trace-fields.ts).
-import type { ExchangeNote } from '../contract/exchange-note.ts'
-import type { ClientNote } from '../contract/finding.ts'
-import type { TraceRecord } from '../contract/trace.ts'
+import type { ExchangeNote } from '../contract/core/exchange-note.ts'
+import type { ClientNote } from '../contract/core/finding.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import { type DatabaseName, readRow } from './damaged-rows.ts'
 import { CLIENT, EXCHANGE, TRACE } from './trace-fields.ts'
 

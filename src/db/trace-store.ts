@@ -1,6 +1,6 @@
 // Traces in SQLite: written once, listed newest first.
-import type { ExchangeNote } from '../contract/exchange-note.ts'
-import type { StoredTrace, TraceRecord } from '../contract/trace.ts'
+import type { ExchangeNote } from '../contract/core/exchange-note.ts'
+import type { StoredTrace, TraceRecord } from '../contract/core/trace.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import { longTexts } from './long-texts.ts'
 import type { Database } from './open.ts'

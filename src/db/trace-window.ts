@@ -1,5 +1,5 @@
 // Some of the traces of a session by the numbers of their calls: pages of lists, and what stands around one call.
-import type { TraceRecord } from '../contract/trace.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import { readableRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'

@@ -1,7 +1,7 @@
 // Writes traces.
-import type { ExchangeNote } from '../contract/exchange-note.ts'
-import type { ClientNote } from '../contract/finding.ts'
-import type { TraceRecord } from '../contract/trace.ts'
+import type { ExchangeNote } from '../contract/core/exchange-note.ts'
+import type { ClientNote } from '../contract/core/finding.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import { once } from '../lib/once.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'

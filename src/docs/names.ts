@@ -1,25 +1,6 @@
 // The names of what several operations share, as clients that are generated from the document call them.
 import type { z } from 'zod'
-import { Agent, AgentTool } from '../contract/agent.ts'
-import { AgentTask, RequestMessage, TaskMessage } from '../contract/agent-task.ts'
-import { TokenLogprob, Usage } from '../contract/chat.ts'
-import { Message } from '../contract/chat-request.ts'
-import { Chunk } from '../contract/chunks.ts'
-import { Contact } from '../contract/contact.ts'
-import { Datapoint, Dataset } from '../contract/dataset.ts'
-import { Evaluator } from '../contract/evaluator.ts'
-import { Event, Feedback } from '../contract/feedback.ts'
-import { FilterBy } from '../contract/filter.ts'
-import { Finding } from '../contract/finding.ts'
-import { ChunkingOptions, Datasource, FileRecord, Knowledge } from '../contract/knowledge.ts'
-import { Memory, MemoryDocument, MemoryStore } from '../contract/memory.ts'
-import { Project } from '../contract/project.ts'
-import { InputItem } from '../contract/responses.ts'
-import { ModelResponse, OutputItem, ResponseUsage } from '../contract/responses-answer.ts'
-import { ResponsesTool, ResponsesToolChoice } from '../contract/responses-tools.ts'
-import { ReviewSet } from '../contract/review-set.ts'
-import { Cache, Identity, LoadBalancer, Retry, Thinking, Thread, Timeout } from '../contract/shared.ts'
-import { Tool } from '../contract/tool.ts'
+import { Finding } from '../contract/core/finding.ts'
 import {
   AttemptRecord,
   Evaluation,
@@ -29,9 +10,28 @@ import {
   TaskStep,
   TaskTrace,
   TraceRecord,
-} from '../contract/trace.ts'
-import { ExpectationReport, RuleReport, Verification } from '../contract/verification.ts'
-import { Deleted, VersionRecord } from '../contract/workspace.ts'
+} from '../contract/core/trace.ts'
+import { ExpectationReport, RuleReport, Verification } from '../contract/core/verification.ts'
+import { TokenLogprob, Usage } from '../contract/router/chat.ts'
+import { Message } from '../contract/router/chat-request.ts'
+import { InputItem } from '../contract/router/responses.ts'
+import { ModelResponse, OutputItem, ResponseUsage } from '../contract/router/responses-answer.ts'
+import { ResponsesTool, ResponsesToolChoice } from '../contract/router/responses-tools.ts'
+import { Cache, Identity, LoadBalancer, Retry, Thinking, Thread, Timeout } from '../contract/router/shared.ts'
+import { Agent, AgentTool } from '../contract/workspace/agent.ts'
+import { AgentTask, RequestMessage, TaskMessage } from '../contract/workspace/agent-task.ts'
+import { Chunk } from '../contract/workspace/chunks.ts'
+import { Contact } from '../contract/workspace/contact.ts'
+import { Datapoint, Dataset } from '../contract/workspace/dataset.ts'
+import { Evaluator } from '../contract/workspace/evaluator.ts'
+import { Event, Feedback } from '../contract/workspace/feedback.ts'
+import { FilterBy } from '../contract/workspace/filter.ts'
+import { ChunkingOptions, Datasource, FileRecord, Knowledge } from '../contract/workspace/knowledge.ts'
+import { Memory, MemoryDocument, MemoryStore } from '../contract/workspace/memory.ts'
+import { Project } from '../contract/workspace/project.ts'
+import { ReviewSet } from '../contract/workspace/review-set.ts'
+import { Deleted, VersionRecord } from '../contract/workspace/shared.ts'
+import { Tool } from '../contract/workspace/tool.ts'
 
 /** What requests say; where it reads otherwise in an answer, its name there ends in `Output`. */
 export const REQUEST_NAMES = (): Record<string, z.ZodType> => ({

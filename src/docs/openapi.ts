@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document, made from the registries when it is first asked for.
 import type { z } from 'zod'
-import type { Operation } from '../contract/operation.ts'
-import { needsNoBody, type Route } from '../contract/route.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import { needsNoBody, type Route } from '../contract/core/route.ts'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { PATH_PARAMETERS } from './common.ts'

@@ -1,8 +1,8 @@
 // What answers have in common in the document: errors by status, and headers.
 import { z } from 'zod'
-import { COMMON_HEADERS, ROUTER_HEADERS } from '../contract/answer-headers.ts'
-import { envelope } from '../contract/error.ts'
-import type { Route } from '../contract/route.ts'
+import { COMMON_HEADERS, ROUTER_HEADERS } from '../contract/core/answer-headers.ts'
+import { envelope } from '../contract/core/error.ts'
+import type { Route } from '../contract/core/route.ts'
 import { ERRORS, OTHER } from './errors.ts'
 import type { SchemaJson as Json, Schemas } from './schemas.ts'
 

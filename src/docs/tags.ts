@@ -1,5 +1,5 @@
 // The groups of operations, in the order of the page: those of the specification first, then what is there besides.
-import type { Route } from '../contract/route.ts'
+import type { Route } from '../contract/core/route.ts'
 
 interface Group {
   name: string

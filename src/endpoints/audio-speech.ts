@@ -1,8 +1,8 @@
 // POST /v2/router/audio/speech: a text as sound, the same for the same call.
 import { inWorker } from '../answers/in-worker.ts'
 import { countCached } from '../answers/text-answer.ts'
-import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
-import { SPEECH_TYPES, SpeechRequest, SpeechScript, SpokenAudio } from '../contract/speech.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import { SPEECH_TYPES, SpeechRequest, SpeechScript, SpokenAudio } from '../contract/router/speech.ts'
 import { chance } from '../lib/chance.ts'
 import type { SpeechVoice } from '../lib/media/speech.ts'
 import { asObject, asText } from '../lib/values.ts'

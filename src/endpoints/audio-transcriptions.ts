@@ -1,7 +1,7 @@
 // POST /v2/router/audio/transcriptions: what is said in a file, in the words of the fixtures, laid over its length.
-import type { Operation, RenderedAnswer } from '../contract/operation.ts'
-import { Transcription, TranscriptionForm, type TranscriptionRequest } from '../contract/transcriptions.ts'
-import type { TranslationScript } from '../contract/translations.ts'
+import type { Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import { Transcription, TranscriptionForm, type TranscriptionRequest } from '../contract/router/transcriptions.ts'
+import type { TranslationScript } from '../contract/router/translations.ts'
 import { asObject } from '../lib/values.ts'
 import { readAudioFile } from './audio/read-file.ts'
 import { audioTranslations, composeTranslation } from './audio-translations.ts'

@@ -1,7 +1,12 @@
 // POST /v2/router/audio/translations (the specification, "Translate audio to English").
 import { countCached } from '../answers/text-answer.ts'
-import type { Operation, RenderedAnswer } from '../contract/operation.ts'
-import { Translation, TranslationForm, type TranslationRequest, TranslationScript } from '../contract/translations.ts'
+import type { Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import {
+  Translation,
+  TranslationForm,
+  type TranslationRequest,
+  TranslationScript,
+} from '../contract/router/translations.ts'
 import { asObject, asText } from '../lib/values.ts'
 import { answerOf, translationText } from './audio/answer.ts'
 import { readAudioFile } from './audio/read-file.ts'

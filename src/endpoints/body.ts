@@ -1,6 +1,5 @@
 // The body of a request, as far as its content type says what it is: bytes, JSON or a form.
-import { ApiError } from '../contract/error.ts'
-import { formatPath, quote } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../lib/json-reading.ts'
@@ -9,6 +8,7 @@ import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
 import { type Reproach, within } from '../lib/patience.ts'
 import { isLarge } from '../lib/slices.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
+import { formatPath, quote } from '../schema/validation.ts'
 import type { FormOf } from './form.ts'
 
 /** How much is read, and how long it is waited for. */

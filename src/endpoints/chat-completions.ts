@@ -1,9 +1,9 @@
 // POST /v2/router/chat/completions (the specification, "Create a chat completion").
 import { checkSchemaField } from '../answers/schema-sample.ts'
 import { synthesizeText } from '../answers/synthesize.ts'
-import type { ChatRequest } from '../contract/chat-request.ts'
-import type { Operation } from '../contract/operation.ts'
-import type { TextScript } from '../contract/script.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import type { ChatRequest } from '../contract/router/chat-request.ts'
+import type { TextScript } from '../contract/router/script.ts'
 import { lazy } from '../lib/lazy.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { composeChat } from './chat/answer.ts'
@@ -29,9 +29,11 @@ import {
 } from './chat/provider-answer.ts'
 
 // Asked for when a body is refused, by documents and by fixture files.
-const requests = lazy<typeof import('../contract/chat-request.ts')>(() => require('../contract/chat-request.ts'))
-const answers = lazy<typeof import('../contract/chat.ts')>(() => require('../contract/chat.ts'))
-const scripts = lazy<typeof import('../contract/script.ts')>(() => require('../contract/script.ts'))
+const requests = lazy<typeof import('../contract/router/chat-request.ts')>(() =>
+  require('../contract/router/chat-request.ts'),
+)
+const answers = lazy<typeof import('../contract/router/chat.ts')>(() => require('../contract/router/chat.ts'))
+const scripts = lazy<typeof import('../contract/router/script.ts')>(() => require('../contract/router/script.ts'))
 
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',

@@ -1,8 +1,8 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
 import { cutText, joinPieces, type TextAnswer } from '../answers/text-answer.ts'
 import { usageOf } from '../answers/usage.ts'
-import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/completions.ts'
-import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/operation.ts'
+import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/router/completions.ts'
 import {
   type CompletionChoice,
   type CompletionFrame,

@@ -1,8 +1,8 @@
 // POST /v1/messages/count_tokens: what the input of a message would be counted with. Anthropic's API alone has it.
 import { z } from 'zod'
-import type { ChatRequest } from '../contract/chat-request.ts'
-import type { Operation } from '../contract/operation.ts'
-import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/token-count.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/core/token-count.ts'
+import type { ChatRequest } from '../contract/router/chat-request.ts'
 import { asObject } from '../lib/values.ts'
 import { chatCompletions } from './chat-completions.ts'
 

@@ -1,15 +1,15 @@
 // What every router endpoint does before the gateway: body and validation.
-import type { ConnectionFinder } from '../contract/connection.ts'
-import { ApiError } from '../contract/error.ts'
-import type { Operation } from '../contract/operation.ts'
-import { parseCall } from '../contract/quick-parse.ts'
-import type { TraceRecord } from '../contract/trace.ts'
-import { refuseManyVariables } from '../contract/variables.ts'
-import type { Wire } from '../contract/wire.ts'
+import type { ConnectionFinder } from '../contract/core/connection.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
+import type { Wire } from '../contract/core/wire.ts'
+import { refuseManyVariables } from '../contract/router/variables.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { lazy } from '../lib/lazy.ts'
 import { asObject, asText } from '../lib/values.ts'
+import { parseCall } from '../schema/parse.ts'
 import type { Activity, Session } from '../sessions/session.ts'
 import { CALL_VALUES, type RequestBody, readAnyJson, readBody, readForm } from './body.ts'
 import { withProviders } from './model-names.ts'
@@ -17,7 +17,7 @@ import { fromNamespace, STANDARD_NAMESPACE, toNamespace } from './namespace.ts'
 
 // Needed by few calls.
 const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
-const longLists = lazy<typeof import('../contract/long-lists.ts')>(() => require('../contract/long-lists.ts'))
+const longLists = lazy<typeof import('../schema/long-lists.ts')>(() => require('../schema/long-lists.ts'))
 
 /** What the endpoints are configured with. */
 interface EndpointDeps {

@@ -1,8 +1,8 @@
 // POST /v2/router/embeddings (the specification, "Create embeddings").
 import { embedApart, isLongWork, type VectorItem } from '../answers/embed-apart.ts'
-import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/embeddings.ts'
-import { ApiError } from '../contract/error.ts'
-import type { AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { AttemptContext, Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/router/embeddings.ts'
 import { answerVector, encodeVector, shorten } from '../lib/embedding.ts'
 import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'

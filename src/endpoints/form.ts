@@ -1,9 +1,9 @@
 // Forms: their fields by name, and each text read as what the operation's schema wants.
 import { z } from 'zod'
-import { ApiError } from '../contract/error.ts'
-import { formatPath } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
 import { onceFor } from '../lib/once.ts'
 import { halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
+import { formatPath } from '../schema/validation.ts'
 
 type Fields = Record<string, string | File>
 /** What a form is read as: the schema of its fields, and the status of what does not fit. */

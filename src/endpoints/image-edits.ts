@@ -1,9 +1,9 @@
 // POST /v2/router/images/edits and /variations: pictures that are drawn of a prompt and of the bytes of another picture.
 import { countCached } from '../answers/text-answer.ts'
-import { ApiError } from '../contract/error.ts'
-import { ImageEditForm, ImageVariationForm } from '../contract/image-edits.ts'
-import type { ImageRequest, ImageScript } from '../contract/images.ts'
-import type { Operation } from '../contract/operation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import { ImageEditForm, ImageVariationForm } from '../contract/router/image-edits.ts'
+import type { ImageRequest, ImageScript } from '../contract/router/images.ts'
 import { sha256 } from '../lib/ids.ts'
 import { imageFormatOf } from '../lib/media/image-format.ts'
 import { images } from './images.ts'

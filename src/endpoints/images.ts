@@ -1,8 +1,9 @@
 // POST /v2/router/images/generations (the specification, "Generate images").
 import { imageFile } from '../answers/image-files.ts'
 import { countCached } from '../answers/text-answer.ts'
-import { ApiError } from '../contract/error.ts'
-import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../contract/image-models.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { AnswerContext, AttemptContext, Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import { choicesOf, IMAGE_MODELS, imageProblems, imageRules, sidesOf } from '../contract/router/image-models.ts'
 import {
   FILE_KIND,
   FILE_LIFE,
@@ -12,15 +13,14 @@ import {
   ImageScript,
   type ImageUsage,
   type StoredFile,
-} from '../contract/images.ts'
-import type { AnswerContext, AttemptContext, Operation, RenderedAnswer } from '../contract/operation.ts'
-import { quote } from '../contract/validation.ts'
+} from '../contract/router/images.ts'
 import { settingsOf } from '../gateway/settings.ts'
 import { fingerprint, unguessable } from '../lib/ids.ts'
 import type { ImageFormat } from '../lib/media/image.ts'
 import { type ImageSource, imageFormatOf } from '../lib/media/image-format.ts'
 import { asList, asObject, asText, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
+import { quote } from '../schema/validation.ts'
 import { imageAssembly, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
 export const images: Operation<ImageRequest, ImageScript> = {

@@ -1,7 +1,7 @@
 // The registry of router operations: one line each. An operation is loaded with its schemas when it is first used.
-import { type FixtureSubject, TOOL_CALLS } from '../contract/fixture-subject.ts'
-import type { Operation } from '../contract/operation.ts'
-import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/token-count.ts'
+import { type FixtureSubject, TOOL_CALLS } from '../contract/core/fixture-subject.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import { COUNT_TOKENS, COUNT_TOKENS_PATH } from '../contract/core/token-count.ts'
 import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 
@@ -33,7 +33,9 @@ const modules = {
   moderations: lazy<typeof import('./moderations.ts')>(() => require('./moderations.ts')),
   rerank: lazy<typeof import('./rerank.ts')>(() => require('./rerank.ts')),
   countTokens: lazy<typeof import('./count-tokens.ts')>(() => require('./count-tokens.ts')),
-  toolFixture: lazy<typeof import('../contract/tool-fixture.ts')>(() => require('../contract/tool-fixture.ts')),
+  toolFixture: lazy<typeof import('../contract/core/tool-fixture.ts')>(() =>
+    require('../contract/core/tool-fixture.ts'),
+  ),
 }
 
 /** All router operations, in the order in which documents list them. */

@@ -1,13 +1,13 @@
 // POST /v2/router/moderations: whether texts are harmful, by the lists of words that the built-in guardrails have.
 import { countCached } from '../answers/text-answer.ts'
+import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import {
   MODERATION_CATEGORIES,
   type ModerationCategory,
   ModerationList,
   ModerationRequest,
   ModerationScript,
-} from '../contract/moderations.ts'
-import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/operation.ts'
+} from '../contract/router/moderations.ts'
 import { harmfulModeration } from '../guardrails/harmful-moderation.ts'
 import { sexualModeration } from '../guardrails/sexual-moderation.ts'
 import { chance } from '../lib/chance.ts'

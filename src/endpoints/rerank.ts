@@ -2,8 +2,8 @@
 import { countAhead } from '../answers/count-ahead.ts'
 import { countCached } from '../answers/text-answer.ts'
 import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
-import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/operation.ts'
-import { RerankList, RerankRequest, RerankScript } from '../contract/rerank.ts'
+import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
+import { RerankList, RerankRequest, RerankScript } from '../contract/router/rerank.ts'
 import { embed } from '../lib/embedding.ts'
 import { asObject, objectsIn } from '../lib/values.ts'
 

@@ -1,9 +1,9 @@
 // POST /v2/router/responses (the specification, "Create a model response").
 import { synthesizeText } from '../answers/synthesize.ts'
-import type { Operation } from '../contract/operation.ts'
-import { ResponsesRequest } from '../contract/responses.ts'
-import { ModelResponse, ResponseEvent } from '../contract/responses-answer.ts'
-import { TextScript } from '../contract/script.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import { ResponsesRequest } from '../contract/router/responses.ts'
+import { ModelResponse, ResponseEvent } from '../contract/router/responses-answer.ts'
+import { TextScript } from '../contract/router/script.ts'
 import { composeResponse } from './responses/answer.ts'
 import { responseAssembly } from './responses/assemble.ts'
 import { keep, resolve } from './responses/conversation.ts'

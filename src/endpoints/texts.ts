@@ -1,11 +1,11 @@
 // Reads the one input that embeddings and legacy completions share: texts, or the tokens of texts.
 import { countCached } from '../answers/text-answer.ts'
-import { ApiError } from '../contract/error.ts'
-import type { CountTokens, Prompt } from '../contract/operation.ts'
-import type { TextInput } from '../contract/texts.ts'
-import { formatPath } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { CountTokens, Prompt } from '../contract/core/operation.ts'
+import type { TextInput } from '../contract/core/texts.ts'
 import { decodeTokens, VOCABULARIES } from '../lib/tokens.ts'
 import { vocabularyOf } from '../providers/catalogue.ts'
+import { formatPath } from '../schema/validation.ts'
 
 /** One text of a call, with its number of tokens where it came as tokens. */
 export interface InputText {

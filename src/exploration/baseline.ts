@@ -1,5 +1,5 @@
 // What the quiet runs say of a program, against which every other run is held.
-import type { FindingKind } from '../contract/finding.ts'
+import type { FindingKind } from '../contract/core/finding.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
 /** How often something was called. */

@@ -1,5 +1,5 @@
 // The scenario of a cell: the shortest file that breaks a program at a point, playable by exec.
-import { type ClassName, cellName, type Point, type WrittenScenario } from '../contract/exploration.ts'
+import { type ClassName, cellName, type Point, type WrittenScenario } from '../contract/core/exploration.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import { outcomeClass } from './classes.ts'
 import { kindMatch } from './points.ts'

@@ -1,5 +1,5 @@
 // The classes of outcome: the fault at the gateway's door that stands for each, and the points at which it can happen.
-import { CLASS_NAMES, type ClassName, type Point } from '../contract/exploration.ts'
+import { CLASS_NAMES, type ClassName, type Point } from '../contract/core/exploration.ts'
 
 /** A class of outcome. */
 interface OutcomeClass {

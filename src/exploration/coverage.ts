@@ -1,5 +1,5 @@
 // Coverage as three numbers, which are never added up: faults delivered, faults held, and ways taken.
-import type { CellResult, CoverageNumbers } from '../contract/exploration.ts'
+import type { CellResult, CoverageNumbers } from '../contract/core/exploration.ts'
 import type { Exploration } from './explore.ts'
 import type { WayCounts } from './ways.ts'
 

@@ -1,5 +1,5 @@
 // The exploration itself: quiet runs, then one for each cell that is to be tried, and what came of them all.
-import type { CellResult, LeftCell, Point, RouteTable } from '../contract/exploration.ts'
+import type { CellResult, LeftCell, Point, RouteTable } from '../contract/core/exploration.ts'
 import { baselineOf } from './baseline.ts'
 import { madeTheSame, quietPoints } from './points.ts'
 import { type PlayRoute, routeTable } from './routes.ts'

@@ -1,5 +1,5 @@
 // The verdict on a cell: what the command made of a break.
-import type { CellVerdict } from '../contract/exploration.ts'
+import type { CellVerdict } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { mistakesIn } from './mistakes.ts'
 import { callsAgain, MOST_SHOWN, recoveryOf } from './recovery.ts'

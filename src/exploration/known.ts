@@ -2,11 +2,11 @@
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { type CellResult, CLASS_NAMES, VERDICTS } from '../contract/exploration.ts'
-import { FileError, parseSource } from '../contract/source.ts'
-import { problemsOf, safeParse } from '../contract/validation.ts'
+import { type CellResult, CLASS_NAMES, VERDICTS } from '../contract/core/exploration.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
+import { FileError, parseSource } from '../schema/source.ts'
+import { problemsOf, safeParse } from '../schema/validation.ts'
 
 const KnownCell = z.strictObject({
   point: z.string().min(1).describe('Id of the point; `*` stands for any characters.'),

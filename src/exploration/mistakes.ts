@@ -1,5 +1,5 @@
 // What a program does wrong under a fault although its tests may pass: told from what the quiet runs show of it.
-import type { Finding, FindingKind } from '../contract/finding.ts'
+import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { unheardOf } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
 import { type Baseline, refusalName, requestName, toolCounts } from './baseline.ts'

@@ -1,5 +1,5 @@
 // The points of a program: what its runs without faults show, and which of them are worth a break.
-import type { Point } from '../contract/exploration.ts'
+import type { Point } from '../contract/core/exploration.ts'
 import { requestFacts } from './requests.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 

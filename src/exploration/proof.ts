@@ -1,5 +1,5 @@
 // What the run of one cell proves of another: a fault for ever is the same as once, where nothing came that it could have met later.
-import { type ClassName, cellName } from '../contract/exploration.ts'
+import { type ClassName, cellName } from '../contract/core/exploration.ts'
 import { cellId, nameOfCell, scenarioOf } from './cell-scenario.ts'
 import { outcomeClass, outcomeClasses } from './classes.ts'
 import type { Trial, TriedCell } from './trial.ts'

@@ -5,8 +5,8 @@ import {
   type RouteTable,
   type RouteTarget,
   type WrittenScenario,
-} from '../contract/exploration.ts'
-import type { FaultKind } from '../contract/fault.ts'
+} from '../contract/core/exploration.ts'
+import type { FaultKind } from '../contract/core/fault.ts'
 import { faultKinds } from '../faults/index.ts'
 import type { ObservedRun, RouteSample } from './types.ts'
 import { mergeWays, type WayCounts } from './ways.ts'

@@ -1,9 +1,9 @@
 // What the traces of a run show: the calls of its clients, the ways that they configure, and how they are routed.
-import type { Operation } from '../contract/operation.ts'
-import { NO_OPERATION, type StoredTrace } from '../contract/trace.ts'
-import { safeParse } from '../contract/validation.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import { NO_OPERATION, type StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
 import { type Settings, settingsOf } from '../gateway/settings.ts'
+import { safeParse } from '../schema/validation.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { brokeOff, type ClientCall, clientCalls } from '../verdict/client-call.ts'
 import { type CallShape, observedCall } from './points.ts'

@@ -6,7 +6,7 @@ import {
   cellName,
   type LeftCell,
   type Point,
-} from '../contract/exploration.ts'
+} from '../contract/core/exploration.ts'
 import { cellId, nameOfCell } from './cell-scenario.ts'
 import { outcomeClasses } from './classes.ts'
 import { brokenPoints, endsFirst } from './points.ts'

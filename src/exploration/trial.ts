@@ -1,5 +1,5 @@
 // One trial: a cell broken in a run, judged, tried again to be sure, and made as short as can be.
-import type { CellResult, CellVerdict, Point, WrittenScenario } from '../contract/exploration.ts'
+import type { CellResult, CellVerdict, Point, WrittenScenario } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { cellId, scenarioOf } from './cell-scenario.ts'
 import { outcomeClass } from './classes.ts'

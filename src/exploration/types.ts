@@ -1,8 +1,8 @@
 // The words of exploration: what was seen of a run of the command, and what becomes of each break that was tried.
-import type { ClassName, Point } from '../contract/exploration.ts'
-import type { Finding } from '../contract/finding.ts'
-import type { TraceRecord } from '../contract/trace.ts'
-import type { RuleReport } from '../contract/verification.ts'
+import type { ClassName, Point } from '../contract/core/exploration.ts'
+import type { Finding } from '../contract/core/finding.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
+import type { RuleReport } from '../contract/core/verification.ts'
 import type { ClientCall } from '../verdict/client-call.ts'
 import type { RequestFacts } from './requests.ts'
 import type { WayCounts } from './ways.ts'

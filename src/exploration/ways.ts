@@ -1,5 +1,5 @@
 // Ways through the gateway that calls configure, and how often each was taken: what is never taken has never been tried.
-import type { TraceRecord } from '../contract/trace.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import type { Settings } from '../gateway/settings.ts'
 
 /** How often each way was taken, by its name: `chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4`. */

@@ -1,6 +1,6 @@
 // Reaches into the tool calls of a chat completion: those that a model asks for, and those that it was offered.
-import type { FaultContext, NextReply } from '../contract/fault.ts'
-import type { Reply } from '../contract/reply.ts'
+import type { FaultContext, NextReply } from '../contract/core/fault.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { onAnswer } from './change.ts'
 import { changed, streamBytes, wholeBytes } from './wire.ts'

@@ -1,5 +1,5 @@
 // approval-never: what is decided about a tool never arrives.
-import { valueReply } from '../contract/reply.ts'
+import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
 export const approvalNever = defineFault({

@@ -1,6 +1,6 @@
 // broken-framing: in the middle of a chunked answer comes what is no chunk.
 import { z } from 'zod'
-import { ConnectionFailure } from '../contract/reply.ts'
+import { ConnectionFailure } from '../contract/core/reply.ts'
 import { onAnswer, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, isStream, mapBlocks, piecesOf, streamBytes } from './wire.ts'

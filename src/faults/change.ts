@@ -1,7 +1,7 @@
 // The ways in which faults reach into an answer: its events, a place in its stream, its bytes or its JSON.
 import { z } from 'zod'
-import type { FaultContext, NextReply } from '../contract/fault.ts'
-import { ConnectionFailure, type Reply } from '../contract/reply.ts'
+import type { FaultContext, NextReply } from '../contract/core/fault.ts'
+import { ConnectionFailure, type Reply } from '../contract/core/reply.ts'
 import type { EventData } from '../lib/sse.ts'
 import {
   type BlockChange,

@@ -1,7 +1,7 @@
 // content-filter: the provider takes the request or the answer for unsafe.
 import { z } from 'zod'
-import type { FaultContext } from '../contract/fault.ts'
-import type { Reply } from '../contract/reply.ts'
+import type { FaultContext } from '../contract/core/fault.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { dataEvent, encodeEvent } from '../lib/sse.ts'
 import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { providerNamed } from '../providers/index.ts'

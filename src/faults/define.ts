@@ -1,8 +1,8 @@
 // Helpers for the files of the fault kinds.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import type { FaultKind } from '../contract/fault.ts'
-import { ConnectionFailure } from '../contract/reply.ts'
+import { Duration } from '../contract/core/duration.ts'
+import type { FaultKind } from '../contract/core/fault.ts'
+import { ConnectionFailure } from '../contract/core/reply.ts'
 
 /** Checks a kind's types: its options are those that `apply` gets. */
 export const defineFault = <Shape extends z.ZodRawShape>(

@@ -1,7 +1,7 @@
 // delay: the answer takes longer to begin.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import type { FaultContext } from '../contract/fault.ts'
+import { Duration } from '../contract/core/duration.ts'
+import type { FaultContext } from '../contract/core/fault.ts'
 import { defineFault } from './define.ts'
 
 const Spread = z.enum(['fixed', 'uniform', 'normal', 'lognormal'])

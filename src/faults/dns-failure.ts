@@ -1,6 +1,6 @@
 // dns-failure: the provider's name has no address.
 import { z } from 'zod'
-import { ConnectionFailure } from '../contract/reply.ts'
+import { ConnectionFailure } from '../contract/core/reply.ts'
 import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'
 

@@ -1,6 +1,6 @@
 // hang: the request is taken and never answered.
-import { Duration } from '../contract/duration.ts'
-import { ConnectionFailure } from '../contract/reply.ts'
+import { Duration } from '../contract/core/duration.ts'
+import { ConnectionFailure } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
 export const hang = defineFault({

@@ -1,7 +1,7 @@
 // http-error: a refusal with a status instead of an answer.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import type { Reply } from '../contract/reply.ts'
+import { Duration } from '../contract/core/duration.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
 import { errorStatus, lowerCase, problemOf, refusal, refusalOptions } from './refusal.ts'

@@ -1,5 +1,5 @@
 // The registry of fault kinds: one line a kind.
-import type { FaultKind } from '../contract/fault.ts'
+import type { FaultKind } from '../contract/core/fault.ts'
 import { approvalNever } from './approval-never.ts'
 import { authFailure } from './auth-failure.ts'
 import { brokenFraming } from './broken-framing.ts'

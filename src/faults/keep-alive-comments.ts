@@ -1,6 +1,6 @@
 // keep-alive-comments: a stream has comments between its events.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
+import { Duration } from '../contract/core/duration.ts'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 

@@ -1,6 +1,6 @@
 // late-answer: what a canceled task was waiting for arrives all the same.
-import { Duration } from '../contract/duration.ts'
-import { valueReply } from '../contract/reply.ts'
+import { Duration } from '../contract/core/duration.ts'
+import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
 export const lateAnswer = defineFault({

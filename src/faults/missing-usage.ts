@@ -1,5 +1,5 @@
 // missing-usage: an answer does not say how many tokens it took.
-import type { FaultContext } from '../contract/fault.ts'
+import type { FaultContext } from '../contract/core/fault.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { onAnswer, orSkipped } from './change.ts'
 import { defineFault } from './define.ts'

@@ -1,7 +1,7 @@
 // rate-limit: so many requests and tokens in a window of time, counted down in the headers of every answer.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import type { FaultContext } from '../contract/fault.ts'
+import { Duration } from '../contract/core/duration.ts'
+import type { FaultContext } from '../contract/core/fault.ts'
 import { providerNamed } from '../providers/index.ts'
 import { type Quotas, quotaHeaders, RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'

@@ -1,5 +1,5 @@
 // The records in an answer of the workspace, for the kinds that act there.
-import type { Reply } from '../contract/reply.ts'
+import type { Reply } from '../contract/core/reply.ts'
 
 type Fields = Record<string, unknown>
 /** A page of a list. */

@@ -1,8 +1,8 @@
 // A refusal as a reply: in the provider's own words where the gateway hears it, in this API's where the client does.
 import { z } from 'zod'
-import { envelope } from '../contract/error.ts'
-import type { FaultContext } from '../contract/fault.ts'
-import { jsonReply, type Reply } from '../contract/reply.ts'
+import { envelope } from '../contract/core/error.ts'
+import type { FaultContext } from '../contract/core/fault.ts'
+import { jsonReply, type Reply } from '../contract/core/reply.ts'
 import type { ProviderRefusal } from '../providers/error-words.ts'
 import { providerNamed } from '../providers/index.ts'
 

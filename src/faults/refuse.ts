@@ -1,5 +1,5 @@
 // refuse: nobody listens at the provider's address.
-import { ConnectionFailure } from '../contract/reply.ts'
+import { ConnectionFailure } from '../contract/core/reply.ts'
 import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'
 

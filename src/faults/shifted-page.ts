@@ -1,6 +1,6 @@
 // shifted-page: a list moves while somebody pages through it.
 import { z } from 'zod'
-import type { WorkspaceCall } from '../contract/fault.ts'
+import type { WorkspaceCall } from '../contract/core/fault.ts'
 import { defineFault } from './define.ts'
 import { isPage, type RecordPage, recordsOf } from './records.ts'
 

@@ -1,7 +1,7 @@
 // split-bytes: the right bytes in packets that end where no reader expects it.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import type { Reply } from '../contract/reply.ts'
+import { Duration } from '../contract/core/duration.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { onAnswer, orSkipped } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, piecesOf, streamBytes } from './wire.ts'

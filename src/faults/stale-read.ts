@@ -1,5 +1,5 @@
 // stale-read: what was written is not seen yet.
-import type { Reply } from '../contract/reply.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { defineFault } from './define.ts'
 

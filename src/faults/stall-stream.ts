@@ -1,6 +1,6 @@
 // stall-stream: nothing more comes in the middle of a stream.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
+import { Duration } from '../contract/core/duration.ts'
 import { CLOSES, changeAt, endAs, PLACE, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 

@@ -1,6 +1,6 @@
 // stream-error: the provider, or the gateway, reports a failure in the middle of a stream.
 import type { z } from 'zod'
-import type { FaultContext } from '../contract/fault.ts'
+import type { FaultContext } from '../contract/core/fault.ts'
 import { type EventData, encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
 import { changeAt, PLACE } from './change.ts'
 import { defineFault } from './define.ts'

@@ -1,6 +1,6 @@
 // sub-agent-failed: an agent of the team fails at what it was asked to do.
 import { z } from 'zod'
-import { valueReply } from '../contract/reply.ts'
+import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
 export const subAgentFailed = defineFault({

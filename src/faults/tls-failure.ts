@@ -1,6 +1,6 @@
 // tls-failure: no secure connection comes about.
 import { z } from 'zod'
-import { ConnectionFailure } from '../contract/reply.ts'
+import { ConnectionFailure } from '../contract/core/reply.ts'
 import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'
 

@@ -1,7 +1,7 @@
 // tool-error: a tool fails, in words that the model reads.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
-import { valueReply } from '../contract/reply.ts'
+import { Duration } from '../contract/core/duration.ts'
+import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
 export const toolError = defineFault({

@@ -1,6 +1,6 @@
 // The wire form of a reply, for faults that cut, change or slice what is really sent.
-import type { Operation } from '../contract/operation.ts'
-import type { BytesBody, EventsBody, Reply } from '../contract/reply.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import type { BytesBody, EventsBody, Reply } from '../contract/core/reply.ts'
 import {
   DONE_EVENT,
   dataEvent,

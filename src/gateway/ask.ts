@@ -1,5 +1,5 @@
 // One question of our own to a model, as evaluators ask it: a call from inside, with everything that a call meets.
-import type { Operation } from '../contract/operation.ts'
+import type { Operation } from '../contract/core/operation.ts'
 import type { CallOrigin } from './call.ts'
 import type { Gateway } from './types.ts'
 

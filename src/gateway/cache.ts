@@ -1,12 +1,12 @@
 // Exact-match cache: equal calls of a session get a stored answer. Only complete answers that passed their guardrails are
 // stored, so whatever is found may be told again. Concurrent equal misses each go to the backend: the last one is kept.
-import type { KeyValueEntry } from '../contract/key-value.ts'
+import type { KeyValueEntry } from '../contract/core/key-value.ts'
 import { readableRow } from '../db/damaged-rows.ts'
 import { checksumOf } from '../lib/canonical.ts'
 import { sinceInstant } from '../lib/clock.ts'
 import { checksumInSlices } from '../lib/json-slices.ts'
 import { asObject } from '../lib/values.ts'
-import type { AttemptAnswer } from './recording.ts'
+import type { AttemptAnswer } from './record/recording.ts'
 import type { CallContext } from './types.ts'
 
 const KIND = 'cache'

@@ -1,9 +1,9 @@
 // Guardrails: checks of what the user says and of what is answered; the first that blocks ends the call. Streams go out
 // while they are made, so output guardrails check whole answers alone; the trace says where one did not check.
-import { ApiError } from '../contract/error.ts'
+import { ApiError } from '../contract/core/error.ts'
 import type { CallOrigin } from './call.ts'
-import type { ReplyContent } from './read.ts'
 import type { Settings } from './settings.ts'
+import type { ReplyContent } from './stream/read.ts'
 import type { CallContext, CallGuardrail, GuardrailDirectory, GuardrailVerdict } from './types.ts'
 
 /**

@@ -1,22 +1,22 @@
 // One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
-import type { MatchedFaults } from '../contract/fault.ts'
-import type { BytesBody, Reply } from '../contract/reply.ts'
-import type { Wire } from '../contract/wire.ts'
+import type { MatchedFaults } from '../contract/core/fault.ts'
+import type { BytesBody, Reply } from '../contract/core/reply.ts'
+import type { Wire } from '../contract/core/wire.ts'
 import { lazy } from '../lib/lazy.ts'
 import { isLarge } from '../lib/slices.ts'
 import { isComplete } from '../lib/sse.ts'
 import { cachedAnswer } from './cache.ts'
 import { type Call, type InnerAnswer, innerCall } from './call.ts'
-import { type CallEnding, callEndOf } from './end.ts'
 import { guardInput, guardOutput } from './guardrails.ts'
 import { parseBody, parseLargeBody, passedOn } from './passing.ts'
 import { plain, planCall, prepared, type ReadyCall, SCENARIO } from './prepare.ts'
-import { startTrace } from './recorder.ts'
-import type { AttemptAnswer, TraceRecorder } from './recording.ts'
-import { headerAllowance } from './request-headers.ts'
-import { toResponse } from './respond.ts'
+import { type CallEnding, callEndOf } from './record/end.ts'
+import { startTrace } from './record/recorder.ts'
+import type { AttemptAnswer, TraceRecorder } from './record/recording.ts'
+import { headerAllowance } from './record/request-headers.ts'
 import { route } from './route.ts'
-import { sentWhole } from './sent-body.ts'
+import { toResponse } from './stream/respond.ts'
+import { sentWhole } from './stream/sent-body.ts'
 import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd, Gateway, GatewayParts } from './types.ts'
@@ -24,7 +24,7 @@ import type { CallContext, CallEnd, Gateway, GatewayParts } from './types.ts'
 // Loaded for the first call that a scenario, or a provider's own bytes, may reach directly.
 const direct = lazy<typeof import('./direct.ts')>(() => require('./direct.ts'))
 // Loaded for the first stream of a compatible API.
-const sentEvents = lazy<typeof import('./sent-events.ts')>(() => require('./sent-events.ts'))
+const sentEvents = lazy<typeof import('./stream/sent-events.ts')>(() => require('./stream/sent-events.ts'))
 
 /** A gateway of its parts. */
 export const createGateway = (given: GatewayParts): Gateway => {

@@ -1,7 +1,7 @@
 // Retrieval: what the call's knowledge bases have on the user's words is put before the messages.
-import type { Operation } from '../contract/operation.ts'
+import type { Operation } from '../contract/core/operation.ts'
 import type { Call } from './call.ts'
-import type { TraceRecorder } from './recording.ts'
+import type { TraceRecorder } from './record/recording.ts'
 import type { Settings } from './settings.ts'
 import type { KnowledgeDirectory } from './types.ts'
 

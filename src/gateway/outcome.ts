@@ -1,8 +1,8 @@
 // What the gateway makes of an attempt that gave no answer. A failure is a value: nothing is thrown between gateway steps.
-import { ApiError, bugError } from '../contract/error.ts'
-import { ConnectionFailure, Unreadable } from '../contract/reply.ts'
-import { storageError } from '../contract/storage-error.ts'
-import type { OutcomeKind } from '../contract/trace.ts'
+import { ApiError, bugError } from '../contract/core/error.ts'
+import { ConnectionFailure, Unreadable } from '../contract/core/reply.ts'
+import { storageError } from '../contract/core/storage-error.ts'
+import type { OutcomeKind } from '../contract/core/trace.ts'
 import { HangReset } from '../lib/hang-reset.ts'
 import { namesCall } from '../providers/request-id.ts'
 

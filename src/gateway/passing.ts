@@ -1,8 +1,8 @@
 // Which requests of compatible APIs a provider gets as they came, and how much of them is understood here.
-import type { Backend, PassingBackend, RawRequest } from '../contract/backend.ts'
-import { ApiError } from '../contract/error.ts'
-import type { Operation, Prompt } from '../contract/operation.ts'
-import type { Reply } from '../contract/reply.ts'
+import type { Backend, PassingBackend, RawRequest } from '../contract/core/backend.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Operation, Prompt } from '../contract/core/operation.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
 import type { Call } from './call.ts'

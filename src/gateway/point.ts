@@ -1,5 +1,5 @@
 // Names the point of a call: which of the calls that a program makes it is, whatever its user said.
-import type { Operation, Prompt } from '../contract/operation.ts'
+import type { Operation, Prompt } from '../contract/core/operation.ts'
 import { type ByteCache, byteCache } from '../lib/byte-cache.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { remembering, rememberingAll } from '../lib/remember.ts'

@@ -1,5 +1,5 @@
 // When a failed attempt is repeated, after how long, and when the next target gets its turn: pure functions.
-import { SPENDING_LIMIT } from '../contract/error.ts'
+import { SPENDING_LIMIT } from '../contract/core/error.ts'
 import { type Failure, HANG_LIMIT } from './outcome.ts'
 import type { Settings } from './settings.ts'
 

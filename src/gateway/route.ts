@@ -3,7 +3,7 @@ import { chance } from '../lib/chance.ts'
 import { attempt } from './attempt.ts'
 import { errorOf, type Failure, failureOf } from './outcome.ts'
 import type { Target } from './plan.ts'
-import type { AttemptAnswer } from './recording.ts'
+import type { AttemptAnswer } from './record/recording.ts'
 import { fallsBack, retries, retryDelay } from './retry.ts'
 import type { CallContext } from './types.ts'
 

@@ -1,7 +1,6 @@
 // The routing settings of a call: top level and service options merged field by field, defaults filled in.
 import type { z } from 'zod'
-import type { Operation } from '../contract/operation.ts'
-import { fieldsOf } from '../contract/quick-parse.ts'
+import type { Operation } from '../contract/core/operation.ts'
 import type {
   Cache,
   Fallbacks,
@@ -12,7 +11,8 @@ import type {
   Retry,
   Thread,
   Timeout,
-} from '../contract/shared.ts'
+} from '../contract/router/shared.ts'
+import { fieldsOf } from '../schema/parse.ts'
 
 /** How a call is routed, complete; what was not asked for is absent. */
 export interface Settings {

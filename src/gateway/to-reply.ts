@@ -1,11 +1,11 @@
 // Makes a reply of an answer, and notes what is given out of it.
-import type { Reply } from '../contract/reply.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { asObject } from '../lib/values.ts'
 import { storing } from './cache.ts'
 import type { Failure } from './outcome.ts'
-import { headersOf } from './recorder.ts'
-import type { AnswerEffects, AnswerRecord, AttemptAnswer, SentStream } from './recording.ts'
-import { eventsAtOnce, replyEvents, sentAtOnce } from './reply-events.ts'
+import { headersOf } from './record/recorder.ts'
+import type { AnswerEffects, AnswerRecord, AttemptAnswer, SentStream } from './record/recording.ts'
+import { eventsAtOnce, replyEvents, sentAtOnce } from './stream/reply-events.ts'
 import type { ReplyContext } from './types.ts'
 
 /** The reply that a client gets, noted in the call's record. */

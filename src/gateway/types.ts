@@ -1,16 +1,16 @@
 // What the steps of a call share, and whom they ask.
-import type { Backend } from '../contract/backend.ts'
-import type { ApiError } from '../contract/error.ts'
-import type { ActiveScenario, FaultFacts } from '../contract/fault.ts'
-import type { Observers } from '../contract/observation.ts'
-import type { AnswerContext, Operation, Prompt } from '../contract/operation.ts'
-import type { GuardrailRecord } from '../contract/trace.ts'
+import type { Backend } from '../contract/core/backend.ts'
+import type { ApiError } from '../contract/core/error.ts'
+import type { ActiveScenario, FaultFacts } from '../contract/core/fault.ts'
+import type { Observers } from '../contract/core/observation.ts'
+import type { AnswerContext, Operation, Prompt } from '../contract/core/operation.ts'
+import type { GuardrailRecord } from '../contract/core/trace.ts'
 import type { ProviderNames } from '../providers/names.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Call, CallOrigin, InnerAnswer, InnerCall } from './call.ts'
 import type { Failure } from './outcome.ts'
-import type { TraceRecorder } from './recording.ts'
+import type { TraceRecorder } from './record/recording.ts'
 import type { Settings } from './settings.ts'
 
 /** Knows the people on whose behalf calls are made. */

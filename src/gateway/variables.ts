@@ -1,12 +1,12 @@
 // Prompt variables: `variables` and the older `svc.inputs`, put into the texts of a call by one of three engines.
 import { inWorker } from '../answers/in-worker.ts'
-import { ApiError } from '../contract/error.ts'
-import type { FillText } from '../contract/operation.ts'
-import type { Inputs, TemplateEngine } from '../contract/shared.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { FillText } from '../contract/core/operation.ts'
+import type { Inputs, TemplateEngine } from '../contract/router/shared.ts'
 import { TemplateTooLong } from '../lib/template-budget.ts'
 import { renderAll, rendererOf, type Templating } from '../lib/templates.ts'
-import { packTexts, unpackTexts } from '../lib/worker/packed-texts.ts'
-import type { JobOwner } from '../lib/worker/pool.ts'
+import { packTexts, unpackTexts } from '../workers/packed-texts.ts'
+import type { JobOwner } from '../workers/pool.ts'
 import type { Call } from './call.ts'
 
 /** What is needed of a call to fill in its variables. */

@@ -1,11 +1,11 @@
 // What a report holds: everything that the page shows of some calls without a server.
 
-import type { CallRow } from '../contract/call-row.ts'
-import type { Exchange } from '../contract/exchange.ts'
-import type { ExplorationData } from '../contract/exploration.ts'
-import type { StoredTrace } from '../contract/trace.ts'
-import type { Verification } from '../contract/verification.ts'
-import type { Waterfall } from '../contract/waterfall.ts'
+import type { CallRow } from '../contract/core/call-row.ts'
+import type { Exchange } from '../contract/core/exchange.ts'
+import type { ExplorationData } from '../contract/core/exploration.ts'
+import type { StoredTrace } from '../contract/core/trace.ts'
+import type { Verification } from '../contract/core/verification.ts'
+import type { Waterfall } from '../contract/core/waterfall.ts'
 
 /** A call with everything beside its row. */
 export interface ReportCall {

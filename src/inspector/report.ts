@@ -1,9 +1,9 @@
 // Puts a report together: the calls of one or more runs in brief, as many of them in full as there is room for, and verdicts.
 
-import type { CallRow } from '../contract/call-row.ts'
-import type { ExplorationData } from '../contract/exploration.ts'
-import type { Operation } from '../contract/operation.ts'
-import type { Verification } from '../contract/verification.ts'
+import type { CallRow } from '../contract/core/call-row.ts'
+import type { ExplorationData } from '../contract/core/exploration.ts'
+import type { Operation } from '../contract/core/operation.ts'
+import type { Verification } from '../contract/core/verification.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
 import { rowOf } from '../views/calls-page.ts'

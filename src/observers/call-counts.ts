@@ -1,6 +1,6 @@
 // Counts of calls since the start, for metrics: adding a call costs little, so nobody has to ask for them.
-import type { CallCounts, CountFamily, SessionVerified, TraceSaved } from '../contract/observation.ts'
-import type { AttemptRecord } from '../contract/trace.ts'
+import type { CallCounts, CountFamily, SessionVerified, TraceSaved } from '../contract/core/observation.ts'
+import type { AttemptRecord } from '../contract/core/trace.ts'
 import { newFindings } from './new-findings.ts'
 
 /** Series of a family; anybody can make up names of rules and scenarios. */

@@ -1,5 +1,5 @@
 // The list of those who observe calls and sessions: the seam on which verify, live lists and exports hang.
-import type { Observation, Observer, Observers, SessionVerified, TraceSaved } from '../contract/observation.ts'
+import type { Observation, Observer, Observers, SessionVerified, TraceSaved } from '../contract/core/observation.ts'
 import { lazy } from '../lib/lazy.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { once } from '../lib/once.ts'

@@ -1,6 +1,6 @@
 // GET /_understudy/live as a stream of server-sent events for one client; what waits for a slow one is bounded.
-import type { CallsChanged } from '../contract/call-row.ts'
-import type { Observation, Observers } from '../contract/observation.ts'
+import type { CallsChanged } from '../contract/core/call-row.ts'
+import type { Observation, Observers } from '../contract/core/observation.ts'
 import type { CacheSize } from '../lib/byte-cache.ts'
 import { realClock } from '../lib/clock.ts'
 import { dataEvent, encodeEvent, type StreamEvent } from '../lib/sse.ts'

@@ -1,5 +1,5 @@
 // Verdicts are asked for again and again: which of their findings are new?
-import type { Finding } from '../contract/finding.ts'
+import type { Finding } from '../contract/core/finding.ts'
 
 /** So many findings are remembered; nobody finds more. */
 const MOST_SEEN = 10_000

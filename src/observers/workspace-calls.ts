@@ -1,6 +1,6 @@
 // Calls of the workspace API, for a judge: they leave no traces. Only those that failed are kept, and what was called behind them,
 // so that a program that works costs nothing. In memory: nobody knows of those of an earlier process.
-import type { WorkspaceCallNote } from '../contract/finding.ts'
+import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { Session } from '../sessions/session.ts'
 
 /** What is known of the workspace calls of a session since its scenario began. */

@@ -1,5 +1,5 @@
 // Anthropic, through its model package: errors and countdowns of its own, signed and redacted thoughts.
-import { COUNT_TOKENS } from '../contract/token-count.ts'
+import { COUNT_TOKENS } from '../contract/core/token-count.ts'
 import { chat, defineProvider } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal } from './error-words.ts'
 import type { ModelPackage } from './model-package.ts'

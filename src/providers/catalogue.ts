@@ -1,7 +1,7 @@
 // What is known of models: how much they read, and what they cost. List prices and limits as the providers published them; a
 // model that is not listed works too, without limits and without a cost.
-import { ApiError } from '../contract/error.ts'
-import type { ReasoningEffort } from '../contract/shared.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { ReasoningEffort } from '../contract/router/shared.ts'
 import type { Vocabulary } from '../lib/tokens.ts'
 import type { Model } from './define.ts'
 import { listedProvider } from './index.ts'

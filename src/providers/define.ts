@@ -1,6 +1,7 @@
 // What a provider is: one file of its own beside this one, and a line in the registry.
-import type { ReasoningEffort } from '../contract/shared.ts'
-import type { CompatibleApi } from '../contract/wire.ts'
+
+import type { CompatibleApi } from '../contract/core/wire.ts'
+import type { ReasoningEffort } from '../contract/router/shared.ts'
 import type { Vocabulary } from '../lib/tokens.ts'
 import type { ErrorShape, ProviderRefusal } from './error-words.ts'
 import type { ModelPackage } from './model-package.ts'

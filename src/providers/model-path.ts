@@ -1,7 +1,7 @@
 // The name of a model as part of a provider's path. It comes from the client, so it must not lead to another path of the provider, which
 // would get the key.
-import { ApiError } from '../contract/error.ts'
-import { quote } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { quote } from '../schema/validation.ts'
 
 /**
  * The name with each of its parts encoded; `/` stays between them.

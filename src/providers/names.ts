@@ -1,5 +1,5 @@
 // The names that may stand before the slash of a model id: those of the registry, and those that the settings file adds.
-import { ApiError } from '../contract/error.ts'
+import { ApiError } from '../contract/core/error.ts'
 import { PROVIDERS } from './index.ts'
 
 /** The known names of providers. */

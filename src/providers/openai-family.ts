@@ -1,6 +1,6 @@
 // What OpenAI and all that copy it have in common: their errors and the countdown of their quotas.
 
-import type { CompatibleApi } from '../contract/wire.ts'
+import type { CompatibleApi } from '../contract/core/wire.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 

@@ -1,5 +1,5 @@
 // Contacts: creating one whose external id is known already changes it.
-import { Contact, ContactBody, ContactPatch, contactId } from '../contract/contact.ts'
+import { Contact, ContactBody, ContactPatch, contactId } from '../contract/workspace/contact.ts'
 import { defineResource, PAGED } from './define.ts'
 
 export const contacts = defineResource({

@@ -1,7 +1,8 @@
 // Datapoints: the rows of a dataset. What a call changes of them is a new version of the dataset.
-import { Datapoint, DatapointBody } from '../contract/dataset.ts'
-import { asRoute, type Route } from '../contract/route.ts'
-import { Deleted, ulidForm } from '../contract/workspace.ts'
+
+import { asRoute, type Route } from '../contract/core/route.ts'
+import { Datapoint, DatapointBody } from '../contract/workspace/dataset.ts'
+import { Deleted, ulidForm } from '../contract/workspace/shared.ts'
 import { countsOf, datasets } from './datasets.ts'
 import { defineResource, PAGED, recordOf } from './define.ts'
 import type { ResourceDeps } from './routes.ts'

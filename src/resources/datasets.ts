@@ -1,8 +1,8 @@
 // Datasets: named collections of datapoints.
 import { z } from 'zod'
-import { Dataset, DatasetBody, DatasetPatch } from '../contract/dataset.ts'
-import type { Fields } from '../contract/record.ts'
-import { uuidForm } from '../contract/workspace.ts'
+import { Dataset, DatasetBody, DatasetPatch } from '../contract/workspace/dataset.ts'
+import type { Fields } from '../contract/workspace/record.ts'
+import { uuidForm } from '../contract/workspace/shared.ts'
 import { defineResource, PAGED } from './define.ts'
 import { chosenProject } from './projects.ts'
 import { versionsOf } from './versions.ts'

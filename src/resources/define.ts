@@ -1,9 +1,9 @@
 // A workspace resource as data: what create, list, get, update and delete need to know of it.
 import type { z } from 'zod'
-import { ApiError } from '../contract/error.ts'
-import type { Caller, Contents, Fields, Records } from '../contract/record.ts'
-import { quote } from '../contract/validation.ts'
-import type { IdForm } from '../contract/workspace.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Caller, Contents, Fields, Records } from '../contract/workspace/record.ts'
+import type { IdForm } from '../contract/workspace/shared.ts'
+import { quote } from '../schema/validation.ts'
 
 /** The verbs that every resource may have. */
 /** What a resource can do unless it says otherwise. */

@@ -1,7 +1,7 @@
 // The lists of the resources: pages by cursors, narrowed by what a resource lets clients ask for.
 import { z } from 'zod'
-import type { Fields } from '../contract/record.ts'
-import { listOf, type PageQuery, pageQuery } from '../contract/workspace.ts'
+import type { Fields } from '../contract/workspace/record.ts'
+import { listOf, type PageQuery, pageQuery } from '../contract/workspace/shared.ts'
 import { readableRow } from '../db/damaged-rows.ts'
 import { onceFor } from '../lib/once.ts'
 import { notFound, type Resource, type Transaction } from './define.ts'

@@ -10,9 +10,9 @@ import {
   MemoryStore,
   MemoryStoreBody,
   MemoryStorePatch,
-} from '../contract/memory.ts'
-import type { Fields } from '../contract/record.ts'
-import { ulidForm } from '../contract/workspace.ts'
+} from '../contract/workspace/memory.ts'
+import type { Fields } from '../contract/workspace/record.ts'
+import { ulidForm } from '../contract/workspace/shared.ts'
 import { defineResource, PAGED, type Transaction, VERBS } from './define.ts'
 import { projectOf } from './projects.ts'
 import { deleteRecord, type PathParams } from './verbs.ts'

@@ -1,6 +1,6 @@
 // The people on whose behalf calls are made: contacts of the workspace from their first call on.
-import { ContactBody } from '../contract/contact.ts'
-import type { Fields } from '../contract/record.ts'
+import { ContactBody } from '../contract/workspace/contact.ts'
+import type { Fields } from '../contract/workspace/record.ts'
 import type { Settings } from '../gateway/settings.ts'
 import type { People } from '../gateway/types.ts'
 import type { Session } from '../sessions/sessions.ts'

@@ -1,9 +1,9 @@
 // Projects and their folders, made on the way by the paths of other records.
 import { z } from 'zod'
-import { ApiError } from '../contract/error.ts'
-import { Project, ProjectBody, ProjectPatch } from '../contract/project.ts'
-import type { Fields } from '../contract/record.ts'
-import { uuidForm } from '../contract/workspace.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { Project, ProjectBody, ProjectPatch } from '../contract/workspace/project.ts'
+import type { Fields } from '../contract/workspace/record.ts'
+import { uuidForm } from '../contract/workspace/shared.ts'
 import { defineResource, recordOf, type Transaction } from './define.ts'
 import { createRecord, saveRecord } from './verbs.ts'
 

@@ -1,6 +1,6 @@
 // What the bodies of records must be, by kind: for those that are read from a file, and those of a snapshot.
 import { z } from 'zod'
-import { TASK_SHAPES } from '../contract/task-shapes.ts'
+import { TASK_SHAPES } from '../contract/workspace/task-shapes.ts'
 import type { RecordShape, RecordShapes } from '../db/record-shapes.ts'
 import { WARNING } from '../sessions/warnings.ts'
 import type { Resource } from './define.ts'

@@ -1,8 +1,8 @@
 // Human review sets.
 import { z } from 'zod'
-import type { Fields } from '../contract/record.ts'
-import { ReviewSet, ReviewSetBody, ReviewSetPatch } from '../contract/review-set.ts'
-import { ulidForm } from '../contract/workspace.ts'
+import type { Fields } from '../contract/workspace/record.ts'
+import { ReviewSet, ReviewSetBody, ReviewSetPatch } from '../contract/workspace/review-set.ts'
+import { ulidForm } from '../contract/workspace/shared.ts'
 import { defineResource, recordOf } from './define.ts'
 import { projectOf, projects } from './projects.ts'
 

@@ -1,5 +1,5 @@
 // Tools, with a version for each change.
-import { ofOneType, Tool, ToolBody, type ToolParts, ToolUpdate, toolId } from '../contract/tool.ts'
+import { ofOneType, Tool, ToolBody, type ToolParts, ToolUpdate, toolId } from '../contract/workspace/tool.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { defineResource } from './define.ts'
 import { projectOf } from './projects.ts'

@@ -1,9 +1,9 @@
 // What the verbs do, for any resource. Each function that changes something belongs inside one transaction.
-import { ApiError } from '../contract/error.ts'
-import type { Fields } from '../contract/record.ts'
-import { parseRequest } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Fields } from '../contract/workspace/record.ts'
 import { readRow } from '../db/damaged-rows.ts'
 import { canonicalJson } from '../lib/canonical.ts'
+import { parseRequest } from '../schema/validation.ts'
 import { oneOf, type RecordContext, type Resource, recordIn, type Transaction, type VersionNote } from './define.ts'
 import { addVersion } from './versions.ts'
 

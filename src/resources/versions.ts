@@ -1,6 +1,6 @@
 // Version records: what a record was after each of its changes, numbered without gaps.
-import type { Fields } from '../contract/record.ts'
-import { ulidForm, VersionRecord } from '../contract/workspace.ts'
+import type { Fields } from '../contract/workspace/record.ts'
+import { ulidForm, VersionRecord } from '../contract/workspace/shared.ts'
 import { checksumOf } from '../lib/canonical.ts'
 import type { Resource, Transaction, VersionNote } from './define.ts'
 

@@ -1,6 +1,6 @@
 // Notes what was accepted although it looks like a mistake (sessions/warnings.ts).
 
-import { ulidForm } from '../contract/workspace.ts'
+import { ulidForm } from '../contract/workspace/shared.ts'
 import { WARNING } from '../sessions/warnings.ts'
 import type { Transaction } from './define.ts'
 

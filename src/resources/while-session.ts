@@ -1,5 +1,5 @@
 // Work of a request that ends with the generation of its session.
-import { ApiError } from '../contract/error.ts'
+import { ApiError } from '../contract/core/error.ts'
 import { CLIENT_GONE } from '../gateway/outcome.ts'
 import { unlessAborted } from '../lib/deadline.ts'
 import { resetError } from '../sessions/data.ts'

@@ -1,5 +1,5 @@
 // What a change is made with, from the session and the caller: the instant, and ids that repeat.
-import type { Caller } from '../contract/record.ts'
+import type { Caller } from '../contract/workspace/record.ts'
 import { ulidOf, uuidOf } from '../lib/ids.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'

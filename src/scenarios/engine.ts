@@ -1,6 +1,6 @@
 // Plays a scenario in a session: counts, states and chance; the only part of scenarios that changes while it runs.
-import type { ActiveScenario, FaultFacts, FaultKind } from '../contract/fault.ts'
-import type { RuleReport } from '../contract/verification.ts'
+import type { ActiveScenario, FaultFacts, FaultKind } from '../contract/core/fault.ts'
+import type { RuleReport } from '../contract/core/verification.ts'
 import { faultKinds } from '../faults/index.ts'
 import { byteCache, type CacheSize } from '../lib/byte-cache.ts'
 import { chance } from '../lib/chance.ts'

@@ -1,6 +1,6 @@
 // Which attempts and calls the rules of a scenario match.
 import { z } from 'zod'
-import { bodyMatchSchema, textMatchSchema } from '../contract/text-match.ts'
+import { bodyMatchSchema, textMatchSchema } from '../contract/core/text-match.ts'
 
 const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
 const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }

@@ -1,6 +1,6 @@
 // What a scenario needs of the program under test before its verdict can prove anything.
 import { z } from 'zod'
-import { Duration } from '../contract/duration.ts'
+import { Duration } from '../contract/core/duration.ts'
 
 /** What a run needs; one that lacks any of it is inconclusive. */
 export const Needs = z

@@ -1,6 +1,6 @@
 // What was read of the workspace while a scenario was played, for faults that answer what was true before; bounded in number and bytes.
-import type { WorkspaceCall } from '../contract/fault.ts'
-import type { Reply } from '../contract/reply.ts'
+import type { WorkspaceCall } from '../contract/core/fault.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import type { CacheSize } from '../lib/byte-cache.ts'
 
 /** Reads, oldest first. */

@@ -1,6 +1,6 @@
 // Whether a rule of a scenario means an attempt or a call.
-import type { FaultFacts, FaultPoint } from '../contract/fault.ts'
-import { matchedText } from '../contract/text-match.ts'
+import type { FaultFacts, FaultPoint } from '../contract/core/fault.ts'
+import { matchedText } from '../contract/core/text-match.ts'
 import { faultKinds } from '../faults/index.ts'
 import { globRegex, inRange, type TextMatch, valueAtPath } from '../lib/match.ts'
 import type { Rule } from './schema.ts'

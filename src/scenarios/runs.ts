@@ -1,9 +1,9 @@
 // Which scenario is played in which session: the one chosen for the session, and those that single calls name.
-import { ApiError } from '../contract/error.ts'
-import { FileError } from '../contract/source.ts'
+import { ApiError } from '../contract/core/error.ts'
 import { addSizes, type CacheSize } from '../lib/byte-cache.ts'
 import type { TimeSettings } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
+import { FileError } from '../schema/source.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Scenario, ScenarioRun } from './engine.ts'
 import type { ScenarioSource } from './load.ts'

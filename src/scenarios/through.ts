@@ -1,7 +1,7 @@
 // The one way through faults: the first of them is outermost, and each goes on to the next, the last to the call itself.
-import type { FaultPassage, NextReply } from '../contract/fault.ts'
-import type { StreamRules } from '../contract/operation.ts'
-import type { Reply } from '../contract/reply.ts'
+import type { FaultPassage, NextReply } from '../contract/core/fault.ts'
+import type { StreamRules } from '../contract/core/operation.ts'
+import type { Reply } from '../contract/core/reply.ts'
 import { unpacked } from '../faults/wire.ts'
 
 /** What a fault is told of the form in which its client reads responses. */

@@ -1,5 +1,5 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
-import { ApiError } from '../contract/error.ts'
+import { ApiError } from '../contract/core/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
 import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
 import { leaveOverwritten } from '../db/overwritten-file.ts'

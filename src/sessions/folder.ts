@@ -1,8 +1,8 @@
 // The folder in which named sessions outlive the process: a database file for each. Whatever else is in the folder is left alone.
 import { lstatSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { ApiError } from '../contract/error.ts'
-import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/storage-error.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/core/storage-error.ts'
 import { ownerOf } from '../db/file-head.ts'
 import { closesAtOnce, type Database, DatabaseError, lockFile, openOften } from '../db/open.ts'
 import { readSettings, withSettings } from '../db/session-file.ts'

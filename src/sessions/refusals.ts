@@ -1,6 +1,6 @@
 // Sessions that cannot be had, and why.
-import { ApiError } from '../contract/error.ts'
-import { quote } from '../contract/validation.ts'
+import { ApiError } from '../contract/core/error.ts'
+import { quote } from '../schema/validation.ts'
 import { DEFAULT_SESSION } from './session.ts'
 
 // No address can have the two that are all dots.

@@ -1,14 +1,14 @@
 // A session as whoever works in it has it: one generation, whose clock, stores and signal stay what they are. A reset, a snapshot
 // and another scenario begin the next one and end this by its signal, so that nothing under a running call is ever replaced.
 
-import type { Instance } from '../contract/instance.ts'
-import type { KeyValueStore } from '../contract/key-value.ts'
-import type { Contents, Records } from '../contract/record.ts'
-import type { Sequences } from '../contract/sequence.ts'
+import type { Instance } from '../contract/core/instance.ts'
+import type { JobLimits } from '../contract/core/job-limits.ts'
+import type { KeyValueStore } from '../contract/core/key-value.ts'
+import type { Sequences } from '../contract/core/sequence.ts'
+import type { Contents, Records } from '../contract/workspace/record.ts'
 import type { Snapshot } from '../db/snapshot.ts'
 import type { TraceStore } from '../db/trace-store.ts'
 import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
-import type { JobLimits } from '../lib/worker/limits.ts'
 import type { DataCounts } from './stores.ts'
 
 /** The session of whoever names none. */

@@ -1,5 +1,5 @@
 // All sessions of a process. They share nothing, so parallel tests cannot see each other.
-import type { Instance } from '../contract/instance.ts'
+import type { Instance } from '../contract/core/instance.ts'
 import { template } from '../db/open.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'

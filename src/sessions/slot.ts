@@ -1,14 +1,14 @@
 // Makes sessions and their generations, one after another: with the settings of the program, those that a session is made with, or those
 // that it was left with.
-import { ApiError } from '../contract/error.ts'
-import type { Instance } from '../contract/instance.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { Instance } from '../contract/core/instance.ts'
+import type { JobLimits } from '../contract/core/job-limits.ts'
 import { openClone, openFile } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
 import { lastInstant, type Snapshot } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
-import type { JobLimits } from '../lib/worker/limits.ts'
 import { fileData, memoryData, resetError, type SessionData } from './data.ts'
 import type { MadeWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'

@@ -1,6 +1,7 @@
 // The stores over the database of a session, each made at its first use.
-import type { Contents, Records } from '../contract/record.ts'
-import type { Sequences } from '../contract/sequence.ts'
+
+import type { Sequences } from '../contract/core/sequence.ts'
+import type { Contents, Records } from '../contract/workspace/record.ts'
 import type { SizedKeyValueStore } from '../db/key-value-store.ts'
 import type { Database } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'

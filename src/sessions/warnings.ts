@@ -1,5 +1,5 @@
 // Warnings of a session: what was accepted although it looks like a mistake. The list of traces shows them.
-import type { Records } from '../contract/record.ts'
+import type { Records } from '../contract/workspace/record.ts'
 
 /** The kind of records that hold them; the key is what they are about. */
 export const WARNING = 'warning'

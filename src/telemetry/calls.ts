@@ -6,8 +6,8 @@ import type {
   EndedStep,
   TaskChanged,
   TraceSaved,
-} from '../contract/observation.ts'
-import type { TaskStep, TraceRecord } from '../contract/trace.ts'
+} from '../contract/core/observation.ts'
+import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import { type CallContent, callContent, finishReasons, readResponseId, requestParameters } from './content.ts'
 import type { AttributeValues } from './span.ts'
 import {

@@ -1,6 +1,6 @@
 // The spans of a call, from its trace: one for the call, one for each attempt, and those of the steps around them.
-import type { EndedStep } from '../contract/observation.ts'
-import type { AttemptRecord, GuardrailRecord, TaskStep, TraceRecord } from '../contract/trace.ts'
+import type { EndedStep } from '../contract/core/observation.ts'
+import type { AttemptRecord, GuardrailRecord, TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import { type EndedCall, stepKey } from './calls.ts'
 import { contentAttributes, limitedJson } from './content.ts'
 import {

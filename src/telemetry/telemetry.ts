@@ -1,6 +1,6 @@
 // Exports calls as traces of OpenTelemetry, and what verdicts find of their clients. A call only leaves what its spans show; they are built later.
-import type { Finding } from '../contract/finding.ts'
-import type { CallMaterial, Observation, Observers, SessionVerified, TraceSaved } from '../contract/observation.ts'
+import type { Finding } from '../contract/core/finding.ts'
+import type { CallMaterial, Observation, Observers, SessionVerified, TraceSaved } from '../contract/core/observation.ts'
 import { realClock } from '../lib/clock.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { newFindings } from '../observers/new-findings.ts'

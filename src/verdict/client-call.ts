@@ -1,6 +1,6 @@
 // Calls as a client made them: what each shows of itself, how two of them are related, and which came one after the other.
-import type { ClientMark, ClientTimeout, HungCall } from '../contract/finding.ts'
-import type { OutcomeKind } from '../contract/trace.ts'
+import type { ClientMark, ClientTimeout, HungCall } from '../contract/core/finding.ts'
+import type { OutcomeKind } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Question } from '../lib/question.ts'

@@ -1,6 +1,6 @@
 // Holds expectations against what happened.
-import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
-import type { ExpectationReport } from '../contract/verification.ts'
+import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
+import type { ExpectationReport } from '../contract/core/verification.ts'
 import { globRegex, inRange } from '../lib/match.ts'
 import { counted } from '../lib/units.ts'
 import { matchesModel, matchesPosition, matchesProvider } from '../scenarios/rule-match.ts'

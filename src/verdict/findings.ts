@@ -1,6 +1,6 @@
 // What is to be said of a client, judged by what it did.
-import type { Finding, FindingKind } from '../contract/finding.ts'
-import type { StrayPath } from '../contract/verification.ts'
+import type { Finding, FindingKind } from '../contract/core/finding.ts'
+import type { StrayPath } from '../contract/core/verification.ts'
 import { brokeOff, type ClientCall, natureOf } from './client-call.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { findingKinds } from './kinds/index.ts'

@@ -1,8 +1,8 @@
 // When a verdict is inconclusive: nothing was exercised, or the calls lack what the scenario needs, so nothing was proved, whatever else
 // there is to report.
 
-import type { TraceRecord } from '../contract/trace.ts'
-import type { VerdictResult, Verification } from '../contract/verification.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
+import type { VerdictResult, Verification } from '../contract/core/verification.ts'
 import type { Scenario } from '../scenarios/engine.ts'
 
 /** How to let time pass for rules that begin later. */

@@ -1,6 +1,6 @@
 // Why a verdict may say little: what a judge must not keep to itself.
-import type { WorkspaceCallNote } from '../contract/finding.ts'
-import type { EarlierVerdict, Verification } from '../contract/verification.ts'
+import type { WorkspaceCallNote } from '../contract/core/finding.ts'
+import type { EarlierVerdict, Verification } from '../contract/core/verification.ts'
 import type { SessionGap } from '../sessions/session.ts'
 import { type ClientEnd, times } from './kinds/define.ts'
 

@@ -1,6 +1,6 @@
 // Ways through a gateway and its client that only bad days show, and how often they were taken.
-import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
-import type { Paths } from '../contract/verification.ts'
+import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
+import type { Paths } from '../contract/core/verification.ts'
 import { brokeOff, isFallback } from './client-call.ts'
 import type { AttemptEvidence } from './expectations.ts'
 import { isEvident } from './incomplete.ts'

@@ -1,7 +1,8 @@
 // Tasks of agents as they are counted, from the traces of their turns.
-import { isActive } from '../contract/agent-task.ts'
-import type { TaskStep, TraceRecord } from '../contract/trace.ts'
-import type { TaskCounts } from '../contract/verification.ts'
+
+import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
+import type { TaskCounts } from '../contract/core/verification.ts'
+import { isActive } from '../contract/workspace/agent-task.ts'
 
 /** A task with what its turns did. */
 export interface CountedTask {

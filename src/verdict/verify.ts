@@ -1,7 +1,7 @@
 // Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
-import type { FindingKind } from '../contract/finding.ts'
-import { NO_OPERATION, type TraceRecord } from '../contract/trace.ts'
-import type { ExpectationReport, SessionVerdict, StrayPath, Verification } from '../contract/verification.ts'
+import type { FindingKind } from '../contract/core/finding.ts'
+import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
+import type { ExpectationReport, SessionVerdict, StrayPath, Verification } from '../contract/core/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'

@@ -1,5 +1,5 @@
 // Calls of the workspace as the judge of clients sees them.
-import type { WorkspaceCallNote } from '../contract/finding.ts'
+import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import { opaqueQuestion } from '../lib/question.ts'
 import type { ClientCall } from './client-call.ts'
 

@@ -1,6 +1,6 @@
 // The waterfall of a call with everything around it: the steps of its agent, and the tries of its client.
-import type { TaskStep, TraceRecord } from '../contract/trace.ts'
-import type { Waterfall, WaterfallRow } from '../contract/waterfall.ts'
+import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
+import type { Waterfall, WaterfallRow } from '../contract/core/waterfall.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { type ClientCall, clientCalls, pauseBetween } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'

@@ -1,7 +1,7 @@
 // Calls in brief: the row of each, page by page.
-import type { CallRow } from '../contract/call-row.ts'
-import { ApiError } from '../contract/error.ts'
-import type { TraceRecord } from '../contract/trace.ts'
+import type { CallRow } from '../contract/core/call-row.ts'
+import { ApiError } from '../contract/core/error.ts'
+import type { TraceRecord } from '../contract/core/trace.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** What is asked for. */

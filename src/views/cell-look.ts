@@ -1,6 +1,6 @@
 // How the verdicts on cells look in a matrix: on a terminal and on the page alike.
 
-import type { CellVerdict } from '../contract/exploration.ts'
+import type { CellVerdict } from '../contract/core/exploration.ts'
 /** The sign of a verdict, and whether it is good news, bad news, or to be looked at. */
 export interface CellLook {
   sign: string

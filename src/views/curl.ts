@@ -1,6 +1,6 @@
 // A call as a command that repeats it: the same bytes to the same address, under the same scenario. For the page too.
-import type { Exchange } from '../contract/exchange.ts'
-import type { StoredTrace } from '../contract/trace.ts'
+import type { Exchange } from '../contract/core/exchange.ts'
+import type { StoredTrace } from '../contract/core/trace.ts'
 import { bytesIn, toBase64 } from './wire-text.ts'
 
 type Received = NonNullable<Exchange['request']>

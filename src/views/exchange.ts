@@ -1,8 +1,8 @@
 // What the client's connection carried of a call, put together from what is stored of it.
-import type { Bytes, Exchange, SentPiece } from '../contract/exchange.ts'
-import type { ExchangeNote, KeptBytes } from '../contract/exchange-note.ts'
-import { NO_TIME } from '../contract/exchange-note.ts'
-import type { StoredTrace } from '../contract/trace.ts'
+import type { Bytes, Exchange, SentPiece } from '../contract/core/exchange.ts'
+import type { ExchangeNote, KeptBytes } from '../contract/core/exchange-note.ts'
+import { NO_TIME } from '../contract/core/exchange-note.ts'
+import type { StoredTrace } from '../contract/core/trace.ts'
 import type { StoredExchange } from '../db/trace-store.ts'
 import { frontDecoded } from '../lib/front-coding.ts'
 import { keptBytes } from '../lib/kept-text.ts'

@@ -1,5 +1,5 @@
 // What a connection carried as text that people read: nothing in it is changed but what cannot be seen. For the page too.
-import type { Bytes, Exchange, SentPiece } from '../contract/exchange.ts'
+import type { Bytes, Exchange, SentPiece } from '../contract/core/exchange.ts'
 
 /** Some bytes as they are. */
 export const bytesIn = ({ text, base64 }: Bytes): Uint8Array =>

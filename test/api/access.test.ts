@@ -1,7 +1,7 @@
 // Who may call: tokens, hosts, and pages of other origins.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { withClientTime } from '../../src/cli/client-time.ts'
-import { countingRequests } from '../../src/cli/suite.ts'
+import { withClientTime } from '../../src/cli/run/client-time.ts'
+import { countingRequests } from '../../src/cli/run/suite.ts'
 import { send, testApps } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
 

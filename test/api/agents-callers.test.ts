@@ -1,6 +1,6 @@
 // On whose behalf tasks work, and where they are: people, threads, memories and metadata; sessions, workspaces and snapshots.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type StrictTask, story, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { type Json, workspaceOf } from '../support/workspace.ts'

@@ -1,6 +1,6 @@
 // Evaluators and guardrails of an agent: they look at a share of its iterations, which chance chooses the same way again.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type StrictTask } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'

@@ -1,7 +1,7 @@
 // Large agents and large tasks: what is long is rendered and counted apart from other calls, and written once.
 import { afterAll, expect, test } from 'bun:test'
-import type { StoredTrace } from '../../src/contract/trace.ts'
-import { endWorkers } from '../../src/lib/worker/pool.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
+import { endWorkers } from '../../src/workers/pool.ts'
 import { agentSession, story, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { strictError } from '../support/strict/workspace.ts'

@@ -1,6 +1,6 @@
 // Who watches a session sees tasks of agents as they see calls: begun, step by step, and saved in their last form.
 import { afterAll, expect, test } from 'bun:test'
-import type { Observation } from '../../src/contract/observation.ts'
+import type { Observation } from '../../src/contract/core/observation.ts'
 import { agentSession, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'

@@ -1,7 +1,7 @@
 // The loop of an agent: the journal of any mix of turns is that of a small model of it, teams work for each other, and everything repeats.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type ModelTurn, results, type StrictTask, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { runs } from '../support/property.ts'

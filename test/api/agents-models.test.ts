@@ -1,6 +1,6 @@
 // The models of an agent: what they may be, the parameters that each is asked with, and what is joined of them.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import type { Json } from '../support/workspace.ts'

@@ -1,6 +1,6 @@
 // Tasks of agents through the front door: both ways to wait, continuation, tools, approval, limits, cancel, bad input.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, results, type StrictTask, story, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { strictTask } from '../support/strict/agents.ts'

@@ -10,7 +10,7 @@ import Anthropic, {
   RateLimitError,
 } from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
-import { AnthropicEvent, AnthropicMessage } from '../../src/doors/anthropic-answered.ts'
+import { AnthropicEvent, AnthropicMessage } from '../../src/compat/anthropic/response-schema.ts'
 import { testApps } from '../support/app.ts'
 import { fetchInto } from '../support/clients.ts'
 import { folderWith } from '../support/fixtures.ts'

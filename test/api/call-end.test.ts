@@ -1,7 +1,7 @@
 // Every call has one end: whatever goes wrong in it, even by a bug, it leaves a trace, the bug is reported once, and the client is told.
 import { afterEach, describe, expect, test } from 'bun:test'
-import type { Backend } from '../../src/contract/backend.ts'
-import type { Reply } from '../../src/contract/reply.ts'
+import type { Backend } from '../../src/contract/core/backend.ts'
+import type { Reply } from '../../src/contract/core/reply.ts'
 import { dataEvent, StreamEvent } from '../../src/lib/sse.ts'
 import { createTestApp, eventsOf, type TestApp } from '../support/app.ts'
 import { CHAT } from '../support/chat.ts'

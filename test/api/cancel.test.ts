@@ -2,7 +2,7 @@
 // trace says so.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { createTestApp } from '../support/app.ts'
 import { at, startProvider } from '../support/forward.ts'
 import {

@@ -1,7 +1,7 @@
 // Virtual time follows a client that really waits between its calls, and no other.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { SHORTEST_PAUSE_MS, withClientTime } from '../../src/cli/client-time.ts'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import { SHORTEST_PAUSE_MS, withClientTime } from '../../src/cli/run/client-time.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { VirtualClock } from '../../src/lib/clock.ts'
 import { testApps } from '../support/app.ts'
 import { runs } from '../support/property.ts'

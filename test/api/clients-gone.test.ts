@@ -1,10 +1,10 @@
 // Clients that leave in the middle of silence, or close their side of the connection: their call is canceled, and no other one is.
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { listen } from '../../src/cli/listen.ts'
+import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'
-import type { TraceRecord } from '../../src/contract/trace.ts'
-import { endWorkers, workerCounts } from '../../src/lib/worker/pool.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
+import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 

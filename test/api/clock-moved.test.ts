@@ -1,6 +1,6 @@
 // A virtual clock that is set shows another time, and no time passes by it: nothing that goes on is longer, shorter or over by that.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { realClock } from '../../src/lib/clock.ts'
 import { accepted } from '../support/accepted.ts'
 import { testApps } from '../support/app.ts'

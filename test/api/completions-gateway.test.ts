@@ -1,8 +1,8 @@
 // What the gateway does with legacy completions and embeddings: told again from the cache, read from a provider, given context.
 import { afterAll, expect, test } from 'bun:test'
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
-import type { CompletionRequest } from '../../src/contract/completions.ts'
-import type { RenderedAnswer } from '../../src/contract/operation.ts'
+import type { RenderedAnswer } from '../../src/contract/core/operation.ts'
+import type { CompletionRequest } from '../../src/contract/router/completions.ts'
 import { completions } from '../../src/endpoints/completions.ts'
 import { embeddings } from '../../src/endpoints/embeddings.ts'
 import type { EventData } from '../../src/lib/sse.ts'

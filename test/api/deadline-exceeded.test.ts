@@ -1,6 +1,6 @@
 // What a client was not made to wait is judged by the timeout that it declares.
 import { expect, test } from 'bun:test'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 

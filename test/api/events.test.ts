@@ -1,7 +1,7 @@
 // Events are applied by subject: one that is slow or fails holds up nobody else, and is seen.
 import { afterEach, expect, test } from 'bun:test'
-import type { Fields } from '../../src/contract/record.ts'
-import { createEventQueue, dispatch, type EventHandler, MOST_ATTEMPTS } from '../../src/resources/events.ts'
+import type { Fields } from '../../src/contract/workspace/record.ts'
+import { createEventQueue, dispatch, type EventHandler, MOST_ATTEMPTS } from '../../src/resources/knowledge/events.ts'
 import { workOf } from '../../src/resources/work.ts'
 import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
 

@@ -1,6 +1,6 @@
 // What the connection of a call carried that began the turn of an agent's task is kept with the trace of that turn.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { Exchange } from '../../src/contract/exchange.ts'
+import type { Exchange } from '../../src/contract/core/exchange.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, send } from '../support/app.ts'

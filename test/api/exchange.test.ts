@@ -2,8 +2,8 @@
 // trace shows the headers of its call without their secrets.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Exchange } from '../../src/contract/exchange.ts'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { Exchange } from '../../src/contract/core/exchange.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { Allowance } from '../../src/lib/allowance.ts'
 import { frontCoded, frontDecoded } from '../../src/lib/front-coding.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'

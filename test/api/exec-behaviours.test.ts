@@ -1,7 +1,7 @@
 // What exec finds in a program without being told to look: each misbehaviour is found, its innocent look-alikes are not.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { junit } from '../../src/cli/junit.ts'
-import { runLines } from '../../src/cli/report.ts'
+import { junit } from '../../src/cli/print/junit.ts'
+import { runLines } from '../../src/cli/print/report.ts'
 import { plainLines } from '../support/cli.ts'
 import { play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'

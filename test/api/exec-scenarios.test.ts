@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { runLines } from '../../src/cli/report.ts'
+import { runLines } from '../../src/cli/print/report.ts'
 import { plainLines } from '../support/cli.ts'
 import { play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'

@@ -1,6 +1,6 @@
 // exec and the sessions of its command: each plays the scenario by itself and is judged by name.
 import { describe, expect, test } from 'bun:test'
-import { runLines } from '../../src/cli/report.ts'
+import { runLines } from '../../src/cli/print/report.ts'
 import { plainLines } from '../support/cli.ts'
 import { play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'

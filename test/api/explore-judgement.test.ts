@@ -1,6 +1,6 @@
 // What explore says of a program is true: each mistake is found by its cell, and the twin that does it right is not accused.
 import { expect, test } from 'bun:test'
-import type { ClassName } from '../../src/contract/exploration.ts'
+import type { ClassName } from '../../src/contract/core/exploration.ts'
 import { type CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
 
 type Act = (model: Model) => Promise<unknown>

@@ -1,6 +1,6 @@
 // Pruning saves runs and changes no cell, and two explorations of a program find the same.
 import { beforeAll, expect, test } from 'bun:test'
-import type { ClassName } from '../../src/contract/exploration.ts'
+import type { ClassName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
 import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '../support/explore.ts'
 import type { Program } from '../support/programs/surroundings.ts'

@@ -1,6 +1,6 @@
 // A fault is in the trace, in the report and before expectations when it has acted, and only then: every kind, acting and not.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { faultKinds } from '../../src/faults/index.ts'
 import { accepted } from '../support/accepted.ts'
 import { type TestApp, testApps } from '../support/app.ts'

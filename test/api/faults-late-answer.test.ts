@@ -1,8 +1,8 @@
 // late-answer: what a canceled task was waiting for arrives all the same, and the task stays canceled.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { relatedTraces, taskTree } from '../../src/cli/task-tree.ts'
-import type { TraceRecord } from '../../src/contract/trace.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { idleRules } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
 import { agentSession, type ModelTurn, type StrictTask, story, taskBody } from '../support/agents.ts'

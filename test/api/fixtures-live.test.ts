@@ -2,7 +2,7 @@
 // is given, shown and rid of its own.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { FileError } from '../../src/contract/source.ts'
+import { FileError } from '../../src/schema/source.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, MODEL, user } from '../support/chat.ts'

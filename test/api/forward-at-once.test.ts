@@ -1,7 +1,7 @@
 // A forwarded stream that comes in one piece is answered and recorded like one that comes byte by byte, whatever is in it.
 import { afterAll, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
-import type { Exchange } from '../../src/contract/exchange.ts'
+import type { Exchange } from '../../src/contract/core/exchange.ts'
 import { createTestApp } from '../support/app.ts'
 import { at, HELLO, startProvider } from '../support/forward.ts'
 

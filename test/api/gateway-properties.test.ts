@@ -2,7 +2,7 @@
 // ten lines say.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { chance } from '../../src/lib/chance.ts'
 import { runs } from '../support/property.ts'
 import {

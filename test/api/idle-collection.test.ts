@@ -1,6 +1,6 @@
 // Garbage is collected in the first pause after many calls, and when it has become much.
 import { expect, test } from 'bun:test'
-import { withIdleCollection } from '../../src/cli/idle-collection.ts'
+import { withIdleCollection } from '../../src/cli/run/idle-collection.ts'
 import { createTestApp } from '../support/app.ts'
 
 test('once, in the first pause after many calls', async () => {

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import sharp from 'sharp'
-import { ImageResult } from '../../src/contract/images.ts'
+import { ImageResult } from '../../src/contract/router/images.ts'
 import { createTestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,6 +1,6 @@
 // A call from inside, as evaluators make them, is a call: it is retried, falls back, meets faults, and has a trace of its own.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import type { Answer } from '../support/app.ts'
 import { CHAT } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'

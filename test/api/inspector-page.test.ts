@@ -1,7 +1,7 @@
 // The inspector's page: who gets it, what it may do, how large it is, and what its lists are made of.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
-import type { CallRow } from '../../src/contract/call-row.ts'
+import type { CallRow } from '../../src/contract/core/call-row.ts'
 import { createTestApp, send, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'

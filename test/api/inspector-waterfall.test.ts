@@ -1,6 +1,6 @@
 // The waterfall of a call as a model: its steps against the tries of its client, the steps of an agent, and an axis that folds waits.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { Waterfall } from '../../src/contract/waterfall.ts'
+import type { Waterfall } from '../../src/contract/core/waterfall.ts'
 import { axisOf } from '../../src/inspector/page/call/axis.ts'
 import { costText, spanText, tickText } from '../../src/inspector/page/state/format.ts'
 import { accepted } from '../support/accepted.ts'

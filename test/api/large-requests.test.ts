@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { embedApart, isLongWork } from '../../src/answers/embed-apart.ts'
 import { answerVector, encodeVector } from '../../src/lib/embedding.ts'
 import { inSlices } from '../../src/lib/slices.ts'
-import { endWorkers, workerCounts } from '../../src/lib/worker/pool.ts'
+import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { testApps } from '../support/app.ts'
 
 const { appWith, close } = testApps()

@@ -1,8 +1,8 @@
 // Long texts: their templates are rendered and their guardrails find what they do in short ones, though a worker does it.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { assembled } from '../../src/contract/assembly.ts'
+import { assembled } from '../../src/contract/core/assembly.ts'
 import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
-import { endWorkers, workerCounts } from '../../src/lib/worker/pool.ts'
+import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { eventsOf, testApps } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
 

@@ -1,6 +1,6 @@
 // Latency that a client feels takes real time on a virtual clock, which then stands exactly where a schedule would put it.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { realClock } from '../../src/lib/clock.ts'
 import { VIRTUAL_START, virtualClock } from '../../src/lib/virtual-clock.ts'
 import { accepted } from '../support/accepted.ts'

@@ -1,8 +1,8 @@
 // GET /_understudy/live: what happens in a session is told as it happens, to those who listen and at no cost to the others.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
-import type { CallsChanged } from '../../src/contract/call-row.ts'
-import type { Observation } from '../../src/contract/observation.ts'
+import type { CallsChanged } from '../../src/contract/core/call-row.ts'
+import type { Observation } from '../../src/contract/core/observation.ts'
 import { createObservers } from '../../src/observers/list.ts'
 import { liveSize, liveStream } from '../../src/observers/live.ts'
 import { accepted } from '../support/accepted.ts'

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { accepted } from '../support/accepted.ts'
 import { testApps } from '../support/app.ts'
 

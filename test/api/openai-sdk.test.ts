@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from 'openai'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { serveHere } from '../support/cli.ts'
 import { emptyFolder, type Server } from '../support/server.ts'
 

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TraceRecord } from '../../src/contract/trace.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { runCommand, serveHere } from '../support/cli.ts'
 import { emptyFolder } from '../support/server.ts'
 

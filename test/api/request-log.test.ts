@@ -1,6 +1,6 @@
 // What a server prints while it answers: unknown paths once, and a line a request when it is asked to.
 import { afterAll, expect, test } from 'bun:test'
-import { type RequestLog, withRequestLog } from '../../src/cli/request-log.ts'
+import { type RequestLog, withRequestLog } from '../../src/cli/print/request-log.ts'
 import { testApps } from '../support/app.ts'
 import { plainLines } from '../support/cli.ts'
 

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
-import type { ModelResponse } from '../../src/contract/responses-answer.ts'
+import type { ModelResponse } from '../../src/contract/router/responses-answer.ts'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
 import { runs } from '../support/property.ts'

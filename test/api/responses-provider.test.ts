@@ -1,9 +1,9 @@
 // Model responses that a provider made: how they are read, and what the cache, retrieval and guardrails make of them.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { Backend } from '../../src/contract/backend.ts'
-import type { Reply } from '../../src/contract/reply.ts'
-import { ResponsesRequest } from '../../src/contract/responses.ts'
-import type { ModelResponse } from '../../src/contract/responses-answer.ts'
+import type { Backend } from '../../src/contract/core/backend.ts'
+import type { Reply } from '../../src/contract/core/reply.ts'
+import { ResponsesRequest } from '../../src/contract/router/responses.ts'
+import type { ModelResponse } from '../../src/contract/router/responses-answer.ts'
 import { responsesInputTexts, responsesOutputTexts } from '../../src/endpoints/responses/provider-answer.ts'
 import { type Answer, eventsOf } from '../support/app.ts'
 import {

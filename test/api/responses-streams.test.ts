@@ -1,6 +1,6 @@
 // Model responses as streams of events: their bytes, their order, and how they break off.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { type ModelResponse, ResponseEvent } from '../../src/contract/responses-answer.ts'
+import { type ModelResponse, ResponseEvent } from '../../src/contract/router/responses-answer.ts'
 import { assembleResponse } from '../../src/endpoints/responses/assemble.ts'
 import { dataEvent } from '../../src/lib/sse.ts'
 import { type Answer, createTestApp, eventsOf } from '../support/app.ts'

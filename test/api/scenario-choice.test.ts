@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FileError } from '../../src/contract/source.ts'
+import { FileError } from '../../src/schema/source.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,6 +1,6 @@
 // `needs` of a scenario: a session that lacks one of them is inconclusive, whatever the scenario expects of it.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'
 import { bodyOf } from '../support/chat.ts'
 import { playing } from '../support/scenario.ts'

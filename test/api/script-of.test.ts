@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { asTemplate, fill } from '../../src/answers/template.ts'
-import { assembled } from '../../src/contract/assembly.ts'
+import { assembled } from '../../src/contract/core/assembly.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { runs } from '../support/property.ts'

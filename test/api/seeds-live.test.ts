@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FileError } from '../../src/contract/source.ts'
+import { FileError } from '../../src/schema/source.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'

@@ -1,6 +1,6 @@
 // A reset, a snapshot and a change of scenario end what runs, by one signal; nothing of it reaches what comes after.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'

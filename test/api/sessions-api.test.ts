@@ -1,7 +1,7 @@
 // Sessions made on purpose: their own seed, clock, scenario and fixtures, and nothing of anybody else's.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { TraceRecord } from '../../src/contract/trace.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,6 +1,6 @@
 // Sessions: how a call chooses one, and that no two of them share anything.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
 import { folderWith } from '../support/fixtures.ts'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { snapshotDifferences } from '../../src/cli/snapshot-diff.ts'
+import { snapshotDifferences } from '../../src/cli/print/snapshot-diff.ts'
 import { createTestApp } from '../support/app.ts'
 import { runCommand, serveHere } from '../support/cli.ts'
 import { emptyFolder, type Server } from '../support/server.ts'

@@ -1,7 +1,7 @@
 // A stream whose events are all there leaves in one piece: its bytes and its trace are those of the same stream sent event by event.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Reply } from '../../src/contract/reply.ts'
+import type { Reply } from '../../src/contract/core/reply.ts'
 import { dataEvent, type EventBatch, type EventStream, StreamEvent } from '../../src/lib/sse.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'

@@ -1,7 +1,7 @@
 // The tree of an agent's task, as trace show draws it: iterations, attempts, tools, waits and sub-agents.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { relatedTraces, taskTree } from '../../src/cli/task-tree.ts'
-import type { StoredTrace, TraceRecord } from '../../src/contract/trace.ts'
+import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
+import type { StoredTrace, TraceRecord } from '../../src/contract/core/trace.ts'
 import { agentSession, type ModelTurn, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { runCommand, serveHere } from '../support/cli.ts'

@@ -1,6 +1,6 @@
 // What spans say is what was sent: statuses, paths, the caller's trace state, and content that is whole JSON.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { listen } from '../../src/cli/listen.ts'
+import { listen } from '../../src/cli/run/listen.ts'
 import { readForwarding } from '../../src/config/providers.ts'
 import { readConfig } from '../../src/config.ts'
 import { createUnderstudy } from '../../src/deps.ts'

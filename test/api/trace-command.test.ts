@@ -4,7 +4,7 @@ import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { StoredTrace, TraceRecord } from '../../src/contract/trace.ts'
+import type { StoredTrace, TraceRecord } from '../../src/contract/core/trace.ts'
 import { runCommand, serveHere } from '../support/cli.ts'
 import { emptyFolder, type Server } from '../support/server.ts'
 

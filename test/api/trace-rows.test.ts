@@ -2,7 +2,7 @@
 // whatever order calls end, however many are kept, and after any restart.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { AttemptRecord, TraceRecord } from '../../src/contract/trace.ts'
+import { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
 import { packedClient, packedExchange, packedRecord, unpackedExchange, unpackedRow } from '../../src/db/trace-row.ts'
 import { traceStore } from '../../src/db/trace-store.ts'

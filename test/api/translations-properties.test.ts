@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { TranslationScript } from '../../src/contract/translations.ts'
+import { TranslationScript } from '../../src/contract/router/translations.ts'
 import { charactersOf, segmentsOf } from '../../src/endpoints/audio/timeline.ts'
 import { createTestApp } from '../support/app.ts'
 import { notOf, oneOf, routingFields, routingMistakes } from '../support/arbitrary.ts'

@@ -1,10 +1,10 @@
 // What a verdict says of real clients over real connections: each misbehaviour is found, and no innocent look-alike is.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import OpenAI from 'openai'
-import { listen } from '../../src/cli/listen.ts'
+import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Finding } from '../../src/contract/finding.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Finding } from '../../src/contract/core/finding.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { createUnderstudy } from '../../src/deps.ts'
 import { openConnection } from '../support/raw-http.ts'
 

@@ -1,8 +1,8 @@
 // What is said of tasks of agents: how many there were and how they ended, and whether their client has read it. Nobody who has is accused.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { reportLines } from '../../src/cli/report.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import { reportLines } from '../../src/cli/print/report.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { agentSession, results, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
 import { plainLines } from '../support/cli.ts'

@@ -1,6 +1,6 @@
 // Calls of the workspace API are judged like those of models: what failed is asked again, with the waits that it was told.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'
 
 const app = createTestApp()

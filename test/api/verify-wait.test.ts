@@ -1,6 +1,6 @@
 // verify?wait: looks again when something has happened and not otherwise, stops with its client, and says what it cannot see.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'

@@ -1,6 +1,6 @@
 // Virtual time passes in waits alone: while something real is done it stands still, and no timeout is passed unnoticed.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { dataEvent } from '../../src/lib/sse.ts'
 import { VIRTUAL_START, virtualClock } from '../../src/lib/virtual-clock.ts'
 import { accepted } from '../support/accepted.ts'

@@ -1,6 +1,7 @@
 // The program in this process, new for every find that is played again.
-import { withClientTime } from '../../src/cli/client-time.ts'
-import { withRequestLog } from '../../src/cli/request-log.ts'
+
+import { withRequestLog } from '../../src/cli/print/request-log.ts'
+import { withClientTime } from '../../src/cli/run/client-time.ts'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { Config } from '../../src/config.ts'
 import { createTestApp } from '../support/app.ts'

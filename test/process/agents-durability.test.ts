@@ -1,6 +1,6 @@
 // A task whose process is killed goes on from its last committed step, and makes no call of a tool twice that was answered.
 import { afterAll, expect, test } from 'bun:test'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { story } from '../support/agents.ts'
 import { folderWith } from '../support/fixtures.ts'
 import { type Server, startServer } from '../support/server.ts'

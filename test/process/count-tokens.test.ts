@@ -1,7 +1,7 @@
 // Counting the tokens of a message is a call like any other: it has a trace with its bytes, meets the faults of a scenario, and is
 // passed on where calls are forwarded.
 import { afterAll, describe, expect, test } from 'bun:test'
-import type { Exchange } from '../../src/contract/exchange.ts'
+import type { Exchange } from '../../src/contract/core/exchange.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'
 import { accepted } from '../support/accepted.ts'
 import { type Answer, type TestApp, testApps } from '../support/app.ts'

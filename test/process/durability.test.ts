@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { openReadOnly } from '../../src/db/open.ts'
 import { createSessions } from '../../src/sessions/sessions.ts'
 import { emptyFolder, run, type Server, startServer } from '../support/server.ts'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { emptyFolder, run } from '../support/server.ts'
 
 // Each test starts the executable, some of them several times, on a machine that may be busy.

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { byteCache } from '../../src/lib/byte-cache.ts'
 import { countTokens, splitTokens } from '../../src/lib/tokens.ts'
-import { endWorkers, runJob } from '../../src/lib/worker/pool.ts'
+import { endWorkers, runJob } from '../../src/workers/pool.ts'
 import { testApps } from '../support/app.ts'
 import { emptyFolder, startServer } from '../support/server.ts'
 

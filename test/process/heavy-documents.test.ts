@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
-import { endWorkers } from '../../src/lib/worker/pool.ts'
+import { endWorkers } from '../../src/workers/pool.ts'
 import { type TestApp, testApps } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
 import { docxOf, pdfOf } from '../support/documents.ts'

@@ -1,10 +1,10 @@
 // The command that repeats a call is run by a shell against another server of the same seed: it sends the same bytes to the same
 // address, and gets the same bytes, broken off in the same way.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { listen } from '../../src/cli/listen.ts'
+import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Exchange } from '../../src/contract/exchange.ts'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { Exchange } from '../../src/contract/core/exchange.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { createUnderstudy } from '../../src/deps.ts'
 import { curlOf } from '../../src/views/curl.ts'
 import { joinedBytes } from '../../src/views/wire-text.ts'

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FindingKind } from '../../src/contract/finding.ts'
+import type { FindingKind } from '../../src/contract/core/finding.ts'
 import { type Played, play, program } from '../support/exec.ts'
 import {
   type Cell,

@@ -1,7 +1,7 @@
 // Sessions, as a client of the OpenAI SDK chooses them: by token, header or base URL; and what is kept over a restart.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 
 const folder = emptyFolder()

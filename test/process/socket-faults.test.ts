@@ -1,9 +1,9 @@
 // Faults of the connection, as the bytes and the end that a client's own socket sees.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import type { Connection } from '../../src/contract/connection.ts'
-import { ConnectionFailure, type Reply } from '../../src/contract/reply.ts'
-import { putNothing, toResponse } from '../../src/gateway/respond.ts'
+import type { Connection } from '../../src/contract/core/connection.ts'
+import { ConnectionFailure, type Reply } from '../../src/contract/core/reply.ts'
+import { putNothing, toResponse } from '../../src/gateway/stream/respond.ts'
 import { bareSocket } from '../../src/lib/bare-socket.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 

@@ -1,6 +1,6 @@
 // understudy trace list on a terminal, and tail, which prints until it is stopped.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { serveHere } from '../support/cli.ts'
 import { EXECUTABLE, emptyFolder, environment, type Server } from '../support/server.ts'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createReadStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import OpenAI, { APIError, toFile } from 'openai'
-import type { VerboseTranslation } from '../../src/contract/translations.ts'
+import type { VerboseTranslation } from '../../src/contract/router/translations.ts'
 import { emptyFolder, type Server, startServer } from '../support/server.ts'
 import { fileOf, speak, WHISPER } from '../support/translations.ts'
 

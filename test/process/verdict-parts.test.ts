@@ -1,8 +1,8 @@
 // A reset, a deletion, a snapshot or another scenario takes no evidence away: what a session held is judged before it goes.
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { junit } from '../../src/cli/junit.ts'
-import { runLines } from '../../src/cli/report.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import { junit } from '../../src/cli/print/junit.ts'
+import { runLines } from '../../src/cli/print/report.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { plainLines } from '../support/cli.ts'

@@ -1,7 +1,7 @@
 // Generated programs: pruning changes no verdict, and what is called tolerated has lost nothing.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
-import { type CellResult, type ClassName, cellName } from '../../src/contract/exploration.ts'
+import { type CellResult, type ClassName, cellName } from '../../src/contract/core/exploration.ts'
 import { explore } from '../../src/exploration/explore.ts'
 import { type Handling, lostItems, modelProgram, type Site, type Step } from '../support/model-programs.ts'
 

@@ -1,6 +1,6 @@
 // Schemas that would be walked for ever: each is answered, refused or given up, wherever a schema is read.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { endWorkers, workerCounts } from '../../src/lib/worker/pool.ts'
+import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { type Answer, testApps } from '../support/app.ts'
 import { bodyOf, CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'

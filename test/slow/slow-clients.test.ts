@@ -1,9 +1,9 @@
 // Clients that send half of a request, or read nothing of an answer: they hold up nobody, cost little, and are let go.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { listen } from '../../src/cli/listen.ts'
+import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'
-import type { Backend } from '../../src/contract/backend.ts'
+import type { Backend } from '../../src/contract/core/backend.ts'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
 import { completion, said } from '../support/scripted.ts'

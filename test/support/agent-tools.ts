@@ -9,7 +9,7 @@ import { fixturesInForce } from '../../src/backends/fixture/in-force.ts'
 import { givenFixtures } from '../../src/backends/fixture/read-fixture.ts'
 import { toolAnswers } from '../../src/backends/fixture/tool-answers.ts'
 import { fixtureSubjects } from '../../src/endpoints/index.ts'
-import { knowledgeOf } from '../../src/resources/search.ts'
+import { knowledgeOf } from '../../src/resources/knowledge/search.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './workspace.ts'
 

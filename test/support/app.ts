@@ -1,7 +1,7 @@
 // The application in this process, without a socket: what most tests call.
 
 import { type Config, readConfig } from '../../src/config.ts'
-import type { StoredTrace } from '../../src/contract/trace.ts'
+import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { createUnderstudy, type Replacements } from '../../src/deps.ts'
 
 type Json = Record<string, unknown>

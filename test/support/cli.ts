@@ -2,9 +2,9 @@
 import { tmpdir } from 'node:os'
 import { runCli } from '../../src/cli/index.ts'
 import type { CommandIo } from '../../src/cli/io.ts'
-import { createLog } from '../../src/cli/log.ts'
-import { type OutputStream, printer, safeLine } from '../../src/cli/output.ts'
-import type { StopCause } from '../../src/cli/stop-signals.ts'
+import { createLog } from '../../src/cli/print/log.ts'
+import { type OutputStream, printer, safeLine } from '../../src/cli/print/output.ts'
+import type { StopCause } from '../../src/cli/run/stop-signals.ts'
 import type { Finished, Server } from './server.ts'
 
 /** How the streams of a command are; a pipe that shows no colours unless told otherwise. */

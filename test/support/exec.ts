@@ -2,8 +2,8 @@
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runSuite, type SuiteOptions } from '../../src/cli/suite.ts'
-import { exitCodeOf, type SuiteRun } from '../../src/cli/suite-run.ts'
+import { runSuite, type SuiteOptions } from '../../src/cli/run/suite.ts'
+import { exitCodeOf, type SuiteRun } from '../../src/cli/run/suite-run.ts'
 import { readConfig } from '../../src/config.ts'
 import { testIo } from './cli.ts'
 import { runInProcess } from './in-process.ts'

@@ -1,6 +1,7 @@
 // Explorations of small programs, which are functions of this process: each run has a server of its own, as under the command.
-import { commandProgram, observer } from '../../src/cli/explore/observe.ts'
-import { reportAsJson } from '../../src/cli/explore/outputs.ts'
+
+import { reportAsJson } from '../../src/cli/print/explore-outputs.ts'
+import { commandProgram, observer } from '../../src/cli/run/observe.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'

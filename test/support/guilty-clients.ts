@@ -1,5 +1,5 @@
 // Clients that misbehave in one known way each, among others that do not.
-import type { FindingKind } from '../../src/contract/finding.ts'
+import type { FindingKind } from '../../src/contract/core/finding.ts'
 import { addBystander } from './innocent-clients.ts'
 import {
   createClient,

@@ -1,6 +1,6 @@
 // Programs as functions of this process: exec and explore run them as they run commands, over real sockets, without a process.
 import { writeSync } from 'node:fs'
-import type { RunChild } from '../../src/cli/child.ts'
+import type { RunChild } from '../../src/cli/run/child.ts'
 import { programNamed } from './programs/index.ts'
 import type { Program } from './programs/surroundings.ts'
 

@@ -1,5 +1,6 @@
 // Short bounds of work in workers, for inputs that would take all of the usual ones.
-import { JOB_LIMITS, type JobLimits } from '../../src/lib/worker/limits.ts'
+import type { JobLimits } from '../../src/contract/core/job-limits.ts'
+import { JOB_LIMITS } from '../../src/workers/limits.ts'
 
 /** The usual bounds, but for what strangers' inputs ask for: that is given up after so many milliseconds. */
 export const shortJobs = (ms: number): JobLimits =>

@@ -1,6 +1,6 @@
 // Programs as data, which run in this process: what explorations by the thousand are made with.
 
-import { HOME, observer } from '../../src/cli/explore/observe.ts'
+import { HOME, observer } from '../../src/cli/run/observe.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import type { Understudy } from '../../src/deps.ts'
 import type { RunCommand } from '../../src/exploration/trial.ts'

@@ -1,8 +1,8 @@
 // Providers that do what a test says, step by step, in the bytes that a real one would send.
 import { expect } from 'bun:test'
 import type { Config } from '../../src/config.ts'
-import type { Backend, BackendCall } from '../../src/contract/backend.ts'
-import { ConnectionFailure, type Reply } from '../../src/contract/reply.ts'
+import type { Backend, BackendCall } from '../../src/contract/core/backend.ts'
+import { ConnectionFailure, type Reply } from '../../src/contract/core/reply.ts'
 import { VIRTUAL_START } from '../../src/lib/virtual-clock.ts'
 import { type Answer, createTestApp, eventsOf } from './app.ts'
 import { CHAT } from './chat.ts'

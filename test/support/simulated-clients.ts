@@ -1,5 +1,5 @@
 // Clients, a server and a network in memory, on a time of their own: what a judge of clients is held to.
-import type { FindingKind } from '../../src/contract/finding.ts'
+import type { FindingKind } from '../../src/contract/core/finding.ts'
 import { type Question, readQuestion } from '../../src/lib/question.ts'
 import type { ClientCall } from '../../src/verdict/client-call.ts'
 import type { ClientEnd } from '../../src/verdict/kinds/define.ts'

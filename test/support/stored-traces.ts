@@ -1,6 +1,6 @@
 // Traces for the store, without a call; and usage objects of every shape.
 import fc from 'fast-check'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 
 /** Counts as most answers say them, and such that only look like them. */
 const count = fc.oneof(

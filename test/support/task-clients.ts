@@ -1,5 +1,5 @@
 // Clients of agents' tasks, those that read what became of each and those that do not, over agents whose tasks end in every way.
-import type { Verification } from '../../src/contract/verification.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { type AgentSession, agentSession, taskBody } from './agents.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './workspace.ts'

@@ -1,6 +1,6 @@
 // Audio files, and forms that hold them.
 import { join } from 'node:path'
-import type { VerboseTranslation } from '../../src/contract/translations.ts'
+import type { VerboseTranslation } from '../../src/contract/router/translations.ts'
 import { renderSpeech, type SpeechFormat } from '../../src/lib/media/speech.ts'
 import type { Answer, TestApp } from './app.ts'
 import { strictTranslation } from './strict/translations.ts'

@@ -23,7 +23,7 @@ const LAYERS = [
   ['config'],
   ['app'],
   ['access'],
-  ['doors'],
+  ['compat'],
   ['exploration'],
   ['agents'],
   ['endpoints', 'resources', 'control', 'inspector', 'docs'],
@@ -34,10 +34,11 @@ const LAYERS = [
   ['answers'],
   ['sessions'],
   ['providers', 'db'],
+  ['workers'],
+  ['guardrails'],
+  ['schema'],
   ['contract'],
   ['lib', 'version'],
-  // Functions of texts alone, which the workers call.
-  ['guardrails'],
 ]
 const partOf = (file: string) => file.split('/')[0]?.replace(/\.tsx?$/, '') ?? ''
 const layerOf = (file: string) => LAYERS.findIndex((layer) => layer.includes(partOf(file)))
@@ -144,7 +145,7 @@ const RULES: [string, RegExp, RegExp, string][] = [
   [
     'time',
     /\bDate\.now\b|\bnew Date\(\)|\bset(?:Timeout|Interval)\b|\bperformance\.now\b|\bBun\.(?:sleep|nanoseconds)|\bprocess\.(?:hrtime|uptime)/,
-    /^(lib|build)\/|^inspector\/page\//,
+    /^(lib|build)\/|^workers\/pool\.ts$|^inspector\/page\//,
     'const started = Date.now()',
   ],
   [
@@ -157,14 +158,14 @@ const RULES: [string, RegExp, RegExp, string][] = [
   [
     'the console',
     /^(?!\s*['"]).*(?:\bconsole\.|\bprocess\.std(?:in|out|err)\b|\bBun\.std(?:in|out|err)|\bwriteSync\b)/m,
-    /^cli\/(io|line-writer)\.ts$|^build\/|^inspector\/page\//,
+    /^cli\/(io|print\/line-writer)\.ts$|^build\/|^inspector\/page\//,
     'console.log(1)',
   ],
   ['the environment', /\bprocess\.env\b/, /^cli\/io\.ts$|^build\//, 'process.env.HOME'],
   [
     'what the process is told',
     /\bprocess\.(?:on|once|off|argv)\b/,
-    /^main\.ts$|^cli\/(stop-signals|line-writer)\.ts$|^build\//,
+    /^main\.ts$|^cli\/(run\/stop-signals|print\/line-writer)\.ts$|^build\//,
     "process.on('SIGINT', stop)",
   ],
   [

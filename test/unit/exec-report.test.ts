@@ -1,10 +1,10 @@
 // The report of exec as people and as CI systems read it: every session and finding, with times, whatever their texts are.
 import { expect, test } from 'bun:test'
-import { junit } from '../../src/cli/junit.ts'
-import { runLines } from '../../src/cli/report.ts'
-import { exitCodeOf, type SuiteRun } from '../../src/cli/suite-run.ts'
-import type { Finding } from '../../src/contract/finding.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import { junit } from '../../src/cli/print/junit.ts'
+import { runLines } from '../../src/cli/print/report.ts'
+import { exitCodeOf, type SuiteRun } from '../../src/cli/run/suite-run.ts'
+import type { Finding } from '../../src/contract/core/finding.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { plainLines } from '../support/cli.ts'
 
 const NASTY = `<"&'> \u0000\u001b[31m \ud800 \uffff ]]> end`

@@ -1,6 +1,6 @@
 // What goes wrong at Anthropic and Google, and what becomes of it.
 import { describe, expect, test } from 'bun:test'
-import { ConnectionFailure, type EventsBody, Unreadable } from '../../src/contract/reply.ts'
+import { ConnectionFailure, type EventsBody, Unreadable } from '../../src/contract/core/reply.ts'
 import { at, attempt, backendOf, HELLO, startProvider } from '../support/forward.ts'
 
 describe('what goes wrong at Anthropic and Google', () => {

@@ -1,6 +1,6 @@
 // Forwarded streams: each event when it comes, the usage for the trace alone, and the ends that nobody wants.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { ConnectionFailure } from '../../src/contract/reply.ts'
+import { ConnectionFailure } from '../../src/contract/core/reply.ts'
 import {
   at,
   attempt,

@@ -2,8 +2,8 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TraceRecord } from '../../src/contract/trace.ts'
-import type { Verification } from '../../src/contract/verification.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
+import type { Verification } from '../../src/contract/core/verification.ts'
 import { runCommand } from '../support/cli.ts'
 import { emptyFolder } from '../support/server.ts'
 

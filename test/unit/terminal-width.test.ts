@@ -1,13 +1,13 @@
 // Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
-import { paint, printer, safeLine } from '../../src/cli/output.ts'
-import { overviewLines } from '../../src/cli/overview.ts'
-import { fittedReport } from '../../src/cli/report.ts'
-import { fitText, wrapText } from '../../src/cli/terminal.ts'
-import { traceLine } from '../../src/cli/trace-line.ts'
-import { type Paint, waterfall } from '../../src/cli/waterfall.ts'
-import type { AttemptRecord, TraceRecord } from '../../src/contract/trace.ts'
+import { paint, printer, safeLine } from '../../src/cli/print/output.ts'
+import { overviewLines } from '../../src/cli/print/overview.ts'
+import { fittedReport } from '../../src/cli/print/report.ts'
+import { fitText, wrapText } from '../../src/cli/print/terminal.ts'
+import { traceLine } from '../../src/cli/print/trace-line.ts'
+import { type Paint, waterfall } from '../../src/cli/print/waterfall.ts'
+import type { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
 
 const plain: Paint = (_, text) => text
 const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({

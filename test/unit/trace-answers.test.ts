@@ -1,7 +1,7 @@
 // An answer is read as it was given, and the usual token counts of a record take little room.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { TraceRecord } from '../../src/contract/trace.ts'
+import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
 import { dump } from '../../src/db/snapshot.ts'
 import { traceStore } from '../../src/db/trace-store.ts'

@@ -1,6 +1,6 @@
 // Nobody who behaves well is accused, and whoever does not is found: thousands of simulated clients before the judge.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import type { Finding, FindingKind } from '../../src/contract/finding.ts'
+import type { Finding, FindingKind } from '../../src/contract/core/finding.ts'
 import { judgeClient } from '../../src/verdict/findings.ts'
 import {
   backTooEarly,

@@ -1,7 +1,7 @@
 // A trace as the terminal shows it: steps in their order, attempts as bars over time.
 import { expect, test } from 'bun:test'
-import { type Paint, waterfall } from '../../src/cli/waterfall.ts'
-import type { AttemptRecord, TraceRecord } from '../../src/contract/trace.ts'
+import { type Paint, waterfall } from '../../src/cli/print/waterfall.ts'
+import type { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
 
 const plain: Paint = (_, text) => text
 const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({

@@ -1,9 +1,9 @@
 // What the methods of A2A work on.
 import type { AgentCard } from '@a2a-js/sdk'
-import type { Fields } from '../../contract/record.ts'
-import type { AgentTaskRecord } from '../manifest.ts'
-import type { TaskOwner } from '../store.ts'
-import type { TaskService } from '../tasks.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
+import type { TaskService } from '../loop/tasks.ts'
+import type { AgentTaskRecord } from '../store/manifest.ts'
+import type { TaskOwner } from '../store/store.ts'
 
 /** One call of one agent. */
 export interface AgentCall {

@@ -1,6 +1,6 @@
 // The card of an agent: what it is, and where and in which versions of A2A it answers.
 import type { AgentCard, AgentInterface } from '@a2a-js/sdk'
-import type { Fields } from '../../contract/record.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
 
 /** Versions of the protocol, the one that is preferred first. */
 const VERSIONS = ['1.0', '0.3'] as const

@@ -6,7 +6,7 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
-import { ApiError } from '../../contract/error.ts'
+import { ApiError } from '../../contract/core/error.ts'
 
 const BY_CODE: Record<string, new (message: string) => Error> = {
   task_not_found: TaskNotFoundError,

@@ -1,8 +1,8 @@
 // ListTasks: the tasks of an agent, last changed first, a page at a time.
 import { type ListTasksRequest, type ListTasksResponse, TaskState } from '@a2a-js/sdk'
-import type { TaskRecord } from '../../contract/task-record.ts'
-import { quote } from '../../contract/validation.ts'
+import type { TaskRecord } from '../../contract/workspace/task-record.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
+import { quote } from '../../schema/validation.ts'
 import type { AgentCall } from './call.ts'
 import { malformed } from './errors.ts'
 import { stateOf, taskShapeOf } from './shapes.ts'

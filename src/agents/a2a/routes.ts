@@ -1,13 +1,13 @@
 // The paths of A2A: the card of each internal agent, and its methods. The library comes with the first call.
 import { z } from 'zod'
-import { asRoute, type Route } from '../../contract/route.ts'
+import { asRoute, type Route } from '../../contract/core/route.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody } from '../../endpoints/body.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { agents } from '../../resources/agents.ts'
 import { recordIn } from '../../resources/define.ts'
 import { DEFAULT_SESSION } from '../../sessions/session.ts'
-import { fromOf, type TaskRouteDeps } from '../routes.ts'
-import { externalAgent } from '../submission.ts'
+import { fromOf, type TaskRouteDeps } from '../http/routes.ts'
+import { externalAgent } from '../loop/submission.ts'
 import type { AgentCallParts } from './server.ts'
 
 /** What the paths of A2A work on. */

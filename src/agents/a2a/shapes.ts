@@ -13,12 +13,12 @@ import {
   type TaskMessage,
   type TaskPart,
   type TaskState as TaskStateName,
-} from '../../contract/agent-task.ts'
-import type { MessageRecord } from '../../contract/task-record.ts'
-import { parseRequest, quote } from '../../contract/validation.ts'
-import type { AgentTaskRecord } from '../manifest.ts'
-import { shownTask } from '../show.ts'
-import type { WholeTask } from '../store.ts'
+} from '../../contract/workspace/agent-task.ts'
+import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+import { parseRequest, quote } from '../../schema/validation.ts'
+import type { AgentTaskRecord } from '../store/manifest.ts'
+import { shownTask } from '../store/show.ts'
+import type { WholeTask } from '../store/store.ts'
 import { malformed } from './errors.ts'
 
 const STATES: Record<TaskStateName, TaskState> = {

@@ -1,7 +1,7 @@
 // A task as a stream of A2A: the task as it is, then each change of it, up to the end of its turn.
 import type { StreamResponse } from '@a2a-js/sdk'
-import { ConnectionFailure } from '../../contract/reply.ts'
-import { type TaskEvent, taskFeed } from '../events.ts'
+import { ConnectionFailure } from '../../contract/core/reply.ts'
+import { type TaskEvent, taskFeed } from '../store/events.ts'
 import type { AgentCall } from './call.ts'
 import { a2aErrorOf } from './errors.ts'
 import { artifactsOf, messageOf, stateOf, statusOf, taskShapeOf } from './shapes.ts'

@@ -1,7 +1,8 @@
 // A kind of tool that agents have. One file a kind; the loop runs it without asking which it is.
-import type { AgentBody } from '../../contract/agent.ts'
-import type { Caller, Fields } from '../../contract/record.ts'
-import type { CallSequences } from '../../contract/sequence.ts'
+
+import type { CallSequences } from '../../contract/core/sequence.ts'
+import type { AgentBody } from '../../contract/workspace/agent.ts'
+import type { Caller, Fields } from '../../contract/workspace/record.ts'
 import type { KnowledgeDirectory } from '../../gateway/types.ts'
 import type { Session } from '../../sessions/sessions.ts'
 

@@ -1,5 +1,5 @@
 // What the memory tools share: the stores of an agent, and what is remembered there of whom a task is about.
-import type { Fields } from '../../contract/record.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
 import { memories, memoryDocuments, memoryStores, rememberedSince } from '../../resources/memory-stores.ts'
 import type { ToolContext } from './define.ts'
 import { oneOfTexts } from './schema.ts'

@@ -1,5 +1,5 @@
 // Asks one of the agent's knowledge bases.
-import { ApiError } from '../../contract/error.ts'
+import { ApiError } from '../../contract/core/error.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
 

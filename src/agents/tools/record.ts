@@ -1,5 +1,5 @@
 // The tool of the workspace that an entry of an agent refers to.
-import type { ToolParts } from '../../contract/tool.ts'
+import type { ToolParts } from '../../contract/workspace/tool.ts'
 import type { ToolCall, ToolEntry } from './define.ts'
 
 /** What is read of it; empty when it is gone. */

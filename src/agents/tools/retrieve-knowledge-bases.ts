@@ -1,5 +1,5 @@
 // Which knowledge bases an agent may ask.
-import { knowledgeBases } from '../../resources/knowledge.ts'
+import { knowledgeBases } from '../../resources/knowledge/knowledge.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 

@@ -1,7 +1,7 @@
 // Runs one call of a tool: its arguments are looked at first, and it has only so long.
 
 import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
-import { TOOL_TIMEOUT } from '../../contract/agent.ts'
+import { TOOL_TIMEOUT } from '../../contract/workspace/agent.ts'
 import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
 import { SchemaError } from '../../lib/json-schema/index.ts'
 import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'

@@ -1,6 +1,6 @@
 // Stands in for tools that would leave this machine or run code: a fixture answers, or a result that says it is made up.
 import { satisfying } from '../../answers/schema-sample.ts'
-import { ApiError } from '../../contract/error.ts'
+import { ApiError } from '../../contract/core/error.ts'
 import type { ToolCall, ToolContext, ToolResult } from './define.ts'
 
 /** Marks a result that no fixture gave. */

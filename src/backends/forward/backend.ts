@@ -1,7 +1,7 @@
 // Answers attempts by calling real providers. It is only made when a provider is set to be forwarded to.
-import type { Backend, BackendCall, PassingBackend } from '../../contract/backend.ts'
-import { ApiError } from '../../contract/error.ts'
-import type { Reply } from '../../contract/reply.ts'
+import type { Backend, BackendCall, PassingBackend } from '../../contract/core/backend.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { Reply } from '../../contract/core/reply.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible } from './openai-compatible.ts'

@@ -1,6 +1,6 @@
 // Providers of the OpenAI family: they speak our own format, so their bytes are passed on as they come.
-import type { BackendCall } from '../../contract/backend.ts'
-import type { Reply } from '../../contract/reply.ts'
+import type { BackendCall } from '../../contract/core/backend.ts'
+import type { Reply } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { outgoing } from './request.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, unconnected } from './transport.ts'

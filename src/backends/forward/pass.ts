@@ -1,8 +1,8 @@
 // Passes the request of a client of a compatible API on to its provider as it came, and what that sends back: only the key is
 // exchanged, and the name of the provider before the model is left out.
-import type { BackendCall, RawRequest } from '../../contract/backend.ts'
-import type { BytesBody, Reply } from '../../contract/reply.ts'
-import { ConnectionFailure, Unreadable } from '../../contract/reply.ts'
+import type { BackendCall, RawRequest } from '../../contract/core/backend.ts'
+import type { BytesBody, Reply } from '../../contract/core/reply.ts'
+import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import type { PieceReader, ProviderResponse } from './provider-response.ts'

@@ -9,7 +9,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from 'node:zlib'
-import { ConnectionFailure, Unreadable } from '../../contract/reply.ts'
+import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { maskedForms, SecretMask, secretFormsOf } from './secret-forms.ts'
 

@@ -1,5 +1,5 @@
 // A call as a provider of the OpenAI family takes it: our own fields left out, everything else as the client wrote it.
-import type { BackendCall } from '../../contract/backend.ts'
+import type { BackendCall } from '../../contract/core/backend.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { ACCEPTED, UNPACKED } from './transport.ts'

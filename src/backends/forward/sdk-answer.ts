@@ -6,8 +6,8 @@ import type {
   SharedV4ProviderMetadata as ProviderMetadata,
   LanguageModelV4StreamPart as StreamPart,
 } from '@ai-sdk/provider'
-import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
-import type { FinishReason } from '../../contract/finish-reason.ts'
+import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
+import type { FinishReason } from '../../contract/router/finish-reason.ts'
 import { dataEvent, type EventBatch } from '../../lib/sse.ts'
 import { asText } from '../../lib/values.ts'
 import type { ModelPackage } from '../../providers/model-package.ts'

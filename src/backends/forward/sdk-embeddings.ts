@@ -1,8 +1,8 @@
 // Embeddings of Google through its model package.
 import type { EmbeddingModelV4 } from '@ai-sdk/provider'
-import type { BackendCall } from '../../contract/backend.ts'
-import { ApiError } from '../../contract/error.ts'
-import type { Reply } from '../../contract/reply.ts'
+import type { BackendCall } from '../../contract/core/backend.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { Reply } from '../../contract/core/reply.ts'
 import { BARE } from './transport.ts'
 
 interface EmbeddingsRequest {

@@ -1,7 +1,7 @@
 // What goes wrong inside a model package, in our words.
 import { AISDKError, APICallError } from '@ai-sdk/provider'
-import { ApiError } from '../../contract/error.ts'
-import { ConnectionFailure, Unreadable } from '../../contract/reply.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { asObject, asText } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { attributed } from '../../providers/request-id.ts'

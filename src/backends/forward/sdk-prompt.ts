@@ -8,11 +8,11 @@ import type {
   SharedV4ProviderOptions as ProviderOptions,
   LanguageModelV4TextPart as TextPart,
 } from '@ai-sdk/provider'
-import type { ChatRequest, Message } from '../../contract/chat-request.ts'
-import { callsOf, offerOf } from '../../contract/chat-tools.ts'
-import { ApiError } from '../../contract/error.ts'
-import { quote } from '../../contract/validation.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
+import { callsOf, offerOf } from '../../contract/router/chat-tools.ts'
 import type { ModelPackage, ThinkingOptions } from '../../providers/model-package.ts'
+import { quote } from '../../schema/validation.ts'
 
 type CacheMark = { cache_control?: { type: 'ephemeral'; ttl: '5m' | '1h' } | null }
 type Assistant = Extract<Message, { role: 'assistant' }>

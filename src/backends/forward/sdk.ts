@@ -1,8 +1,8 @@
 // Anthropic and Google through their model packages, over our transport.
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { BackendCall } from '../../contract/backend.ts'
-import type { ChatRequest } from '../../contract/chat-request.ts'
-import { type Reply, Unreadable } from '../../contract/reply.ts'
+import type { BackendCall } from '../../contract/core/backend.ts'
+import { type Reply, Unreadable } from '../../contract/core/reply.ts'
+import type { ChatRequest } from '../../contract/router/chat-request.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import type { ModelPackage, PackageModels } from '../../providers/model-package.ts'
 import { modelPath } from '../../providers/model-path.ts'

@@ -1,7 +1,7 @@
 // Guard rails for the user's money: what is forwarded is counted, and refused once a limit is reached.
-import type { BackendCall } from '../../contract/backend.ts'
-import { ApiError, SPENDING_LIMIT } from '../../contract/error.ts'
-import type { Reply } from '../../contract/reply.ts'
+import type { BackendCall } from '../../contract/core/backend.ts'
+import { ApiError, SPENDING_LIMIT } from '../../contract/core/error.ts'
+import type { Reply } from '../../contract/core/reply.ts'
 import { piecesIn } from '../../lib/byte-stream.ts'
 import { isComplete, sseReader } from '../../lib/sse.ts'
 import type { JsonObject } from '../../lib/values.ts'

@@ -1,5 +1,5 @@
 // The way to a provider and back: what is common to every wire format. Keys never leave this folder in another direction.
-import { ConnectionFailure, type Reply, Unreadable } from '../../contract/reply.ts'
+import { ConnectionFailure, type Reply, Unreadable } from '../../contract/core/reply.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'

@@ -5,7 +5,7 @@ import type {
   TranslationRequest,
   TranslationScript,
   VerboseTranslation,
-} from '../../contract/translations.ts'
+} from '../../contract/router/translations.ts'
 import { chance } from '../../lib/chance.ts'
 import { encodeTokens } from '../../lib/tokens.ts'
 import { charactersOf, type Segment, type TimedText } from './timeline.ts'

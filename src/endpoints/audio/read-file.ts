@@ -1,6 +1,6 @@
 // Reads the audio file of a call, and refuses what is none. Its bytes decide what it is, whatever its name says or leaves out.
-import { ApiError } from '../../contract/error.ts'
-import type { AudioFile } from '../../contract/translations.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { AudioFile } from '../../contract/router/translations.ts'
 import { sha256 } from '../../lib/ids.ts'
 import { AUDIO_EXTENSIONS, readAudioInfo } from '../../lib/media/audio-info.ts'
 

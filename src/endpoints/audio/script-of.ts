@@ -1,5 +1,5 @@
 // The inverse of a translation: what was said, of whichever of its five forms.
-import type { ScriptSegment, TranslationScript } from '../../contract/translations.ts'
+import type { ScriptSegment, TranslationScript } from '../../contract/router/translations.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** The script of a translation; undefined for what is not one. */

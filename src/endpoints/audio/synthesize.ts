@@ -1,5 +1,5 @@
 // What a file says when no fixture tells: everyday sentences, as many words as fit its length, the same for the same bytes.
-import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/translations.ts'
+import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/router/translations.ts'
 import { chance } from '../../lib/chance.ts'
 
 const WORDS_A_SECOND = 2.5

@@ -1,5 +1,5 @@
 // Lays what was said over the length of the file: every segment, word and character gets its time, in order, none past the end.
-import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/translations.ts'
+import type { ScriptSegment, TranslationRequest, TranslationScript } from '../../contract/router/translations.ts'
 
 /** A piece of the text with its time in milliseconds from the start of the file. */
 export interface TimedText {

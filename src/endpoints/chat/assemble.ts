@@ -1,5 +1,5 @@
 // The whole chat completion that a client has put together from some chunks.
-import type { AnswerAssembly } from '../../contract/assembly.ts'
+import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import { asText, type JsonObject } from '../../lib/values.ts'
 import {
   chatFrame,

@@ -1,6 +1,6 @@
 // A chat answer as chunks.
 import { joinPieces, jsonOf, type TextPiece } from '../../answers/text-answer.ts'
-import type { ChatChunk, ChatCompletion, Usage } from '../../contract/chat.ts'
+import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
 import { byteCache } from '../../lib/byte-cache.ts'
 import { type EventBatch, StreamEvent } from '../../lib/sse.ts'
 import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'

@@ -1,5 +1,5 @@
 // The one reader of chat completions and of their chunks, whoever made them: what it understands, all others go by.
-import type { ChatCompletion } from '../../contract/chat.ts'
+import type { ChatCompletion } from '../../contract/router/chat.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn, textOrJson } from '../../lib/values.ts'
 
 /** The texts of a message; in a stream they come in pieces. */

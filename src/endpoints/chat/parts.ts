@@ -1,6 +1,6 @@
 // The parts of a chat answer before they are put on the wire.
 import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
-import type { TokenLogprob } from '../../contract/chat.ts'
+import type { TokenLogprob } from '../../contract/router/chat.ts'
 
 /** The sound of an answer. */
 export interface ChatAudio {

@@ -1,8 +1,9 @@
 // Prompt caching: the prompt up to a message with a part marked with `cache_control` is written at its first call, and read
 // by any later prompt that begins with it, within the time that the mark gives. It changes what usage says, never the answer.
-import type { ChatRequest, Message } from '../../contract/chat-request.ts'
-import type { KeyValueEntry } from '../../contract/key-value.ts'
-import type { AnswerContext } from '../../contract/operation.ts'
+
+import type { KeyValueEntry } from '../../contract/core/key-value.ts'
+import type { AnswerContext } from '../../contract/core/operation.ts'
+import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
 import { readableRow } from '../../db/damaged-rows.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { messageTokens } from './prompt.ts'

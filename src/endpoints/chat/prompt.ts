@@ -2,9 +2,9 @@
 import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
 import type { AnswerRequest } from '../../answers/synthesize.ts'
 import { countCached } from '../../answers/text-answer.ts'
-import type { ChatRequest, Message } from '../../contract/chat-request.ts'
-import { callsOf, offerOf } from '../../contract/chat-tools.ts'
-import type { Attachment, CountTokens, FillText, Prompt } from '../../contract/operation.ts'
+import type { Attachment, CountTokens, FillText, Prompt } from '../../contract/core/operation.ts'
+import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
+import { callsOf, offerOf } from '../../contract/router/chat-tools.ts'
 import { defaultEffort } from '../../providers/catalogue.ts'
 
 /** All text of a message's content; parts that are not text have none. */

@@ -1,8 +1,8 @@
 // A legacy completion as chunks, and the whole one that a client has put together from some.
 import type { TextPiece } from '../../answers/text-answer.ts'
-import type { AnswerAssembly } from '../../contract/assembly.ts'
-import type { Usage } from '../../contract/chat.ts'
-import type { Completion } from '../../contract/completions.ts'
+import type { AnswerAssembly } from '../../contract/core/assembly.ts'
+import type { Usage } from '../../contract/router/chat.ts'
+import type { Completion } from '../../contract/router/completions.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 import type { JsonObject } from '../../lib/values.ts'

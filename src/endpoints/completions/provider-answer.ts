@@ -2,9 +2,9 @@
 
 import { usageScriptOf } from '../../answers/script-of.ts'
 import { pieces } from '../../answers/text-answer.ts'
-import { assembled } from '../../contract/assembly.ts'
-import { type CompletionRequest, CompletionScript } from '../../contract/completions.ts'
-import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/operation.ts'
+import { assembled } from '../../contract/core/assembly.ts'
+import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
+import { type CompletionRequest, CompletionScript } from '../../contract/router/completions.ts'
 import { chunkProblem } from '../chat/normalize.ts'
 import { type CompletionFrame, type CompletionParts, completionAssembly, completionChunks } from './chunks.ts'
 import { completionProblem, normalizeCompletion } from './normalize.ts'

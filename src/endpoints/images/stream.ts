@@ -1,7 +1,7 @@
 // A picture as a stream of events: partial ones, then the whole one; and what a client has after some of them.
-import type { AnswerAssembly } from '../../contract/assembly.ts'
-import type { ImageEvent, ImageResult, ImageUsage } from '../../contract/images.ts'
-import type { RenderedAnswer, StreamRules } from '../../contract/operation.ts'
+import type { AnswerAssembly } from '../../contract/core/assembly.ts'
+import type { RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
+import type { ImageEvent, ImageResult, ImageUsage } from '../../contract/router/images.ts'
 import { dataEvent, type EventData, type StreamEvent } from '../../lib/sse.ts'
 
 const typeOf = (data: unknown) => String((data as { type?: unknown }).type)

@@ -1,6 +1,6 @@
 // Puts a response together from the events of a stream, as far as they went.
-import { type AnswerAssembly, assembled } from '../../contract/assembly.ts'
-import type { ModelResponse, OutputItem } from '../../contract/responses-answer.ts'
+import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
+import type { ModelResponse, OutputItem } from '../../contract/router/responses-answer.ts'
 import type { EventData } from '../../lib/sse.ts'
 import { asObject, asText } from '../../lib/values.ts'
 import { type NormalEvent, type NormalResponse, normalizeEvent, normalizePart } from './normalize.ts'

@@ -1,11 +1,11 @@
 // The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
 // and in it, so that a call is as quick at the end of a long chain as at its start.
 import { checkSchemaField } from '../../answers/schema-sample.ts'
-import { ApiError } from '../../contract/error.ts'
-import type { KeyValueEntry } from '../../contract/key-value.ts'
-import type { AnswerContext, CountTokens } from '../../contract/operation.ts'
-import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/responses.ts'
-import type { OutputItem } from '../../contract/responses-answer.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { KeyValueEntry } from '../../contract/core/key-value.ts'
+import type { AnswerContext, CountTokens } from '../../contract/core/operation.ts'
+import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'
+import type { OutputItem } from '../../contract/router/responses-answer.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { asObject } from '../../lib/values.ts'
 import { checkEffort } from '../../providers/catalogue.ts'

@@ -1,6 +1,6 @@
 // What a response tells of its request, in the forms that strict clients accept.
-import type { ResponsesRequest } from '../../contract/responses.ts'
-import type { ModelResponse } from '../../contract/responses-answer.ts'
+import type { ResponsesRequest } from '../../contract/router/responses.ts'
+import type { ModelResponse } from '../../contract/router/responses-answer.ts'
 
 /** The fields of a response that are its request's, or the default where that has none. */
 export const echoOf = (request: ResponsesRequest) => ({

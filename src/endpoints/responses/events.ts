@@ -1,6 +1,6 @@
 // A response as a stream of events, in the order in which a model writes it.
 import { pieces, type TextPiece } from '../../answers/text-answer.ts'
-import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/responses-answer.ts'
+import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/router/responses-answer.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 
 type WithoutNumber<Event> = Event extends ResponseEvent ? Omit<Event, 'sequence_number'> : never

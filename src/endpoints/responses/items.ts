@@ -1,8 +1,8 @@
 // The steps of a conversation: their texts, and what they cost in tokens.
 import { fileTokens, imageTokens } from '../../answers/input-tokens.ts'
 import { countCached } from '../../answers/text-answer.ts'
-import type { CountTokens } from '../../contract/operation.ts'
-import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../../contract/responses.ts'
+import type { CountTokens } from '../../contract/core/operation.ts'
+import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../../contract/router/responses.ts'
 
 export type MessageContent = InputMessage['content']
 

@@ -1,6 +1,6 @@
 // The one reader of model responses and of their events, whoever made them. What is of a known type has all that is relied
 // on; what is of another type stays as it came.
-import type { ContentPart, ModelResponse, OutputItem, ResponseUsage } from '../../contract/responses-answer.ts'
+import type { ContentPart, ModelResponse, OutputItem, ResponseUsage } from '../../contract/router/responses-answer.ts'
 import { asIndex, asList, asObject, asText, type JsonObject, objectsIn, textOrJson } from '../../lib/values.ts'
 
 /** A response; providers leave its id out. */

@@ -1,9 +1,9 @@
 // The items of a response as a script has them.
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { joinPieces, type TextAnswer } from '../../answers/text-answer.ts'
-import type { AnswerContext } from '../../contract/operation.ts'
-import type { ResponsesRequest } from '../../contract/responses.ts'
-import type { ContentPart, OutputItem } from '../../contract/responses-answer.ts'
+import type { AnswerContext } from '../../contract/core/operation.ts'
+import type { ResponsesRequest } from '../../contract/router/responses.ts'
+import type { ContentPart, OutputItem } from '../../contract/router/responses-answer.ts'
 import { fingerprint, unguessable } from '../../lib/ids.ts'
 import { itemId } from './conversation.ts'
 import { showsSummary, withLogprobs } from './echo.ts'

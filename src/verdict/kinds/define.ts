@@ -1,6 +1,6 @@
 // What every kind of finding is: a look at what a client did.
-import type { Finding, FindingKind } from '../../contract/finding.ts'
-import type { StrayPath } from '../../contract/verification.ts'
+import type { Finding, FindingKind } from '../../contract/core/finding.ts'
+import type { StrayPath } from '../../contract/core/verification.ts'
 import type { ClientCall } from '../client-call.ts'
 import type { Pairing } from '../pairing.ts'
 import type { UnreadTask } from '../tasks.ts'

@@ -1,6 +1,6 @@
 // gave-up: a request that never got a response, though it might have been asked again.
 
-import { isActive } from '../../contract/agent-task.ts'
+import { isActive } from '../../contract/workspace/agent-task.ts'
 import { groupBy } from '../../lib/group-by.ts'
 import {
   brokeOff,

@@ -6,7 +6,7 @@
 // of chunks are resolved, because events that are ready together may share a chunk. A body that is not UTF-8 text is printed as
 // its length and SHA-256.
 //
-// A virtual clock follows a client that really waits after a failed call (src/cli/client-time.ts). On a machine so busy that this
+// A virtual clock follows a client that really waits after a failed call (src/cli/run/client-time.ts). On a machine so busy that this
 // program is held up between two calls, times and ids can differ for that reason alone.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,8 +1,8 @@
 // What was answered: as it was on the wire, event by event with times where it was a stream, and as it is read.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Exchange } from '../../../contract/exchange.ts'
-import type { StoredTrace } from '../../../contract/trace.ts'
+import type { Exchange } from '../../../contract/core/exchange.ts'
+import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { endText, eventsIn, responseHead, type SentEvent, textIn, visible } from '../../../views/wire-text.ts'
 import { countText, spanText } from '../state/format.ts'
 import { CopyButton } from '../ui/copy.tsx'

@@ -1,5 +1,5 @@
 // The time axis of a waterfall: where nothing but waiting happens for long, it is folded.
-import type { Waterfall } from '../../../contract/waterfall.ts'
+import type { Waterfall } from '../../../contract/core/waterfall.ts'
 
 /** A stretch of waiting that is drawn shorter than it was. */
 export interface Fold {

@@ -1,5 +1,5 @@
 // What there is to know of a call beside its course: who, when, by what, at what cost.
-import type { StoredTrace } from '../../../contract/trace.ts'
+import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { costText, countedText, instantText, spanText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 

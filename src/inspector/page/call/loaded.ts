@@ -1,8 +1,8 @@
 // The chosen call with everything about it, from the server or from the report.
 import { effect, signal } from '@preact/signals'
-import type { Exchange } from '../../../contract/exchange.ts'
-import type { StoredTrace } from '../../../contract/trace.ts'
-import type { Waterfall } from '../../../contract/waterfall.ts'
+import type { Exchange } from '../../../contract/core/exchange.ts'
+import type { StoredTrace } from '../../../contract/core/trace.ts'
+import type { Waterfall } from '../../../contract/core/waterfall.ts'
 import { chosen } from '../calls/shown.ts'
 import { askJson, wordsOf } from '../state/api.ts'
 import { callOf } from '../state/call-list.ts'

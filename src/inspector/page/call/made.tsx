@@ -1,6 +1,6 @@
 // What can be made of a call: files to copy, to save, or to use in a session at once.
 import { useState } from 'preact/hooks'
-import type { StoredTrace } from '../../../contract/trace.ts'
+import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { askJson } from '../state/api.ts'
 import { go, hashOf } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'

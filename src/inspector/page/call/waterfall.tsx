@@ -1,6 +1,6 @@
 // The waterfall of a call: what the gateway or the provider did, and below it what its client saw.
-import type { TraceRecord } from '../../../contract/trace.ts'
-import type { Waterfall, WaterfallRow } from '../../../contract/waterfall.ts'
+import type { TraceRecord } from '../../../contract/core/trace.ts'
+import type { Waterfall, WaterfallRow } from '../../../contract/core/waterfall.ts'
 import { spanText, tickText } from '../state/format.ts'
 import { hashOf, here } from '../state/route.ts'
 import { type Axis, axisOf } from './axis.ts'

@@ -1,5 +1,5 @@
 // What a list of calls is narrowed by: the parameters of the address, as a test of rows.
-import type { CallRow } from '../../../contract/call-row.ts'
+import type { CallRow } from '../../../contract/core/call-row.ts'
 
 /** Parameters of the address that narrow the list by one value. */
 export const CHOICES = ['session', 'operation', 'model', 'outcome', 'status', 'fault', 'fixture'] as const

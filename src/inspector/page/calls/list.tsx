@@ -1,7 +1,7 @@
 // The list of calls: a grid of which only the rows that are seen are drawn.
 import { useSignalEffect } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { CallRow } from '../../../contract/call-row.ts'
+import type { CallRow } from '../../../contract/core/call-row.ts'
 import { clockText, spanText } from '../state/format.ts'
 import { useVirtual } from '../ui/virtual.ts'
 import { choose, chosen, shownCalls } from './shown.ts'

@@ -1,6 +1,6 @@
 // The calls that the list shows: those that the address narrows it to, newest first, and which of them is chosen.
 import { computed, effect, signal } from '@preact/signals'
-import type { CallRow } from '../../../contract/call-row.ts'
+import type { CallRow } from '../../../contract/core/call-row.ts'
 import { callPages } from '../state/api.ts'
 import { allCalls, changes } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'

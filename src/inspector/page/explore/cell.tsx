@@ -1,5 +1,5 @@
 // One cell: its verdict and why, the calls of its run, what the command printed, and how to see it again.
-import type { ExplorationData, ReportedCell } from '../../../contract/exploration.ts'
+import type { ExplorationData, ReportedCell } from '../../../contract/core/exploration.ts'
 import { CELL_LOOKS } from '../../../views/cell-look.ts'
 import { Code } from '../call/json.tsx'
 import { toneClass } from '../calls/list.tsx'

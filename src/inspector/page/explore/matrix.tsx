@@ -1,5 +1,5 @@
 // The matrix of an exploration: a row a point, a column a class of outcome, and in each cell what became of the program.
-import type { ExplorationData, ReportedCell } from '../../../contract/exploration.ts'
+import type { ExplorationData, ReportedCell } from '../../../contract/core/exploration.ts'
 import { CELL_LOOKS, DERIVED, LEFT_OUT } from '../../../views/cell-look.ts'
 import { hashOf, here } from '../state/route.ts'
 import { Region } from '../ui/region.tsx'

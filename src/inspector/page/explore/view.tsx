@@ -1,5 +1,5 @@
 // What an exploration found: its figures, the matrix of points and classes, and beside it the chosen cell or one of its calls.
-import type { ExplorationData } from '../../../contract/exploration.ts'
+import type { ExplorationData } from '../../../contract/core/exploration.ts'
 import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'

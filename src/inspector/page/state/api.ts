@@ -1,6 +1,6 @@
 // The control API as the page calls it: from its own origin, with a token that is asked for once and kept in the tab.
 import { signal } from '@preact/signals'
-import type { CallRow } from '../../../contract/call-row.ts'
+import type { CallRow } from '../../../contract/core/call-row.ts'
 import { authorizationOf, keepToken, keptToken } from './token.ts'
 
 /** The token of this tab. */

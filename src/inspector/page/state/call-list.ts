@@ -1,6 +1,6 @@
 // All calls that the page knows, in the order in which they came, with what lists of choices are made of.
 import { signal, untracked } from '@preact/signals'
-import type { CallRow } from '../../../contract/call-row.ts'
+import type { CallRow } from '../../../contract/core/call-row.ts'
 
 /** Counts every change, so that whoever shows calls looks again. */
 export const changes = signal(0)

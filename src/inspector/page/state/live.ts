@@ -1,7 +1,7 @@
 // What happens, as it happens: the server says above which numbers calls are new, and the page asks for those.
 import { signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
-import type { CallRow, CallsChanged } from '../../../contract/call-row.ts'
+import type { CallRow, CallsChanged } from '../../../contract/core/call-row.ts'
 import type { FirstCalls } from '../first.ts'
 import { accepted, ask, callPages, type ListedCalls, tokenWanted } from './api.ts'
 import { addCalls, forgetSession, replaceCalls } from './call-list.ts'

@@ -1,6 +1,6 @@
 // Bad days: the scenario in force with what became of its rules, what clients did wrong, and how it went over time.
 import { useState } from 'preact/hooks'
-import type { Verification } from '../../../contract/verification.ts'
+import type { Verification } from '../../../contract/core/verification.ts'
 import { askJson } from '../state/api.ts'
 import { allCalls, calmChanges } from '../state/call-list.ts'
 import { countedText, instantText } from '../state/format.ts'

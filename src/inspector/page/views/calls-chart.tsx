@@ -2,7 +2,7 @@
 import { useComputed } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
-import type { CallRow } from '../../../contract/call-row.ts'
+import type { CallRow } from '../../../contract/core/call-row.ts'
 import { STEPS } from '../call/axis.ts'
 import { allCalls, calmChanges } from '../state/call-list.ts'
 import { countedText, tickText } from '../state/format.ts'

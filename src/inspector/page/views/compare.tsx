@@ -1,6 +1,6 @@
 // Two calls side by side: what differs in their course, their requests and their answers.
-import type { Exchange } from '../../../contract/exchange.ts'
-import type { WaterfallRow } from '../../../contract/waterfall.ts'
+import type { Exchange } from '../../../contract/core/exchange.ts'
+import type { WaterfallRow } from '../../../contract/core/waterfall.ts'
 import { endText, textIn, visible } from '../../../views/wire-text.ts'
 import { type LoadedCall, loadCall } from '../call/loaded.ts'
 import { WaterfallChart } from '../call/waterfall.tsx'

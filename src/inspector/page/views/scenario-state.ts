@@ -1,5 +1,5 @@
 // The scenario in force, as the server says it.
-import type { Verification } from '../../../contract/verification.ts'
+import type { Verification } from '../../../contract/core/verification.ts'
 
 /** What the server says of the scenario in force. */
 export interface ScenarioState {

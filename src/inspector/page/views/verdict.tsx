@@ -1,5 +1,5 @@
 // A verdict on a session: expectations, findings with their traces, and what weakens it.
-import type { Verification } from '../../../contract/verification.ts'
+import type { Verification } from '../../../contract/core/verification.ts'
 import { countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 

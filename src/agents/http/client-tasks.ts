@@ -1,0 +1,86 @@
+// Tasks for clients, over HTTP or A2A: as the service has them, with a note of who has read the end of what it began.
+import type { TaskReaders } from '../../observers/task-readers.ts'
+import type { TurnCalls } from '../../observers/turn-calls.ts'
+import type { TaskService } from '../loop/tasks.ts'
+import type { AgentTaskRecord } from '../store/manifest.ts'
+import type { TaskOwner, WholeTask } from '../store/store.ts'
+
+/** Notes what clients begin and are shown. */
+function notesOf(readers: TaskReaders) {
+  return {
+    begun({ session: { slot } }: TaskOwner, { _id, workspace_id, turn, parent }: AgentTaskRecord) {
+      // Who works for another task reports to that.
+      if (parent === null) readers.begun(slot, { task: _id, workspace: workspace_id, trace: turn.trace })
+    },
+    shown({ session: { slot } }: TaskOwner, { _id, active }: AgentTaskRecord) {
+      readers.shown(slot, { id: _id, active: active !== null })
+    },
+    left({ session: { slot } }: TaskOwner, id: string) {
+      readers.left(slot, id)
+    },
+  }
+}
+
+/** The service, whose clients are noted. */
+export function forClients(service: TaskService, readers: TaskReaders, turns: TurnCalls): TaskService {
+  const { begun, shown, left } = notesOf(readers)
+  const showing = (owner: TaskOwner, whole: WholeTask): WholeTask => {
+    shown(owner, whole.task)
+    return whole
+  }
+  return {
+    async submit(call) {
+      const { client } = call
+      const task = await service.submit({
+        ...call,
+        begun(committed) {
+          begun(call, committed)
+          const { trace, started } = committed.turn
+          if (client) turns.begun(client, { session: call.session, trace, started })
+          call.begun?.(committed)
+        },
+      })
+      // Who has gone before there was an answer has no id to read it by.
+      if (client?.aborted) left(call, task._id)
+      else client?.addEventListener('abort', () => left(call, task._id), { once: true })
+      return task
+    },
+    settled: async (owner, id, signal) => showing(owner, await service.settled(owner, id, signal)),
+    get: (owner, id) => showing(owner, service.get(owner, id)),
+    // Whoever is shown one of them reads it whole.
+    page: (...asked) => service.page(...asked),
+    list(owner, agent, query) {
+      const page = service.list(owner, agent, query)
+      for (const task of page.data) shown(owner, task)
+      return page
+    },
+    async cancel(owner, id) {
+      try {
+        return showing(owner, await service.cancel(owner, id))
+      } catch (error) {
+        // The refusal says how it has ended.
+        shown(owner, service.get(owner, id).task)
+        throw error
+      }
+    },
+    async decide(owner, decision) {
+      const decided = await service.decide(owner, decision)
+      // Who decides is often somebody else, and who has read that the task waits may have told so and gone.
+      if (decided.task.active === null) shown(owner, decided.task)
+      return decided
+    },
+    subscribe(owner, id, listener) {
+      const stop = service.subscribe(owner, id, (event) => {
+        if (event.type === 'changed' && event.task.active === null) shown(owner, event.task)
+        listener(event)
+      })
+      return () => {
+        stop()
+        // Whoever has heard the end has nothing to leave.
+        left(owner, id)
+      }
+    },
+    sweep: (session) => service.sweep(session),
+    wake: (session) => service.wake(session),
+  }
+}

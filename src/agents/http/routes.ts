@@ -1,0 +1,250 @@
+// The paths of tasks: submit and continue, read, cancel, and decide about calls of tools.
+import { z } from 'zod'
+import { TRACE_ID } from '../../contract/core/answer-headers.ts'
+import { asRoute, type Route } from '../../contract/core/route.ts'
+import { AgentTask, TaskBody } from '../../contract/workspace/agent-task.ts'
+import { listOf, pageQuery } from '../../contract/workspace/shared.ts'
+import { toResponse } from '../../gateway/stream/respond.ts'
+import { traceHeaders } from '../../lib/trace-context.ts'
+import { agents } from '../../resources/agents.ts'
+import { recordIn } from '../../resources/define.ts'
+import type { TaskCall } from '../loop/submission.ts'
+import type { TaskService } from '../loop/tasks.ts'
+import type { AgentTaskRecord } from '../store/manifest.ts'
+import { shownTask } from '../store/show.ts'
+import type { TaskOwner } from '../store/store.ts'
+import { taskNotFound } from '../store/store.ts'
+import { streamOfTask } from './stream.ts'
+
+/** What the routes of tasks work on. */
+export interface TaskRouteDeps {
+  /** The tasks; made when they are first asked for. */
+  tasks(): TaskService
+  /** The session that a request means, its workspace filled, and who asks. */
+  callOf(request: Request): Promise<TaskOwner>
+  /** The address of a request as it came, with the session in its path. */
+  receivedUrl(request: Request): string
+}
+
+const Task = AgentTask
+const about = { tag: 'Agents', response: Task }
+const PATH = '/v2/agents/:key'
+const taskPath = `${PATH}/tasks/:task_id`
+
+export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
+  submitRoute(deps),
+  streamRoute(deps),
+  ...readingRoutes(deps),
+  cancelRoute(deps),
+  ...decisionRoutes(deps),
+]
+
+/** The submission that a request is, to the agent of a path. */
+export async function taskCallOf(
+  deps: TaskRouteDeps,
+  request: Request,
+  { path, agent, body }: Pick<TaskCall, 'agent' | 'body'> & { path: string },
+): Promise<TaskCall & { client: AbortSignal }> {
+  return { ...(await deps.callOf(request)), agent, body, from: fromOf(deps, request, path), client: request.signal }
+}
+
+/** What a task is told of the call that submits it. */
+export function fromOf(
+  { receivedUrl }: Pick<TaskRouteDeps, 'receivedUrl'>,
+  request: Request,
+  path: string,
+): AgentTaskRecord['from'] {
+  const { url, headers } = request
+  const route = path.replace(/:(\w+)/g, '{$1}')
+  const scenario = headers.get('x-understudy-scenario')
+  return { url, received: receivedUrl(request), route, scenario, ...traceHeaders(headers) }
+}
+
+const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
+  [TRACE_ID]: turn.trace,
+  'x-understudy-session': session.name,
+})
+
+/** Looks for the agent of a path. */
+export const findsAgent =
+  ({ callOf }: TaskRouteDeps): NonNullable<Route['find']> =>
+  async ({ request, params: { key = '' } }) => {
+    const { session, caller } = await callOf(request)
+    recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
+  }
+
+const question = { kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'Where is my parcel?' }] }
+
+function submitRoute(deps: TaskRouteDeps): Route {
+  const { tasks } = deps
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${PATH}/task`,
+    summary: 'Submit a task to an agent',
+    description:
+      'Answers at once, and works on; with `configuration.blocking` it waits for the end of the turn. `task_id` continues a task that is not active.',
+    contract: true,
+    operationId: 'submitAgentTask',
+    examples: {
+      question: { message: question },
+      waiting: { message: question, configuration: { blocking: true } },
+    },
+    body: TaskBody,
+    errors: [404],
+    find: findsAgent(deps),
+    async handle({ request, params: { key = '' }, body }) {
+      const call = await taskCallOf(deps, request, { path: `${PATH}/task`, agent: key, body })
+      const task = await tasks().submit(call)
+      const headers = taskHeaders(call, task)
+      if (body.configuration?.blocking !== true) return Response.json(shownTask(task, [], 'without'), { headers })
+      const ended = await tasks().settled(call, task._id, call.client)
+      return Response.json(shownTask(ended.task, ended.history), { headers })
+    },
+  })
+}
+
+const StreamBody = TaskBody.extend({
+  stream_timeout_seconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(1800)
+    .describe('Seconds of the session’s clock after which the stream ends with `agents.timeout`; the task works on.'),
+})
+const EventOfStream = z.object({
+  type: z.string().describe('What has happened.'),
+  timestamp: z.iso.datetime().describe('When it happened: ISO 8601.'),
+  data: z.looseObject({}),
+})
+
+function streamRoute(deps: TaskRouteDeps): Route {
+  const { tasks } = deps
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${PATH}/stream-task`,
+    summary: 'Submit a task to an agent and follow it',
+    description:
+      'As submitting one; the answer is a stream of what the turn does, up to `[DONE]`: `agents.execution_started`, `event.agents.started`, then `event.agents.thought` for each iteration, `event.agents.message-created` for what users and tools say, `event.workflow_events.tool_execution_started`, `_finished` and `_failed`, and at the end `event.agents.action_review_requested`, `event.agents.inactive` or `event.agents.errored`. `agents.timeout` ends a stream that takes too long, `agents.error` one whose session begins anew. Other events of such streams (`handed_off`, `action_reviewed`, `execution_named`) are not sent.',
+    operationId: 'streamAgentTask',
+    examples: { question: { message: question } },
+    body: StreamBody,
+    response: EventOfStream,
+    contentType: 'text/event-stream',
+    errors: [404],
+    find: findsAgent(deps),
+    async handle({ request, params: { key = '' }, body }) {
+      const { stream_timeout_seconds: seconds, ...taskBody } = body
+      const call = await taskCallOf(deps, request, { path: `${PATH}/stream-task`, agent: key, body: taskBody })
+      const headersOf = (task: AgentTaskRecord) => taskHeaders(call, task)
+      return toResponse(await streamOfTask({ tasks: tasks(), call, seconds, signal: request.signal, headersOf }))
+    },
+  })
+}
+
+const TasksQuery = pageQuery(50)
+const TaskList = listOf(Task)
+
+function readingRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
+  return [
+    asRoute({
+      ...about,
+      method: 'get',
+      path: `${PATH}/tasks`,
+      summary: 'List the tasks of an agent',
+      description: 'The tasks of the agent, newest first, a page at a time, without their messages.',
+      operationId: 'listAgentTasks',
+      query: TasksQuery,
+      response: TaskList,
+      errors: [404],
+      async handle({ request, params: { key = '' }, query }) {
+        const { data, hasMore } = tasks().list(await callOf(request), key, query)
+        return { object: 'list', data: data.map((task) => shownTask(task, [], 'without')), has_more: hasMore }
+      },
+    }),
+    asRoute({
+      ...about,
+      method: 'get',
+      path: taskPath,
+      summary: 'Get a task',
+      description: 'The task with its messages.',
+      operationId: 'getAgentTask',
+      errors: [404],
+      async handle({ request, params }) {
+        const { task, history } = ownTask(await callOf(request), params, tasks())
+        return shownTask(task, history)
+      },
+    }),
+  ]
+}
+
+function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${taskPath}/cancel`,
+    summary: 'Cancel a task',
+    description: 'Ends a task with whatever it is doing, and its sub-tasks with it.',
+    operationId: 'cancelAgentTask',
+    errors: [404],
+    async handle({ request, params }) {
+      const owner = await callOf(request)
+      const { task } = ownTask(owner, params, tasks())
+      const { task: ended, history } = await tasks().cancel(owner, task._id)
+      return shownTask(ended, history)
+    },
+  })
+}
+
+const Approval = z.strictObject({
+  tool_call_id: z.string().optional().describe('The call that is meant; all that wait when left out.'),
+})
+const Rejection = Approval.extend({ reason: z.string().optional().describe('What the model is told.') })
+
+function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
+  const decide = async (
+    request: Request,
+    { task_id: task = '' }: Record<string, string>,
+    decision: { decision: 'approve' | 'reject'; tool_call_id?: string | undefined; reason?: string | undefined },
+  ) => {
+    const owner = await callOf(request)
+    const decided = await tasks().decide(owner, { task, ...decision })
+    return shownTask(decided.task, decided.history)
+  }
+  const find: NonNullable<Route['find']> = async ({ request, params: { task_id = '' } }) =>
+    tasks().get(await callOf(request), task_id)
+  const shared = { ...about, method: 'post', errors: [404, 409], find } as const
+  return [
+    asRoute({
+      ...shared,
+      path: '/_understudy/tasks/:task_id/approve',
+      summary: 'Approve calls of tools',
+      description: 'Lets a task make calls of tools that wait for approval; it works on at once.',
+      operationId: 'approveTaskCalls',
+      examples: { all: {} },
+      body: Approval,
+      handle: ({ request, params, body }) => decide(request, params, { decision: 'approve', ...body }),
+    }),
+    asRoute({
+      ...shared,
+      path: '/_understudy/tasks/:task_id/reject',
+      summary: 'Reject calls of tools',
+      description:
+        'Refuses calls of tools that wait for approval; the model is told so, and the task works on at once.',
+      operationId: 'rejectTaskCalls',
+      examples: { because: { reason: 'Too expensive.' } },
+      body: Rejection,
+      handle: ({ request, params, body }) => decide(request, params, { decision: 'reject', ...body }),
+    }),
+  ]
+}
+
+/** The task that a path names; 404 when it is not one of the agent's. */
+function ownTask(owner: TaskOwner, { key = '', task_id = '' }: Record<string, string>, tasks: TaskService) {
+  const { session, caller } = owner
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })
+  const found = tasks.get(owner, task_id)
+  if (found.task.agent_id !== agent._id) throw taskNotFound(task_id)
+  return found
+}

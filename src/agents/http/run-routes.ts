@@ -1,0 +1,162 @@
+// An agent made and run in one call, and tasks as responses: other words for what the paths of tasks do.
+import { z } from 'zod'
+import { asRoute, type Route } from '../../contract/core/route.ts'
+import { AgentBody } from '../../contract/workspace/agent.ts'
+import { AgentTask, isActive, TaskBody, TaskMessage } from '../../contract/workspace/agent-task.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
+import { agents } from '../../resources/agents.ts'
+import { recordIn } from '../../resources/define.ts'
+import { putRecord } from '../../resources/verbs.ts'
+import { workOf } from '../../resources/work.ts'
+import { chatCallsOf, openCalls } from '../store/messages.ts'
+import { shownTask } from '../store/show.ts'
+import type { TaskOwner } from '../store/store.ts'
+import { taskNotFound, type WholeTask } from '../store/store.ts'
+import { findsAgent, type TaskRouteDeps, taskCallOf } from './routes.ts'
+
+const about = { tag: 'Agents', errors: [404] } as const
+const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
+
+/** Run, respond, read a response. */
+export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
+  runRoute(deps),
+  respondRoute(deps),
+  readRoute(deps),
+]
+
+function runRoute(deps: TaskRouteDeps): Route {
+  const { tasks } = deps
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: '/v2/agents/run',
+    summary: 'Run an agent',
+    description:
+      'Makes the agent, or changes the one with its key to be as described, and submits a task to it. Answers at once unless `configuration.blocking` is set.',
+    operationId: 'runAgent',
+    examples: {
+      clock: {
+        key: 'clock',
+        role: 'Clock',
+        description: 'Tells the date.',
+        instructions: 'Tell it.',
+        path: 'Default',
+        model: 'openai/gpt-4o',
+        settings: { tools: [{ type: 'current_date' }] },
+        message: question,
+      },
+    },
+    body: z.intersection(
+      AgentBody,
+      TaskBody.omit({ task_id: true, variables: true, engine: true }).extend({
+        message: TaskBody.shape.message.describe('What the user says.'),
+      }),
+    ),
+    response: AgentTask,
+    async handle({ request, body }) {
+      const { message, identity, contact, thread, memory, metadata, configuration, ...agent } = body
+      const task = { message, identity, contact, thread, memory, metadata, configuration }
+      const call = await taskCallOf(deps, request, { path: '/v2/agents/run', agent: agent.key, body: task })
+      const { session, caller } = call
+      await session.transact(() => putRecord({ ...agents, upsert: true }, workOf(session, caller), agent as Fields, {}))
+      const begun = await tasks().submit(call)
+      if (configuration?.blocking !== true) return shownTask(begun, [], 'without')
+      const ended = await tasks().settled(call, begun._id, call.client)
+      return shownTask(ended.task, ended.history)
+    },
+  })
+}
+
+const ResponseBody = TaskBody.omit({ configuration: true }).extend({
+  background: z.boolean().default(false).describe('Whether the answer comes at once, before the turn has ended.'),
+  stream: z.literal(false, { error: "must be false: follow a task with 'stream-task' instead" }).default(false),
+  conversation: z
+    .looseObject({
+      id: z.string().min(1).describe('Names the conversation; tasks of one share it as their `contextId`.'),
+    })
+    .optional()
+    .describe('What a new task belongs to.'),
+})
+const AgentResponse = z.object({
+  _id: z.string(),
+  task_id: z.string().describe('The task, which a later call continues.'),
+  created_at: z.string().describe('When the task was made: ISO 8601.'),
+  model: z.string().describe('The model of the agent.'),
+  status: z.enum(['in_progress', 'completed', 'failed']).describe('How far the turn has come.'),
+  output: z
+    .array(TaskMessage.pick({ messageId: true, role: true, parts: true }))
+    .describe('What the agent has said since the user spoke last.'),
+  finish_reason: z.string().describe('Why the turn has ended, or waits.').optional(),
+  pending_tool_calls: z
+    .array(z.looseObject({}))
+    .describe('Calls of functions whose results are waited for.')
+    .optional(),
+  error: z.string().describe('Why the turn has failed.').optional(),
+})
+
+function respondRoute(deps: TaskRouteDeps): Route {
+  const { tasks } = deps
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: '/v2/agents/:key/responses',
+    summary: 'Respond as an agent',
+    description: 'Submits a task and answers with what the agent says in its turn; streams are not emulated here.',
+    operationId: 'createAgentResponse',
+    examples: { question: { message: question } },
+    body: ResponseBody,
+    response: AgentResponse,
+    answerName: 'AgentResponse',
+    find: findsAgent(deps),
+    async handle({ request, params: { key = '' }, body: { background, stream: _, conversation, ...body } }) {
+      const call = await taskCallOf(deps, request, { path: '/v2/agents/:key/responses', agent: key, body })
+      const task = await tasks().submit({ ...call, ...(conversation && { context: conversation.id }) })
+      return shownResponse(background ? { task, history: [] } : await tasks().settled(call, task._id, call.client))
+    },
+  })
+}
+
+function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'get',
+    path: '/v2/agents/:key/responses/:task_id',
+    summary: 'Get a response of an agent',
+    description: 'What the agent has said in the last turn of the task so far.',
+    operationId: 'getAgentResponse',
+    response: AgentResponse,
+    answerName: 'AgentResponse',
+    errors: [404],
+    async handle({ request, params }) {
+      const owner = await callOf(request)
+      return shownResponse(taskOfAgent(owner, params, tasks().get(owner, params.task_id ?? '')))
+    },
+  })
+}
+
+/** The task, when it is one of the agent's. */
+function taskOfAgent({ session, caller }: TaskOwner, { key = '' }: Fields, found: WholeTask): WholeTask {
+  const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: String(key) })
+  if (found.task.agent_id !== agent._id) throw taskNotFound(found.task._id)
+  return found
+}
+
+/** A task as a response: what the agent has said since the user spoke last. */
+function shownResponse({ task, history }: WholeTask): object {
+  const messages = history.map(({ message }) => message)
+  const said = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  const waiting = task.finish_reason === 'tool_calls' ? openCalls(messages) : []
+  return {
+    _id: task._id,
+    task_id: task._id,
+    created_at: task.created,
+    model: task.manifest.model,
+    status: isActive(task.state) ? 'in_progress' : task.error ? 'failed' : 'completed',
+    output: said
+      .filter(({ role }) => role === 'agent')
+      .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
+    ...(task.finish_reason && { finish_reason: task.finish_reason }),
+    ...(waiting.length > 0 && { pending_tool_calls: chatCallsOf(waiting) }),
+    ...(task.error && { error: task.error.message }),
+  }
+}

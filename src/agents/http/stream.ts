@@ -1,0 +1,96 @@
+// A task as events of a stream: what its turn does, as it does it, up to its end or to that of the client's patience.
+import { ApiError } from '../../contract/core/error.ts'
+import type { Reply } from '../../contract/core/reply.ts'
+import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+import { startDeadline } from '../../lib/deadline.ts'
+import { DONE_EVENT, dataEvent, type EventBatch } from '../../lib/sse.ts'
+import type { TaskCall } from '../loop/submission.ts'
+import type { TaskService } from '../loop/tasks.ts'
+import { type TaskFeed, taskFeed } from '../store/events.ts'
+import type { AgentTaskRecord } from '../store/manifest.ts'
+import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-events.ts'
+
+const STREAM = { usage: null, fixture: null, synthesized: false }
+
+/** What the stream of a task is made of. */
+export interface TaskStreamOptions {
+  tasks: TaskService
+  call: TaskCall
+  /** Longest that it may go on, in seconds of the session's clock. */
+  seconds: number
+  /** Aborted when the client has gone. */
+  signal: AbortSignal
+  headersOf(task: AgentTaskRecord): Record<string, string>
+}
+
+/** Why a stream ends before the turn does. */
+class StreamTimeout extends Error {}
+
+/** Submits a task, and gives its turn as a stream of events. */
+export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: TaskStreamOptions): Promise<Reply> {
+  const { session } = call
+  const happened = taskFeed()
+  const task = await tasks.submit({
+    ...call,
+    begun({ _id }) {
+      happened.follow((listener) => tasks.subscribe(call, _id, listener))
+    },
+  })
+  const activity = session.begin({ signal })
+  const time = `${seconds} s`
+  const reason = () =>
+    new StreamTimeout(`the stream has taken its stream_timeout_seconds of ${time}; the task works on`)
+  const limit = startDeadline(session.clock, seconds * 1000, { outer: activity.signal, reason })
+  const close = () => {
+    happened.close()
+    limit.stop()
+    activity.end()
+  }
+  // A client may go before it has read anything: nothing of what follows is run then.
+  limit.signal.addEventListener('abort', close, { once: true })
+  return { ...STREAM, status: 200, headers: headersOf(task), body: { kind: 'events', events: events() } }
+
+  async function* events(): AsyncGenerator<EventBatch> {
+    try {
+      const input = call.body.message as Parameters<typeof beginning>[1]
+      const historyOf = () => tasks.get(call, task._id).history
+      let last = ''
+      for await (const [type, data] of turnEvents(task, input, { happened, over: limit.signal, historyOf })) {
+        last = type
+        yield [dataEvent({ type, timestamp: new Date(session.clock.now()).toISOString(), data })]
+      }
+      // What broke off has no end mark.
+      if (last !== 'agents.error') yield [DONE_EVENT]
+    } finally {
+      limit.signal.removeEventListener('abort', close)
+      close()
+    }
+  }
+}
+
+interface TurnFeed {
+  happened: TaskFeed
+  /** Aborted when nobody is told any more. */
+  over: AbortSignal
+  historyOf(): readonly MessageRecord[]
+}
+
+async function* turnEvents(
+  task: AgentTaskRecord,
+  input: Parameters<typeof beginning>[1],
+  { happened, over, historyOf }: TurnFeed,
+): AsyncGenerator<StreamedEvent> {
+  yield* beginning(task, input)
+  const eventsOf = eventsOfTask()
+  try {
+    for await (const event of happened.read([over])) {
+      yield* eventsOf(event)
+      if (event.task.active === null) yield* ending(event.task, historyOf())
+    }
+  } catch (error) {
+    if (error instanceof StreamTimeout) yield ['agents.timeout', { message: error.message }]
+    else if (error instanceof ApiError) yield ['agents.error', { error: error.message, code: error.code }]
+    // To a client that has gone nothing is sent.
+    else if (error !== over.reason) throw error
+  }
+}

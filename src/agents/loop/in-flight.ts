@@ -1,0 +1,91 @@
+// A call that is under way when its task is canceled: its answer comes all the same when the scenario says so.
+import { ApiError } from '../../contract/core/error.ts'
+import { valueReply } from '../../contract/core/reply.ts'
+import type { TaskStep } from '../../contract/core/trace.ts'
+import { sinceInstant } from '../../lib/clock.ts'
+import { startDeadline } from '../../lib/deadline.ts'
+import { type ToolCallPart, toolCallsOf } from '../store/messages.ts'
+import { findTask } from '../store/store.ts'
+import { taskFaults } from './task-faults.ts'
+import type { Turn, TurnChange } from './turn.ts'
+import { canceled, closedCalls, noResult, TurnEnded } from './turn-end.ts'
+
+/** A call of a model or a tool. */
+export interface CallUnderWay<Answer> {
+  /** Tells it apart from the others of its turn. */
+  key: string
+  iteration: number
+  /** The call of a tool that it answers; absent of a call of a model. */
+  part?: ToolCallPart
+  /** What the tool goes by. */
+  tool?: readonly string[]
+  /** Makes it; its own signal is aborted with the turn's, unless it goes on. */
+  make(signal: AbortSignal): Promise<Answer>
+  /** What its answer changes of the task. */
+  change(answer: Answer): TurnChange
+}
+
+interface OngoingWork<Answer> {
+  own: AbortController
+  work: Promise<Answer>
+}
+
+/** Whether a call that its turn leaves goes on, since its task was canceled and the scenario says what becomes of it; it is then among the turn's late ones. */
+export function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
+  const { session, task, deps, signal } = turn
+  if (!(signal.reason instanceof TurnEnded && signal.reason.reason === 'canceled')) return false
+  const { tool, iteration, key, part } = call
+  // A task that works for this one ends with it.
+  if (part && findTask(turn.place, task._id)?.children[part.tool_call_id] !== undefined) return false
+  const moment = { iteration, key: `cancel:${iteration}:${key}`, request: part?.arguments, tool }
+  const faults = taskFaults(turn, { at: 'cancel', ...moment })
+  if (!faults) return false
+  const activity = session.begin({ signal: new AbortController().signal })
+  const longest = task.manifest.settings.max_execution_time * 1000
+  const lifetime = startDeadline(session.clock, longest, { outer: activity.signal, reason: canceled })
+  lifetime.signal.addEventListener('abort', () => own.abort(lifetime.signal.reason), { once: true })
+  const rules: string[] = []
+  const end = async () => {
+    own.abort(signal.reason)
+    return valueReply({})
+  }
+  const decided = faults.through({ signal: activity.signal, onTriggered: (rule) => rules.push(rule) }, end)
+  decided.catch(() => {})
+  turn.late.push({
+    tool_call_id: part?.tool_call_id,
+    async arrive(commit) {
+      try {
+        await decided
+        await commit(lateChange(turn, call.change(await work), rules))
+      } catch (error) {
+        if (session.ended.aborted) return
+        if (!own.signal.aborted && !(error instanceof ApiError)) deps.gateway.report(error)
+        if (part) await commit(() => closedCalls(turn, [part], noResult('canceled')))
+      } finally {
+        lifetime.stop()
+        activity.end()
+      }
+    },
+  })
+  return true
+}
+
+/** The change that an answer makes, which comes too late; calls of tools that a model then asks for are not made. */
+const lateChange =
+  (turn: Turn, change: TurnChange, rules: readonly string[]): TurnChange =>
+  (task) => {
+    const made = change(task)
+    const asked = (made.messages ?? []).flatMap(toolCallsOf)
+    const closed = closedCalls(turn, asked, noResult('canceled'))
+    const late = (step: TaskStep): TaskStep => ({
+      ...step,
+      duration_ms: sinceInstant(turn.session.clock, Date.parse(step.started_at)),
+      late: true,
+      faults: [...(step.faults ?? []), ...rules],
+    })
+    return {
+      ...made,
+      messages: [...(made.messages ?? []), ...closed.messages],
+      steps: [...(made.steps ?? []).map(late), ...closed.steps],
+    }
+  }

@@ -1,0 +1,152 @@
+// The step in which a model is requested: one chat call through the gateway, with all that such a call meets.
+
+import { TRACE_ID } from '../../contract/core/answer-headers.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { Reply } from '../../contract/core/reply.ts'
+import type { TaskStep } from '../../contract/core/trace.ts'
+import type { TaskPart } from '../../contract/workspace/agent-task.ts'
+import type { EvaluatorFields } from '../../contract/workspace/evaluator.ts'
+import { endpoints } from '../../endpoints/index.ts'
+import type { CallOrigin } from '../../gateway/call.ts'
+import { once } from '../../lib/once.ts'
+import { evaluate } from '../../resources/evaluators/evaluate.ts'
+import { evaluators } from '../../resources/evaluators/evaluators.ts'
+import { fallbackModels } from '../store/manifest.ts'
+import { textsOf, toolCallPart, withOwnIds } from '../store/messages.ts'
+import { chatRequestOf, sampled } from './chat-request.ts'
+import type { CallUnderWay } from './in-flight.ts'
+import { agentFacts } from './task-faults.ts'
+import { journalStep, type Turn, type TurnChange } from './turn.ts'
+
+/** The operation that iterations are calls of. */
+export const chatOperation = once(() => {
+  const chat = endpoints.find(({ path }) => path === '/v2/router/chat/completions')
+  if (!chat) throw new Error('there are no chat completions')
+  return chat.operation()
+})
+
+/** The call of an iteration; the gateway's `ApiError` when there is no answer, of which `failed` makes what the journal has then. */
+export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiError): TurnChange } {
+  const { session, deps, task } = turn
+  const started = session.clock.now()
+  const iteration = task.turn.iterations + 1
+  const { settings, model } = task.manifest
+  const guardrails = sampled(settings.guardrails, { session, task, iteration })
+  const request = chatRequestOf({ ...task, ...turn, guardrails })
+  const key = `${task._id}:${task.turn.number}:${iteration}`
+  return {
+    ...{ key: 'model', iteration },
+    async make(signal) {
+      const origin = originOf(turn, signal)
+      const agent = agentFacts(turn, iteration)
+      const fallbacks = fallbackModels(task.manifest)
+      const inner = { operation: chatOperation(), request, origin, key, agent, fallbacks }
+      const { trace, reply } = await deps.gateway.call(inner)
+      const parts = partsOf(reply, turn)
+      return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
+    },
+    change: (said) => answerChange(turn, said, { started, iteration }),
+    failed({ message, headers }) {
+      const trace = headers[TRACE_ID] ?? null
+      const about = { kind: 'model', name: model, iteration, outcome: 'failed', error: message, trace } as const
+      const step = journalStep(turn, started, about)
+      return ({ turn: use, totals }) => ({
+        task: {
+          turn: { ...use, iterations: iteration },
+          totals: { ...totals, iterations: totals.iterations + 1 },
+        },
+        steps: [step],
+      })
+    },
+  }
+}
+
+/** On whose behalf the calls of a turn are made, which end with a signal. */
+const originOf = ({ session, task }: Turn, signal: AbortSignal): CallOrigin => ({
+  session,
+  caller: () => task.caller,
+  headers: new Headers(task.from.scenario === null ? {} : { 'x-understudy-scenario': task.from.scenario }),
+  url: task.from.url,
+  retained: true,
+  signal,
+  trace: task.turn.trace,
+})
+
+/** What a model says in an iteration, and what is said of that. */
+interface ModelAnswer {
+  trace: string
+  parts: TaskPart[]
+  evaluations: NonNullable<TaskStep['evaluations']>
+}
+
+const answerChange =
+  (
+    turn: Turn,
+    { trace, parts, evaluations }: ModelAnswer,
+    { started, iteration }: { started: number; iteration: number },
+  ): TurnChange =>
+  ({ turn: use, totals, manifest }) => {
+    const { usage = null, cost = null, model } = turn.session.traces.get(trace) ?? {}
+    return {
+      task: {
+        turn: { ...use, iterations: iteration, cost: use.cost + (cost ?? 0) },
+        totals: { ...totals, iterations: totals.iterations + 1, cost: totals.cost + (cost ?? 0) },
+      },
+      messages: [{ role: 'agent', parts, trace }],
+      steps: [
+        journalStep(turn, started, {
+          ...{ kind: 'model', name: model ?? manifest.model, iteration, outcome: 'answered', trace, usage, cost },
+          ...(evaluations.length > 0 && { evaluations }),
+        }),
+      ],
+    }
+  }
+
+interface Choice {
+  message?: {
+    content?: string | null
+    refusal?: string | null
+    tool_calls?: readonly Parameters<typeof toolCallPart>[0][] | null
+  }
+}
+
+/** The parts of the agent's message that an answer is. */
+function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
+  const value = body.kind === 'value' ? (body.value as { choices?: readonly Choice[] }) : {}
+  const { content, refusal, tool_calls } = value.choices?.[0]?.message ?? {}
+  const asked = (tool_calls ?? []).map(toolCallPart)
+  const calls = withOwnIds(
+    asked,
+    history.map(({ message }) => message),
+  )
+  const text = content ?? refusal ?? ''
+  return [...(text === '' && calls.length > 0 ? [] : [{ kind: 'text' as const, text }]), ...calls]
+}
+
+/** What the evaluators say that look at this iteration. One that fails says so; it ends no task. */
+async function evaluationsOf(
+  turn: Turn,
+  parts: readonly TaskPart[],
+  { iteration, origin, key }: { iteration: number; origin: CallOrigin; key: string },
+): Promise<ModelAnswer['evaluations']> {
+  const { session, task, deps, history } = turn
+  const { signal } = origin
+  const chosen = sampled(task.manifest.settings.evaluators, { session, task, iteration })
+  const asked = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
+  return Promise.all(
+    chosen.map(async ({ id, execute_on }, at) => {
+      const found = session.records.named(evaluators.kind, task.workspace_id, id)
+      const texts = execute_on === 'input' ? asked : textsOf(parts)
+      const judged = { texts, input: asked.join('\n'), signal, key: `${key}:evaluators[${at}]` }
+      const nothing = { id, value: null, model: null, fixture: null, synthesized: false, traces: [] }
+      if (!found) return { ...nothing, reason: `there is no evaluator ${JSON.stringify(id)} any more` }
+      try {
+        const evaluator = found as unknown as EvaluatorFields
+        return { id, ...(await evaluate(evaluator, { origin, ask: deps.ask, judged })) }
+      } catch (error) {
+        if (signal.aborted || !(error instanceof ApiError)) throw error
+        return { ...nothing, reason: error.message }
+      }
+    }),
+  )
+}

@@ -1,0 +1,157 @@
+// What a call that submits or continues a task says, checked whole before anything of it is written.
+
+import { countAhead, isLong } from '../../answers/count-ahead.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { TaskBody, TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
+import { INACTIVE_STATES } from '../../contract/workspace/agent-task.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
+import type { MessageRecord, TaskSayings } from '../../contract/workspace/task-record.ts'
+import { fillerOf } from '../../gateway/variables.ts'
+import { checkContext } from '../../providers/catalogue.ts'
+import { agents } from '../../resources/agents.ts'
+import { recordIn } from '../../resources/define.ts'
+import { parseRequest, quote } from '../../schema/validation.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import { type AgentTaskRecord, manifestOf, offeredTools, systemTextOf, type TurnManifest } from '../store/manifest.ts'
+import { filledParts, openCalls, textsOf, toolCallsOf, toolResultsOf } from '../store/messages.ts'
+import { messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, taskOf } from '../store/store.ts'
+import { chatRequestOf } from './chat-request.ts'
+import { chatOperation } from './model-step.ts'
+
+/** Who submits a task to whom. */
+export interface TaskCall extends TaskOwner {
+  /** Key or id of the agent. */
+  agent: string
+  body: TaskBody
+  /** The address that was called, and the scenario that the call chose. */
+  from: AgentTaskRecord['from']
+  /** The context that a new task belongs to, when the caller names one. */
+  context?: string
+  /** Told of the task as soon as it is committed, before it works. */
+  begun?(task: AgentTaskRecord): void
+  /** Of a client: aborted when it has gone. */
+  client?: AbortSignal
+  /** Of a sub-task: the task that it works for, and the call of a tool that it answers. */
+  parent?: { task: AgentTaskRecord; tool_call_id: string }
+}
+
+/** A call that can be taken. */
+export interface Submission {
+  agent: Fields
+  manifest: TurnManifest
+  says: TaskSayings
+  message: NewMessage
+  /** Sub-tasks that nobody waits for any more. */
+  abandoned: readonly string[]
+  /** The task that goes on, and its messages; absent of a new one. */
+  before?: { task: AgentTaskRecord; history: readonly MessageRecord[] }
+}
+
+/** Aborted when nobody waits for the submission any more. */
+const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): AbortSignal =>
+  client ? AbortSignal.any([session.ended, client]) : session.ended
+
+/** Checks a call; throws `ApiError` for what cannot be taken, and changes nothing. */
+export async function submissionOf(call: TaskCall): Promise<Submission> {
+  const { session, caller, body } = call
+  const { records, clock } = session
+  const agent = recordIn(agents, { records, caller }, { parent: '', name: call.agent })
+  if (agent.type === 'a2a') throw externalAgent(agent)
+  const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
+  const parts = body.message.parts as TaskPart[]
+  const says = sayingsOf(body, agent, before?.task.says)
+  const given = Object.entries({ ...(agent.variables as Fields), ...says.variables })
+  // The variables that an agent's texts name stand there without a value.
+  const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
+  const templates = [systemTextOf(agent), ...textsOf(parts)]
+  const fill = await clock.work(
+    fillerOf(templates, { engine: says.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+  )
+  const system = fill(systemTextOf(agent), 'instructions')
+  const manifest = manifestOf(agent, { records, caller }, system)
+  if (body.message.role === 'tool') checkResults(body.message, before?.history ?? [])
+  const filled = filledParts(parts, fill)
+  const message: NewMessage = { role: body.message.role, parts, messageId: body.message.messageId, filled }
+  const abandoned = body.message.role === 'user' && before ? waitingChildren(before) : []
+  const submission = { agent, manifest, says, message, abandoned, ...(before && { before }) }
+  await checkRequest(submission, session)
+  return submission
+}
+
+const waitingChildren = ({ task, history }: NonNullable<Submission['before']>): string[] =>
+  openCalls(history.map(({ message }) => message)).flatMap(({ tool_call_id }) => task.children[tool_call_id] ?? [])
+
+/** 400: an agent of type `a2a` is kept here, and not called. */
+export const externalAgent = ({ key }: Fields) =>
+  new ApiError(
+    400,
+    'agent_is_external',
+    `the agent ${quote(key)} is of type 'a2a' and runs somewhere else: it is kept here, and not called`,
+    { param: 'key' },
+  )
+
+/** The task that a call continues; 404 when there is none of this agent, 409 while it is active. */
+function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
+  const place = placeOf(call)
+  const task = taskOf(place, id)
+  if (task.agent_id !== agent._id) throw taskNotFound(id)
+  checkInactive(task)
+  return { task, history: messagesOf(place, id) }
+}
+
+/** 409 while a task is active. */
+export function checkInactive({ _id, state }: AgentTaskRecord): void {
+  if (INACTIVE_STATES.includes(state)) return
+  throw new ApiError(
+    409,
+    'task_active',
+    `the task ${_id} is ${state}: it can be continued when it is one of ${INACTIVE_STATES.join(', ')}`,
+    { param: 'task_id' },
+  )
+}
+
+function sayingsOf(body: TaskBody, agent: Fields, before: TaskSayings | undefined): TaskSayings {
+  const { variables, engine, thread, memory, metadata } = body
+  const identity = body.identity ?? body.contact
+  return {
+    ...before,
+    variables: { ...before?.variables, ...variables },
+    engine: engine ?? before?.engine ?? (agent.engine as TaskSayings['engine']),
+    ...(identity && { identity }),
+    ...(thread && { thread }),
+    ...(memory && { memory }),
+    ...(metadata && { metadata }),
+  }
+}
+
+/** 400 for the result of a call that nobody waits for. */
+function checkResults(message: TaskBody['message'], history: readonly MessageRecord[]): void {
+  const messages: TaskMessage[] = history.map((one) => one.message)
+  const open = openCalls(messages).map(({ tool_call_id }) => tool_call_id)
+  const made = new Set(messages.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
+  const seen = new Set<string>()
+  for (const [index, { tool_call_id: id }] of toolResultsOf(message).entries()) {
+    if (open.includes(id) && !seen.has(id)) {
+      seen.add(id)
+      continue
+    }
+    const why = seen.has(id) ? 'has its result above' : made.has(id) ? 'has its result already' : 'was never made'
+    const valid = open.length === 0 ? 'no call waits for a result' : `waiting: ${open.join(', ')}`
+    const param = `message.parts[${index}].tool_call_id`
+    throw new ApiError(400, 'tool_call_not_found', `'${param}' names a call that ${why}, got ${quote(id)}; ${valid}`, {
+      param,
+    })
+  }
+}
+
+/** Refuses what the first model call of the turn would be refused for: parameters that are none, a history that is too long. */
+async function checkRequest({ manifest, says, message, before }: Submission, session: Session): Promise<void> {
+  const added = { message: { ...message, kind: 'message' }, filled: message.filled } as MessageRecord
+  const history = [...(before?.history ?? []), added]
+  const request = chatRequestOf({ manifest, says, history, offered: offeredTools(manifest), guardrails: [] })
+  const operation = chatOperation()
+  const parsed = parseRequest(operation.request, request, { under: 'agent' })
+  if (isLong(request))
+    await session.clock.work(countAhead((count) => void operation.promptTokens(parsed, count), session.ended))
+  checkContext(manifest.model, operation.promptTokens(parsed))
+}

@@ -1,0 +1,145 @@
+// Tasks of agents for whoever serves them, over HTTP or A2A: submit, continue, read, wait, cancel, decide.
+import type { ToolAnswers } from '../../backends/fixture/tool-answers.ts'
+import type { PageQuery } from '../../contract/workspace/shared.ts'
+import type { TaskRecord } from '../../contract/workspace/task-record.ts'
+import { agents } from '../../resources/agents.ts'
+import { recordIn } from '../../resources/define.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import { createTaskEvents, type TaskListener, taskFeed } from '../store/events.ts'
+import type { AgentTaskRecord } from '../store/manifest.ts'
+import {
+  activeTasks,
+  findTask,
+  messagesOf,
+  placeOf,
+  type TaskOwner,
+  type TaskPlace,
+  taskOf,
+  taskPage,
+  type WholeTask,
+  wholeTasks,
+} from '../store/store.ts'
+import { toolFixturesOf } from '../tools/fixtures.ts'
+import { callsToDecide, cancelTask, cancelTasks, decideCalls, type ToolDecision } from './decisions.ts'
+import { createRunner, type Runner } from './runner.ts'
+import { delegateWith } from './sub-tasks.ts'
+import { submissionOf, type TaskCall } from './submission.ts'
+import { throughTaskFaults } from './task-faults.ts'
+import type { TurnDeps } from './turn.ts'
+import { beginTurn } from './turn-begin.ts'
+
+/** The tasks of all sessions. */
+export interface TaskService {
+  /** Takes a call that submits or continues a task; resolves when that is committed, and works on. */
+  submit(call: TaskCall): Promise<AgentTaskRecord>
+  /** A task when it is no longer active; rejects with the signal's reason when that is aborted first. */
+  settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
+  /** A task; 404 when there is none. */
+  get(owner: TaskOwner, id: string): WholeTask
+  /** Tasks of an agent, newest first. */
+  list(owner: TaskOwner, agent: string, query: PageQuery): { data: AgentTaskRecord[]; hasMore: boolean }
+  /** The same without what their turns work with, which may be large. */
+  page(owner: TaskOwner, agent: string, query: PageQuery): { data: TaskRecord[]; hasMore: boolean }
+  /** Ends a task with what it is doing; one that has ended is refused with 409. */
+  cancel(owner: TaskOwner, id: string): Promise<WholeTask>
+  /** Decides about calls of tools that wait for approval, and goes on. */
+  decide(owner: TaskOwner, decision: ToolDecision): Promise<WholeTask>
+  /** Begins to listen to a task; the function that comes back ends it. */
+  subscribe(owner: TaskOwner, id: string, listener: TaskListener): () => void
+  /** Ends what runs of tasks whose agents were deleted. */
+  sweep(session: Session): void
+  /** Goes on with the tasks of a session that an earlier process or generation left. */
+  wake(session: Session): void
+}
+
+/** What tasks work with. */
+interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
+  /** Answers calls of tools from fixtures. */
+  toolAnswers: ToolAnswers
+}
+
+/** The service over the gateway. */
+export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): TaskService {
+  const events = createTaskEvents(gateway.observers)
+  const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
+  const delegate = delegateWith({
+    submit: (call) => service.submit(call),
+    settled: (...wanted) => service.settled(...wanted),
+    run: (session, task) => runner.run(session, task),
+    end: (session, id, why) => runner.end(session, id, why),
+  })
+  const turnDeps = { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate }
+  const runner: Runner = createRunner(turnDeps, ({ session, place, task }) => {
+    // It, or the task that it has worked for, may have been woken by its end.
+    for (const id of [task._id, task.parent?.task]) {
+      const now = id === undefined ? undefined : findTask(place, id)
+      if (now && now.active !== null) start(session, now)
+    }
+  })
+  const whole = (place: TaskPlace, id: string) => ({ task: taskOf(place, id), history: messagesOf(place, id) })
+  const get = (owner: TaskOwner, id: string): WholeTask => whole(placeOf(owner), id)
+  const service: TaskService = {
+    async submit(call) {
+      const { session, caller } = call
+      const submission = await submissionOf(call)
+      const task = await beginTurn(call, submission, events)
+      call.begun?.(task)
+      start(session, task)
+      await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
+      return task
+    },
+    async settled(owner, id, signal) {
+      const feed = taskFeed()
+      // Whoever begins to wait listens before it looks, and so misses nothing.
+      feed.follow((listener) => events.subscribe(placeOf(owner), id, listener))
+      // A session that begins anew has other tasks, and nobody goes on with this one.
+      const happening = feed.read([owner.session.ended, ...(signal ? [signal] : [])])
+      try {
+        if (get(owner, id).task.active !== null) while (!(await happening.next()).done);
+        return get(owner, id)
+      } finally {
+        feed.close()
+      }
+    },
+    get,
+    page: pageOfTasks,
+    list(owner, ...asked) {
+      const page = pageOfTasks(owner, ...asked)
+      return { ...page, data: wholeTasks(placeOf(owner), page.data) }
+    },
+    async cancel(owner, id) {
+      await cancelTask(owner, id, { runner, events })
+      return get(owner, id)
+    },
+    async decide(owner, decision) {
+      const { session } = owner
+      const task = taskOf(placeOf(owner), decision.task)
+      const calls = callsToDecide(task, decision.tool_call_id)
+      const { iterations: iteration } = task.turn
+      const key = `${iteration}:approval:${calls.join(',')}`
+      const never = new AbortController().signal
+      await throughTaskFaults(
+        { session, task, deps: turnDeps },
+        { at: 'approval', iteration, key, signal: never, onTriggered() {} },
+        async () => start(session, await decideCalls(owner, decision, events)),
+      )
+      return get(owner, decision.task)
+    },
+    subscribe: (owner, id, listener) => events.subscribe(placeOf(owner), id, listener),
+    sweep: runner.sweep,
+    wake(session) {
+      for (const task of activeTasks(session)) start(session, task)
+    },
+  }
+  return service
+}
+
+/** A page of the tasks of an agent, newest first. */
+function pageOfTasks(
+  { session, caller }: TaskOwner,
+  agent: string,
+  { limit, starting_after: after, ending_before: before }: PageQuery,
+): ReturnType<TaskService['page']> {
+  const found = recordIn(agents, { records: session.records, caller }, { parent: '', name: agent })
+  return taskPage(placeOf({ session, caller }), String(found._id), { limit, after, before })
+}

@@ -1,0 +1,132 @@
+// The step in which a tool is run: what its call comes to, and what that changes of the task.
+import { ApiError } from '../../contract/core/error.ts'
+import type { CallSequences, SequenceUse } from '../../contract/core/sequence.ts'
+import { quote } from '../../schema/validation.ts'
+import type { AgentFunction, EarlyOutcome } from '../store/manifest.ts'
+import { rawArguments, type ToolCallPart } from '../store/messages.ts'
+import { findTask } from '../store/store.ts'
+import type { ToolContext, ToolKind, ToolResult } from '../tools/define.ts'
+import { toolNames } from '../tools/record.ts'
+import { runTool } from '../tools/run.ts'
+import type { CallUnderWay } from './in-flight.ts'
+import { throughTaskFaults } from './task-faults.ts'
+import { journalStep, type Turn, type TurnChange } from './turn.ts'
+
+/** What a call of a tool has come to, and how far it has used sequences of fixtures. */
+export interface ToolOutcome extends EarlyOutcome {
+  used: readonly SequenceUse[]
+}
+/** The same of one that was kept, whose use is committed already. */
+type KeptOutcome = EarlyOutcome & Partial<ToolOutcome>
+
+/** What was kept, less one of it. */
+const without = (early: Turn['task']['early'], id: string): Turn['task']['early'] => {
+  const { [id]: _, ...others } = early ?? {}
+  return others
+}
+
+/** What a result changes of the task; nothing while its sub-task waits. */
+export function resultChange({ tool_call_id }: ToolCallPart, { result, step, used }: KeptOutcome): TurnChange {
+  return ({ totals, early }) => {
+    if ('pending' in result) return {}
+    const shown = 'error' in result ? { error: result.error } : result.result
+    return {
+      used,
+      task: {
+        totals: { ...totals, tool_calls: totals.tool_calls + 1 },
+        ...(early?.[tool_call_id] && { early: without(early, tool_call_id) }),
+      },
+      messages: [{ role: 'tool', parts: [{ kind: 'tool_result', tool_call_id, result: shown }] }],
+      steps: [step],
+    }
+  }
+}
+
+/** A call of a tool. */
+export function toolCall(turn: Turn, part: ToolCallPart): CallUnderWay<ToolOutcome> {
+  const { session, offered, task } = turn
+  const started = session.clock.now()
+  const { tool_name: name, tool_call_id } = part
+  const entry = offered.get(name)?.entry
+  return {
+    ...{ key: `tool:${tool_call_id}`, iteration: task.turn.iterations, part },
+    tool: entry ? toolNames({ name, entry }) : [name],
+    make: (signal) => outcomeOf(turn, part, { signal, started }),
+    change: (outcome) => resultChange(part, outcome),
+  }
+}
+
+async function outcomeOf(
+  turn: Turn,
+  part: ToolCallPart,
+  { signal, started }: { signal: AbortSignal; started: number },
+): Promise<ToolOutcome> {
+  const { tool_name: name, tool_call_id } = part
+  const faults: string[] = []
+  const sequences = turn.session.sequences.begin(`tool:${tool_call_id}`)
+  const result = await resultOf(turn, part, { signal, faults, sequences })
+  const failed = 'error' in result
+  const child = findTask(turn.place, turn.task._id)?.children[tool_call_id]
+  const subTask = child === undefined ? undefined : findTask(turn.place, child)
+  const step = journalStep(turn, started, {
+    kind: subTask ? 'task' : 'tool',
+    name: subTask?.agent_key ?? name,
+    tool_call_id,
+    outcome: failed ? 'failed' : 'answered',
+    error: failed ? result.error : null,
+    ...('fixture' in result && { fixture: result.fixture }),
+    ...(faults.length > 0 && { faults }),
+    task: subTask?._id ?? null,
+    trace: subTask?.turn.trace ?? null,
+    cost: subTask?.totals.cost ?? null,
+  })
+  return { result, step, used: sequences.used }
+}
+
+/** What a call comes to; what is wrong with it is told to the model, who may do better. */
+async function resultOf(
+  turn: Turn,
+  part: ToolCallPart,
+  { signal, faults, sequences }: { signal: AbortSignal; faults: string[]; sequences: CallSequences },
+): Promise<ToolResult> {
+  const { offered, task, session, deps } = turn
+  const tool = offered.get(part.tool_name)
+  const run = tool?.kind.run
+  if (!run) return { error: noSuchTool(part.tool_name, offered) }
+  const raw = rawArguments(part)
+  if (raw !== undefined) return { error: `the arguments must be a JSON object, got ${quote(raw)}` }
+  const call = {
+    name: part.tool_name,
+    id: part.tool_call_id,
+    arguments: part.arguments,
+    entry: tool.entry,
+  }
+  const context: ToolContext = {
+    session,
+    caller: task.caller,
+    sequences,
+    task: { id: task._id, contextId: task.context_id },
+    agent: task.manifest,
+    memory: task.says.memory,
+    iteration: task.turn.iterations,
+    signal,
+    fixtures: deps.fixtures,
+    knowledge: deps.gateway.knowledge,
+    delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
+  }
+  const throughFaults: ToolKind['run'] = (asked, within) => {
+    const moment = { request: asked.arguments, tool: toolNames(asked), iteration: within.iteration }
+    const passage = { signal: within.signal, onTriggered: (rule: string) => faults.push(rule) }
+    const key = `${within.iteration}:${asked.id}`
+    return throughTaskFaults(turn, { at: 'tool', key, ...moment, ...passage }, () => run(asked, within))
+  }
+  try {
+    return await runTool({ ...tool, kind: { run: throughFaults } }, call, context)
+  } catch (error) {
+    if (signal.aborted || !(error instanceof ApiError)) throw error
+    return { error: error.message }
+  }
+}
+
+const noSuchTool = (name: string, offered: ReadonlyMap<string, AgentFunction>) =>
+  `there is no tool ${JSON.stringify(name)}; there ${offered.size === 0 ? 'is none' : `are ${[...offered.keys()].join(', ')}`}`

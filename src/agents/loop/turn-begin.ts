@@ -1,0 +1,153 @@
+// The beginning of a turn: the task that is new or goes on, with its message and its trace, committed together.
+import { ApiError } from '../../contract/core/error.ts'
+import { callPoint, pointKind } from '../../gateway/point.ts'
+import { ulidOf, uuidOf } from '../../lib/ids.ts'
+import { once } from '../../lib/once.ts'
+import { agents } from '../../resources/agents.ts'
+import { recordOf } from '../../resources/define.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import { commit } from '../store/commit.ts'
+import type { TaskEvents } from '../store/events.ts'
+import type { AgentTaskRecord } from '../store/manifest.ts'
+import { openCalls, type ToolCallPart, toolResultsOf } from '../store/messages.ts'
+import { findTask, nextTaskNumber, placeOf, type TaskChange, taskNotFound, writeChange } from '../store/store.ts'
+import { newTraceOf, recordTurn, TASK_OPERATION } from '../store/turn-trace.ts'
+import { checkInactive, type Submission, type TaskCall } from './submission.ts'
+import { journalStep } from './turn.ts'
+import { closing, noResult } from './turn-end.ts'
+
+/** Commits the beginning of a turn; gives the task, which is submitted. */
+export async function beginTurn(call: TaskCall, submission: Submission, events: TaskEvents): Promise<AgentTaskRecord> {
+  const { session, caller, parent } = call
+  const place = placeOf(call)
+  const { before } = submission
+  const request = JSON.stringify(call.body)
+  // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
+  const seqOf = once(() => session.nextCall())
+  const begun = await commit(place, before?.task._id, (task) => turnChange(call, submission, { task, seqOf }), {
+    events,
+    guard(found) {
+      const task = before ? unchanged(found, before.task) : newTask(call, submission)
+      // It may have been deleted meanwhile, and its tasks with it.
+      recordOf(agents, { records: session.records, caller }, task.agent_id)
+      return task
+    },
+    also({ task }) {
+      if (parent) addChild(parent, task, session)
+      // In the same commit: an answer names a trace that is there.
+      recordTurn(session, task, request)
+    },
+  })
+  if (!begun) throw new Error('a turn began without a change')
+  return begun
+}
+
+/** Another call may have continued the task in the meantime, or somebody may have removed it. */
+function unchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord): AgentTaskRecord {
+  if (!current) throw taskNotFound(before._id)
+  checkInactive(current)
+  if (current.counts.messages === before.counts.messages && current.turn.number === before.turn.number) return current
+  const message = `the task ${before._id} was continued by another call: read it again`
+  throw new ApiError(409, 'task_changed', message, { param: 'task_id' })
+}
+
+function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTaskRecord {
+  const { session, caller, from, parent, context } = call
+  const now = session.clock.now()
+  const { seed, name } = session
+  const agentId = String(agent._id)
+  // Whatever else runs: that of a sub-task is a function of the call that it answers, others are counted by agent.
+  const _id = parent
+    ? ulidOf(seed, now, `${name}:agent_task:${parent.task._id}:${parent.tool_call_id}`, 0)
+    : ulidOf(seed, now, `${name}:agent_task:${agentId}`, nextTaskNumber(placeOf(call), agentId))
+  const at = new Date(now).toISOString()
+  return {
+    _id,
+    workspace_id: caller.workspace,
+    context_id: parent?.task.context_id ?? context ?? uuidOf(`${seed}:${name}:context:${_id}`),
+    agent_id: agentId,
+    agent_key: String(agent.key),
+    state: 'submitted',
+    finish_reason: null,
+    error: null,
+    created: at,
+    updated: at,
+    caller,
+    from,
+    says,
+    manifest,
+    turn: { number: 0, started: now, iterations: 0, spent_ms: 0, cost: 0, trace: '', seq: 0 },
+    totals: { iterations: 0, tool_calls: 0, cost: 0, billed: 0 },
+    counts: { messages: 0, steps: 0 },
+    parent: parent ? { task: parent.task._id, tool_call_id: parent.tool_call_id, trace: parent.task.turn.trace } : null,
+    root: parent?.task.root ?? _id,
+    depth: parent ? parent.task.depth + 1 : 0,
+    descendants: 0,
+    team_calls: 0,
+    children: {},
+    pending: [],
+    approved: [],
+    active: _id,
+  }
+}
+
+/** What the call changes of the task: its turn, its message, and what becomes of calls that nobody has answered. */
+function turnChange(
+  { session, from, parent }: TaskCall,
+  submission: Submission,
+  { task, seqOf }: { task: AgentTaskRecord; seqOf(): number },
+): TaskChange {
+  const { message, says, manifest, before } = submission
+  const started = session.clock.now()
+  const ofUser = message.role === 'user'
+  const open = openCalls((before?.history ?? []).map((one) => one.message))
+  const answered = new Set(toolResultsOf(message).map(({ tool_call_id }) => tool_call_id))
+  const used = ofUser ? { iterations: 0, spent_ms: 0, cost: 0 } : task.turn
+  const number = task.turn.number + 1
+  const point = parent?.task.turn.point ?? callPoint(session, pointKind(TASK_OPERATION, `${task.agent_key}\n${number}`))
+  const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started, seq: seqOf() }), point }
+  const stepFor = (call: ToolCallPart, error: string | null) => ({
+    ...journalStep({ task: { ...task, turn }, session }, Date.parse(task.updated), {
+      kind: 'tool',
+      name: call.tool_name,
+      tool_call_id: call.tool_call_id,
+      outcome: error === null ? 'answered' : 'failed',
+      error,
+    }),
+    iteration: task.turn.iterations,
+  })
+  const closed = ofUser ? open : []
+  const why = noResult('stop')
+  return {
+    task: {
+      state: 'submitted',
+      finish_reason: null,
+      error: null,
+      from,
+      says,
+      manifest,
+      agent_key: String(submission.agent.key),
+      turn,
+      totals: { ...task.totals, tool_calls: task.totals.tool_calls + answered.size },
+      pending: ofUser ? [] : task.pending.filter((id) => !answered.has(id)),
+      ...(ofUser && { descendants: 0, team_calls: 0 }),
+    },
+    messages: [...closed.map((call) => closing(call, why)), message],
+    steps: [
+      ...open.filter((call) => answered.has(call.tool_call_id)).map((call) => stepFor(call, null)),
+      ...closed.map((call) => stepFor(call, why)),
+    ],
+  }
+}
+
+/** Notes a sub-task with the task that it works for, and counts it with the first of them. */
+function addChild({ task, tool_call_id }: NonNullable<TaskCall['parent']>, child: AgentTaskRecord, session: Session) {
+  const place = { session, workspace: task.workspace_id }
+  const parent = findTask(place, task._id)
+  if (!parent) return
+  const children = { ...parent.children, [tool_call_id]: child._id }
+  const own = parent.root === parent._id ? 1 : 0
+  writeChange(place, parent, { task: { children, descendants: parent.descendants + own } })
+  const root = own ? undefined : findTask(place, parent.root)
+  if (root) writeChange(place, root, { task: { descendants: root.descendants + 1 } })
+}

@@ -1,0 +1,75 @@
+// How turns end: by what they come to, or from outside, which aborts whatever is under way.
+
+import { ApiError } from '../../contract/core/error.ts'
+import type { TaskStep } from '../../contract/core/trace.ts'
+import type { TaskState } from '../../contract/workspace/agent-task.ts'
+import type { TaskReason } from '../../contract/workspace/task-record.ts'
+import { openCalls, type ToolCallPart } from '../store/messages.ts'
+import type { TaskChange } from '../store/store.ts'
+import type { TurnOutcome } from './next-step.ts'
+import { journalStep, type Turn } from './turn.ts'
+
+/** A turn is ended while it works; the calls that it was making end with it. */
+export class TurnEnded extends ApiError {
+  readonly state: TaskState
+  readonly reason: TaskReason
+
+  constructor(state: TaskState, reason: TaskReason, message: string) {
+    super(409, reason === 'canceled' ? 'task_canceled' : 'turn_ended', message)
+    this.state = state
+    this.reason = reason
+  }
+}
+
+export const canceled = (): TurnEnded => new TurnEnded('canceled', 'canceled', 'the task was canceled')
+export const timeUp = (seconds: number): TurnEnded =>
+  new TurnEnded('input-required', 'max_time', `the turn has taken its max_execution_time of ${seconds} s`)
+
+/** What the model reads of a call whose result never came. */
+export const noResult = (reason: TaskReason): string =>
+  reason === 'canceled' ? 'the task was canceled before there was a result' : 'the turn ended before there was a result'
+
+/** The message that closes a call with an error. */
+export const closing = ({ tool_call_id }: { tool_call_id: string }, error: string) => ({
+  role: 'tool' as const,
+  parts: [{ kind: 'tool_result' as const, tool_call_id, result: { error } }],
+})
+
+/** Closes calls of tools with an error: what the model reads of them, and what the journal says. */
+export const closedCalls = (
+  at: Pick<Turn, 'task' | 'session'>,
+  calls: readonly ToolCallPart[],
+  error: string,
+  about = (_: ToolCallPart): Partial<TaskStep> => ({}),
+) => ({
+  messages: calls.map((call) => closing(call, error)),
+  steps: calls.map((call) => {
+    const { tool_name: name, tool_call_id } = call
+    const failed = { kind: 'tool', name, tool_call_id, outcome: 'failed', error } as const
+    return journalStep(at, at.session.clock.now(), { ...about(call), ...failed })
+  }),
+})
+
+/** What the end of a turn changes of its task. */
+export function endChange(
+  turn: Turn,
+  { state, reason, error = null, open = [], pending = [] }: TurnOutcome,
+): TaskChange {
+  const { session, history, task } = turn
+  // What is to come late closes its call itself.
+  const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
+  const unanswered = openCalls(history.map(({ message }) => message)).filter((call) => !waited.has(call.tool_call_id))
+  const about = ({ tool_name: name, tool_call_id }: ToolCallPart) => ({
+    name,
+    tool_call_id,
+    task: task.children[tool_call_id] ?? null,
+  })
+  const now = session.clock.now()
+  const waits = open.map((call) => journalStep(turn, now, { ...about(call), kind: 'wait', outcome: 'waiting' }))
+  const { messages, steps } = closedCalls(turn, unanswered, noResult(reason), about)
+  return {
+    task: { state, finish_reason: reason, error, pending, ...(task.early && { early: undefined }) },
+    messages,
+    steps: [...waits, ...steps],
+  }
+}

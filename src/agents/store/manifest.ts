@@ -1,0 +1,153 @@
+// The agent as a turn of a task works with it: what it refers to looked up once, and kept with the task.
+
+import type { TaskStep } from '../../contract/core/trace.ts'
+import type { AgentBody, AgentTool } from '../../contract/workspace/agent.ts'
+import type { Caller, Fields, Records } from '../../contract/workspace/record.ts'
+import type { TaskRecord } from '../../contract/workspace/task-record.ts'
+import { tools } from '../../resources/tools.ts'
+import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind, ToolResult } from '../tools/define.ts'
+import { toolKindOf } from '../tools/index.ts'
+import { LONGEST_NAME } from '../tools/schema.ts'
+
+/** A check of some of the iterations. */
+export interface AgentCheck {
+  id: string
+  execute_on: 'input' | 'output'
+  /** Percent. */
+  sample_rate: number
+}
+interface TurnSettings {
+  max_iterations: number
+  max_execution_time: number
+  max_cost: number
+  tool_approval_required: 'all' | 'respect_tool' | 'none'
+  evaluators: readonly AgentCheck[]
+  guardrails: readonly AgentCheck[]
+}
+
+/** A model that is asked when those before it fail; what it has not of its own is as for the first one. */
+export interface FallbackModel {
+  model: string
+  parameters?: Record<string, unknown> | undefined
+  retry?: Record<string, unknown> | undefined
+  timeout?: { call_timeout: number } | undefined
+}
+
+/** All that a turn needs to know of its agent. */
+export interface TurnManifest extends AgentManifest {
+  model: string
+  parameters: Record<string, unknown>
+  retry: Record<string, unknown> | undefined
+  /** A text in tasks that an earlier version has begun. */
+  fallbacks: readonly (FallbackModel | string)[]
+  settings: TurnSettings
+  /** The system message, with variables filled in. */
+  system: string
+}
+/** A task with the agent that it works with. */
+export interface AgentTaskRecord extends TaskRecord {
+  manifest: TurnManifest
+  /** What calls of tools have come to whose results wait for those before them, by the id of the call. */
+  early?: Record<string, EarlyOutcome> | undefined
+}
+
+/** What a call of a tool has come to, and what the journal says of it. */
+export interface EarlyOutcome {
+  result: ToolResult
+  step: TaskStep
+}
+
+/** Parameters that belong to a call and not to one of its models. */
+const OF_THE_CALL = ['name', 'guardrails', 'fallbacks', 'cache', 'load_balancer', 'timeout']
+
+function fallbackOf(choice: AgentBody['model']): FallbackModel {
+  if (typeof choice === 'string') return { model: choice }
+  const { id: model, parameters: given = {}, retry } = choice
+  const parameters = Object.fromEntries(Object.entries(given).filter(([name]) => !OF_THE_CALL.includes(name)))
+  const { timeout } = given
+  return {
+    model,
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(retry && { retry }),
+    ...(timeout && { timeout }),
+  }
+}
+
+/** The models that a turn falls back on, in order. */
+export const fallbackModels = ({ fallbacks }: Pick<TurnManifest, 'fallbacks'>): readonly FallbackModel[] =>
+  fallbacks.map((one) => (typeof one === 'string' ? { model: one } : one))
+
+/** What a turn works with, from an agent as it is stored; `system` is its system message. */
+export function manifestOf(
+  stored: Fields,
+  { records, caller }: { records: Records; caller: Caller },
+  system: string,
+): TurnManifest {
+  const agent = stored as unknown as AgentBody & { _id: string; tool_entries: readonly AgentTool[] }
+  const { _id, key, role, description, instructions, memory_stores, knowledge_bases, team_of_agents } = agent
+  const { tools: entries, ...rest } = agent.settings
+  const settings = rest as unknown as TurnSettings
+  const chosen: Exclude<AgentBody['model'], string> =
+    typeof agent.model === 'string' ? { id: agent.model } : agent.model
+  const { fallbacks, ...parameters } = chosen.parameters ?? {}
+  return {
+    ...{ _id, key, role, description, instructions, memory_stores, knowledge_bases, team_of_agents, settings, system },
+    model: chosen.id,
+    parameters,
+    retry: chosen.retry,
+    fallbacks: [
+      ...(agent.fallback_models ?? []).map(fallbackOf),
+      ...(fallbacks ?? []).map(({ model: fallback }) => ({ model: fallback })),
+    ],
+    tools: entries.map(({ type, key: name, id, tool_id, requires_approval = false, timeout }, index): ToolEntry => {
+      const named = name ?? id
+      return {
+        type,
+        id: agent.tool_entries[index]?.id ?? '',
+        requires_approval,
+        timeout,
+        ...(tool_id !== undefined && { tool_id }),
+        record: named === undefined ? null : (records.named(tools.kind, caller.workspace, named) ?? null),
+      }
+    }),
+  }
+}
+
+/** The system message of an agent before its variables are filled in. */
+export function systemTextOf(agent: Fields): string {
+  const { key, display_name, role, description, instructions, system_prompt } = agent as unknown as AgentBody
+  const usual = `You are ${display_name ?? key}, ${role}. ${description}`
+  return `${system_prompt ?? usual}\n\n${instructions}`
+}
+
+/** A function that the model is offered, and whose it is. */
+export interface AgentFunction {
+  kind: ToolKind
+  entry: ToolEntry
+  definition: ToolDefinition
+}
+
+/** All functions of an agent by name, which is theirs alone: of two with one name the second is `<name>_2`. */
+export function offeredTools(agent: AgentManifest): Map<string, AgentFunction> {
+  const offered = new Map<string, AgentFunction>()
+  const entries = agent.tools.filter(
+    (entry, index) =>
+      agent.tools.findIndex((other) => other.id === entry.id && other.tool_id === entry.tool_id) === index,
+  )
+  for (const entry of entries) {
+    const kind = toolKindOf(entry.type)
+    for (const definition of kind?.definitions(entry, agent) ?? []) {
+      const name = freeName(definition.name, offered)
+      if (kind) offered.set(name, { kind, entry, definition: { ...definition, name } })
+    }
+  }
+  return offered
+}
+
+function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
+  for (let count = 1; ; count++) {
+    const suffix = count === 1 ? '' : `_${count}`
+    const free = `${name.slice(0, LONGEST_NAME - suffix.length)}${suffix}`
+    if (!taken.has(free)) return free
+  }
+}

@@ -1,0 +1,166 @@
+// Between the two languages of an agent: the messages of A2A, which clients read and write, and those of chat, which models do.
+
+import type { FillText } from '../../contract/core/operation.ts'
+import type { RequestMessage, TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
+import type { MessageRecord } from '../../contract/workspace/task-record.ts'
+
+type ChatMessage = Record<string, unknown> & { role: string }
+/** A call of a tool. */
+export type ToolCallPart = Extract<TaskPart, { kind: 'tool_call' }>
+type ToolResultPart = Extract<TaskPart, { kind: 'tool_result' }>
+
+/** The calls of tools that a message asks for. */
+export const toolCallsOf = ({ parts }: Pick<TaskMessage, 'parts'>): ToolCallPart[] =>
+  parts.filter((part) => part.kind === 'tool_call')
+/** The results of tools that a message brings. */
+export const toolResultsOf = ({ parts }: Pick<TaskMessage | RequestMessage, 'parts'>): ToolResultPart[] =>
+  (parts as readonly TaskPart[]).filter((part) => part.kind === 'tool_result')
+
+/** The calls of a history that have no result yet, in order. */
+export function openCalls(history: readonly TaskMessage[]): ToolCallPart[] {
+  const answered = new Set(history.flatMap(toolResultsOf).map(({ tool_call_id }) => tool_call_id))
+  return history.flatMap(toolCallsOf).filter(({ tool_call_id }) => !answered.has(tool_call_id))
+}
+
+/** A history as the messages of a chat call. */
+export const chatMessagesOf = (history: readonly MessageRecord[]): ChatMessage[] =>
+  history.flatMap(({ message, filled }): ChatMessage[] => {
+    switch (message.role) {
+      case 'tool':
+        return toolResultsOf(message).map(({ tool_call_id, result }) => ({
+          role: 'tool',
+          tool_call_id,
+          content: textOfResult(result),
+        }))
+      case 'agent':
+        return [assistantMessage(message)]
+      case 'system':
+        return [{ role: 'system', content: textOfMessage(message) }]
+      default:
+        return [{ role: 'user', content: userContent(filled ?? message.parts) }]
+    }
+  })
+
+/** The parts with variables filled into their texts; undefined when that changes nothing. */
+export function filledParts(parts: readonly TaskPart[], fill: FillText): TaskPart[] | undefined {
+  let changed = false
+  const filled = parts.map((part, index): TaskPart => {
+    if (part.kind !== 'text') return part
+    const text = fill(part.text, `message.parts[${index}].text`)
+    if (text === part.text) return part
+    changed = true
+    return { ...part, text }
+  })
+  return changed ? filled : undefined
+}
+
+/** The texts of parts. */
+export const textsOf = (parts: readonly TaskPart[]): string[] =>
+  parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+
+/** All text of a message. */
+export const textOfMessage = ({ parts }: Pick<TaskMessage, 'parts'>): string => textsOf(parts).join('\n')
+
+/** What a tool gave, as a model reads it. */
+export const textOfResult = (result: unknown): string =>
+  typeof result === 'string' ? result : JSON.stringify(result ?? null)
+
+/** A message of the agent as a message of chat. */
+export function assistantMessage(message: TaskMessage): ChatMessage {
+  const calls = toolCallsOf(message)
+  const text = textOfMessage(message)
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(calls.length > 0 && {
+      tool_calls: calls.map((call) => ({
+        id: call.tool_call_id,
+        type: 'function',
+        function: { name: call.tool_name, arguments: rawArguments(call) ?? JSON.stringify(call.arguments) },
+        ...(call.thought_signature !== undefined && { thought_signature: call.thought_signature }),
+      })),
+    }),
+  }
+}
+
+/** Calls of tools as clients of chat have them. */
+export const chatCallsOf = (calls: readonly ToolCallPart[]): object[] =>
+  calls.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(given) },
+  }))
+
+function userContent(parts: readonly TaskPart[]): unknown {
+  const [only] = parts
+  if (parts.length === 1 && only?.kind === 'text') return only.text
+  return parts.flatMap((part): unknown[] => {
+    switch (part.kind) {
+      case 'text':
+        return [{ type: 'text', text: part.text }]
+      case 'error':
+        return [{ type: 'text', text: `Error: ${part.error}` }]
+      case 'data':
+        return [{ type: 'text', text: textOfResult(part.data) }]
+      case 'file':
+        return [filePart(part.file)]
+      default:
+        return []
+    }
+  })
+}
+
+function filePart({
+  bytes,
+  uri,
+  mimeType = 'application/octet-stream',
+  name,
+}: Extract<TaskPart, { kind: 'file' }>['file']) {
+  const url = uri ?? `data:${mimeType};base64,${bytes ?? ''}`
+  if (mimeType.startsWith('image/')) return { type: 'image_url', image_url: { url } }
+  const content = uri === undefined ? { file_data: url } : { uri }
+  return { type: 'file', file: { ...content, ...(name !== undefined && { filename: name }) } }
+}
+
+/** The part that a model's call of a tool is; arguments that are no JSON object are kept as they came, under `_raw`. */
+export function toolCallPart(call: {
+  id?: unknown
+  function?: { name?: unknown; arguments?: unknown } | null
+  thought_signature?: unknown
+}): ToolCallPart {
+  return {
+    kind: 'tool_call',
+    tool_name: String(call.function?.name ?? ''),
+    tool_call_id: String(call.id ?? ''),
+    arguments: argumentsOf(String(call.function?.arguments ?? '{}')),
+    ...(typeof call.thought_signature === 'string' && { thought_signature: call.thought_signature }),
+  }
+}
+
+/** The text of arguments that are no JSON object; undefined of others. */
+export const rawArguments = ({ arguments: given }: ToolCallPart): string | undefined =>
+  Object.keys(given).length === 1 && typeof given[RAW] === 'string' ? given[RAW] : undefined
+
+const RAW = '_raw'
+
+function argumentsOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // What a model wrote wrongly is shown as it is.
+  }
+  return { [RAW]: text }
+}
+
+/** The calls with ids that no call of the history has: models count from one again, and a result names its call by the id. */
+export function withOwnIds(calls: readonly ToolCallPart[], history: readonly TaskMessage[]): ToolCallPart[] {
+  const known = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
+  return calls.map((call) => {
+    const wanted = call.tool_call_id === '' ? 'call' : call.tool_call_id
+    let id = wanted
+    for (let count = 2; known.has(id); count++) id = `${wanted}_${count}`
+    known.add(id)
+    return id === call.tool_call_id ? call : { ...call, tool_call_id: id }
+  })
+}

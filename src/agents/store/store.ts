@@ -1,0 +1,210 @@
+// Tasks in the records of a session: what is read of them, and how a step of one is written.
+
+import { ApiError } from '../../contract/core/error.ts'
+import type { SequenceUse } from '../../contract/core/sequence.ts'
+import type { TaskStep } from '../../contract/core/trace.ts'
+import { isActive, type TaskMessage, type TaskPart } from '../../contract/workspace/agent-task.ts'
+import type { Caller, Fields, PageFilter } from '../../contract/workspace/record.ts'
+import {
+  AGENT_COUNT,
+  AGENT_MESSAGE,
+  AGENT_STEP,
+  AGENT_TASK,
+  AGENT_TURN,
+  type MessageRecord,
+  type TaskRecord,
+} from '../../contract/workspace/task-record.ts'
+import { damagedRow, readableRow } from '../../db/damaged-rows.ts'
+import { ulidOf } from '../../lib/ids.ts'
+import { quote } from '../../schema/validation.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import type { AgentTaskRecord } from './manifest.ts'
+
+/** Where tasks are: a session and a workspace of it. */
+export interface TaskPlace {
+  session: Session
+  workspace: string
+}
+
+/** Whose tasks are meant. */
+export interface TaskOwner {
+  session: Session
+  caller: Caller
+}
+
+/** Where the tasks of an owner are. */
+export const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
+
+/** A task with all its messages. */
+export interface WholeTask {
+  task: AgentTaskRecord
+  history: readonly MessageRecord[]
+}
+
+/** 404: no such task. */
+export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
+  new ApiError(404, 'task_not_found', `Task not found: there is no task with the id ${quote(id)} in this workspace`, {
+    param,
+  })
+
+/** What a turn works with from beginning to end: it may be large, so it is written once a turn and not with every step. */
+export type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
+
+const basisId = (task: string) => `${task}:turn`
+const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRecord => {
+  const basis = session.records.get(AGENT_TURN, workspace, basisId(String(body._id)))
+  const task = { ...basis?.body, ...body } as unknown as AgentTaskRecord
+  if (task.manifest === undefined || task.says === undefined) {
+    const place = { table: 'records', row: String(body._id) }
+    throw damagedRow({ name: 'the database of the session' }, place, new Error('what its turn works with is lost'))
+  }
+  return task
+}
+
+/** A task by its id, with what its turn works with where that is known; undefined when there is none. */
+export function findTask(place: TaskPlace, id: string, known?: TurnBasis): AgentTaskRecord | undefined {
+  const body = place.session.records.get(AGENT_TASK, place.workspace, id)?.body
+  if (!body) return undefined
+  return known ? ({ manifest: known.manifest, says: known.says, ...body } as AgentTaskRecord) : withBasis(place, body)
+}
+
+/** A task by its id; 404 when there is none. */
+export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
+  const found = findTask(place, id)
+  if (!found) throw taskNotFound(id, param)
+  return found
+}
+
+const inTask =
+  (kind: string) =>
+  ({ session, workspace }: TaskPlace, id: string) =>
+    session.records.page({ kind, workspace, parent: id }).data.reverse()
+
+/** The messages of a task, oldest first. */
+export const messagesOf = inTask(AGENT_MESSAGE) as unknown as (place: TaskPlace, id: string) => MessageRecord[]
+/** The journal of a task, oldest first. */
+export const journalOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id: string) => TaskStep[]
+
+/** Every task of a session that is to go on, oldest first. */
+export const activeTasks = (session: Session): AgentTaskRecord[] =>
+  session.records
+    .keyed(AGENT_TASK)
+    .flatMap(({ workspace, body }) => readableRow(() => withBasis({ session, workspace }, body)))
+
+/** A page of the tasks of an agent, newest first, without what their turns work with. */
+export function taskPage(
+  place: TaskPlace,
+  agent: string,
+  page: Pick<PageFilter, 'limit' | 'after' | 'before'>,
+): { data: TaskRecord[]; hasMore: boolean } {
+  const { records } = place.session
+  const filter = { kind: AGENT_TASK, workspace: place.workspace, parent: agent }
+  for (const [param, id] of Object.entries({ starting_after: page.after, ending_before: page.before }))
+    if (id !== undefined && !records.inList(filter, id)) throw taskNotFound(id, param)
+  const { data, hasMore } = records.page({ ...filter, ...page })
+  return { data: data as unknown as TaskRecord[], hasMore }
+}
+
+/** Tasks with what their turns work with. */
+export const wholeTasks = (place: TaskPlace, tasks: readonly TaskRecord[]): AgentTaskRecord[] =>
+  tasks.flatMap((task) => readableRow(() => withBasis(place, { ...task })))
+
+/** The number of the next task that a client gives an agent: 1, 2, ...; belongs inside a transaction. */
+export function nextTaskNumber({ session: { records }, workspace }: TaskPlace, agent: string): number {
+  const id = `${agent}:tasks`
+  const before = records.get(AGENT_COUNT, workspace, id)?.body
+  const body = { tasks: Number(before?.tasks ?? 0) + 1 }
+  if (before) records.update(id, { key: null, body })
+  else records.insert({ seq: records.nextNumber(), kind: AGENT_COUNT, id, workspace, parent: agent, key: null, body })
+  return body.tasks
+}
+
+/** A message that a step adds. */
+export interface NewMessage {
+  role: TaskMessage['role']
+  parts: TaskPart[]
+  messageId?: string | undefined
+  filled?: TaskPart[] | undefined
+  trace?: string | null
+}
+
+/** What a step writes: changes of the task, what it adds to the messages, and what the journal says of it. */
+export interface TaskChange {
+  task?: Partial<AgentTaskRecord>
+  messages?: readonly NewMessage[]
+  steps?: readonly TaskStep[]
+  /** How far what it writes has used sequences of fixtures. */
+  used?: readonly SequenceUse[]
+}
+
+/** A task as it was written, and the messages that were added. */
+export interface WrittenTask {
+  task: AgentTaskRecord
+  messages: MessageRecord[]
+}
+
+/** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. */
+export function writeChange(
+  { session, workspace }: TaskPlace,
+  before: AgentTaskRecord,
+  { task: changes = {}, messages = [], steps = [], used = [] }: TaskChange,
+): WrittenTask {
+  const { records } = session
+  session.sequences.write(used)
+  const now = session.clock.now()
+  const counts = {
+    messages: before.counts.messages + messages.length,
+    steps: before.counts.steps + steps.length,
+  }
+  const task = { ...before, ...changes, counts, updated: new Date(now).toISOString() }
+  task.active = isActive(task.state) ? task._id : null
+  const { manifest, says, ...body } = task
+  const insert = (kind: string, id: string, fields: object) =>
+    records.insert({ seq: records.nextNumber(), kind, id, workspace, parent: task._id, key: null, body: { ...fields } })
+  // A task begins with a message.
+  if (before.counts.messages > 0) {
+    records.update(task._id, { key: task.active, body })
+    if (changes.manifest ?? changes.says) records.update(basisId(task._id), { key: null, body: { manifest, says } })
+  } else {
+    const place = { kind: AGENT_TASK, id: task._id, workspace, parent: task.agent_id }
+    records.insert({ seq: records.nextNumber(), ...place, key: task.active, body })
+    insert(AGENT_TURN, basisId(task._id), { manifest, says })
+  }
+  const added = messages.map((message, index) =>
+    recordOf(message, { session, task, number: before.counts.messages + index, now }),
+  )
+  for (const message of added) insert(AGENT_MESSAGE, message._id, message)
+  for (const [index, step] of steps.entries())
+    insert(AGENT_STEP, `${task._id}:step:${before.counts.steps + index}`, step)
+  return { task, messages: added }
+}
+
+interface MessagePlace {
+  session: Session
+  task: AgentTaskRecord
+  /** From 0. */
+  number: number
+  now: number
+}
+
+function recordOf(
+  { role, parts, messageId, filled, trace = null }: NewMessage,
+  { session, task, number, now }: MessagePlace,
+): MessageRecord {
+  const own = () => ulidOf(session.seed, now, `${session.name}:agent_message:${task._id}`, number)
+  return {
+    _id: `${task._id}:message:${number}`,
+    message: {
+      kind: 'message',
+      messageId: messageId ?? own(),
+      role,
+      parts,
+      taskId: task._id,
+      contextId: task.context_id,
+    },
+    ...(filled && { filled }),
+    turn: task.turn.number,
+    iteration: task.turn.iterations,
+    trace,
+  }
+}

@@ -1,0 +1,94 @@
+// The trace of a turn: made before its call is answered, and put in its last form when the turn has ended.
+import { envelope } from '../../contract/core/error.ts'
+import type { TaskStep, TraceRecord } from '../../contract/core/trace.ts'
+import { traceIdOf } from '../../gateway/record/recorder.ts'
+import { emptySteps } from '../../gateway/record/recording.ts'
+import { sessionPart } from '../../gateway/record/trace-record.ts'
+import { realClock, sinceInstant } from '../../lib/clock.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import { type AgentTaskRecord, fallbackModels } from './manifest.ts'
+import { shownTask, taskTrace } from './show.ts'
+import type { WholeTask } from './store.ts'
+
+/** The operation of the call that submits a task. */
+export const TASK_OPERATION = 'agent.task'
+
+/** Number and id of the trace of a turn that begins; the id is a function of its task, whatever runs beside it. */
+export function newTraceOf(
+  session: Session,
+  task: string,
+  { number, started, seq }: { number: number; started: number; seq: number },
+) {
+  return { seq, trace: traceIdOf(session, { started, seq, key: `${task}:${number}` }) }
+}
+
+const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
+
+/** The tokens of all model calls together. */
+function usageOf(steps: readonly TaskStep[]): TraceRecord['usage'] {
+  const used = steps.flatMap(({ usage }) => (usage ? [usage as Record<string, unknown>] : []))
+  if (used.length === 0) return null
+  const sum = (name: string) => used.reduce((total, usage) => total + Number(usage[name] ?? 0), 0)
+  return Object.fromEntries(COUNTS.map((name) => [name, sum(name)]))
+}
+
+function costOfSteps(steps: readonly TaskStep[]): number | null {
+  const costs = steps.flatMap(({ cost }) => (cost === null ? [] : [cost]))
+  return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0)
+}
+
+/** The trace of a turn as far as it has come; `steps` are its own. */
+function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly TaskStep[]): TraceRecord {
+  const { turn, says, error, manifest } = task
+  const failure = error && { ...error, param: null }
+  return {
+    id: turn.trace,
+    ...sessionPart(session, turn.seq),
+    operation: TASK_OPERATION,
+    parent: task.parent?.trace ?? null,
+    inner: task.parent !== null,
+    name: task.agent_key,
+    ...(turn.point !== undefined && task.parent === null && { point: turn.point }),
+    model: manifest.model,
+    stream: false,
+    route: 'gateway',
+    // The call was answered, whatever became of the task.
+    status: 200,
+    outcome: 'answered',
+    started_at: new Date(turn.started).toISOString(),
+    duration_ms: sinceInstant(session.clock, turn.started),
+    fixture: null,
+    synthesized: false,
+    ...emptySteps(),
+    faults: [...new Set(steps.flatMap(({ faults = [] }) => faults))],
+    plan: [manifest.model, ...fallbackModels(manifest).map(({ model }) => model)],
+    retry_after_ms: null,
+    usage: usageOf(steps),
+    cost: costOfSteps(steps),
+    attachments: [],
+    metadata: (says.metadata ?? null) as TraceRecord['metadata'],
+    identity: says.identity ?? null,
+    thread: says.thread ?? null,
+    error: failure ? envelope(failure).error : null,
+    task: taskTrace(task, steps),
+  }
+}
+
+/** Stores the first form of the trace, with the call that begins the turn; belongs inside a transaction. */
+export function recordTurn(session: Session, task: AgentTaskRecord, request: string): void {
+  const arrived = realClock.now()
+  const stored = { arrived, left: arrived, request, rendered: 'null', answer: 'null' }
+  session.traces.insert(task.turn.seq, turnTrace(session, task, []), stored)
+}
+
+/** Puts the trace of a task's turn, which is over since `ended` (ms since the epoch), in its last form; belongs inside a transaction. */
+export function replaceTurnTrace(
+  session: Session,
+  { task, history }: WholeTask,
+  { journal, ended }: { journal: readonly TaskStep[]; ended: number },
+): TraceRecord {
+  const steps = journal.filter(({ turn }) => turn === task.turn.number)
+  const trace = { ...turnTrace(session, task, steps), duration_ms: Math.max(0, ended - task.turn.started) }
+  session.traces.replace(trace, JSON.stringify(shownTask(task, history)))
+  return trace
+}

@@ -1,0 +1,33 @@
+// Models in fixtures and scenarios that are nearly one that is known: models may be anybody's own, so it is only a warning.
+
+import { likelyModel } from '../../providers/likely-model.ts'
+import type { SourceFile } from '../../schema/source.ts'
+import { quote } from '../../schema/validation.ts'
+
+type Path = readonly PropertyKey[]
+/**
+ * A line, with its place, for each model that was probably misspelt.
+ * @param models ids that are known
+ */
+export function modelWarnings(source: SourceFile, models: readonly string[]): string[] {
+  return patternsIn(source.value).flatMap(({ path, pattern }) => {
+    const near = likelyModel(pattern, models)
+    const message = `is ${quote(pattern)}, and no such model is known (did you mean '${near}'?)`
+    return near === undefined ? [] : [source.line({ path, message })]
+  })
+}
+
+interface ModelPattern {
+  path: PropertyKey[]
+  pattern: string
+}
+
+/** The models that calls are matched by or expected of. */
+function patternsIn(value: unknown, path: Path = [], within = false): ModelPattern[] {
+  if (typeof value !== 'object' || value === null) return []
+  const steps = Array.isArray(value) ? value.map((one, index) => [index, one] as const) : Object.entries(value)
+  return steps.flatMap(([step, one]): ModelPattern[] => {
+    if (step === 'model') return within && typeof one === 'string' ? [{ path: [...path, step], pattern: one }] : []
+    return patternsIn(one, [...path, step], within || step === 'match' || step === 'expect')
+  })
+}

@@ -1,0 +1,122 @@
+// Names in fixtures and scenarios that nobody has: providers, those of models, and operations.
+import type { FixtureFile } from '../../backends/fixture/load.ts'
+import type { Problem } from '../../contract/core/problem.ts'
+import { suggestion } from '../../lib/likely-name.ts'
+import { globRegex } from '../../lib/match.ts'
+import type { Scenario } from '../../scenarios/engine.ts'
+import { isOfRouter } from '../../scenarios/rule-match.ts'
+import type { CallPattern } from '../../scenarios/schema.ts'
+import { FileError, parseSource, type SourceFile } from '../../schema/source.ts'
+import { quote } from '../../schema/validation.ts'
+
+/** The names that there are. */
+export interface KnownNames {
+  /** Those of the registry, and those that the settings file adds. */
+  providers: readonly string[]
+  /** Of the router. */
+  operations: readonly string[]
+  /** Ids of the models that we know something of; there are others. */
+  models: readonly string[]
+}
+
+type Path = readonly PropertyKey[]
+
+/** A line, with its place, for each model of a file of fixtures whose provider there is not. */
+export function fixtureNameProblems(file: FixtureFile, known: KnownNames): string[] {
+  const source = sourceOf(file)
+  if (!source) return []
+  const { value } = source
+  const many = Array.isArray(value)
+  const problems = (many ? value : [value]).flatMap((one: unknown, index): Problem[] => {
+    const model = (one as { match?: { model?: unknown } } | null)?.match?.model
+    const message = typeof model === 'string' ? fullModelProblem(model, known) : undefined
+    return message === undefined ? [] : [{ path: [...(many ? [index] : []), 'match', 'model'], message }]
+  })
+  return problems.map(lineOf(source))
+}
+
+/** A line, with its place, for each name of a valid scenario that there is not. */
+export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, known: KnownNames): string[] {
+  const source = sourceOf(file)
+  if (!source) return []
+  const rules = scenario.rules.flatMap((rule, index) => {
+    const { operation, ...match } = rule.match
+    const problems = patternProblems(match, ['rules', index, 'match'], known)
+    // Operations of the workspace are others.
+    const isRouter = operation !== undefined && isOfRouter(rule)
+    const message = isRouter ? operationProblem(operation, known) : undefined
+    return message === undefined ? problems : [...problems, { path: ['rules', index, 'match', 'operation'], message }]
+  })
+  const expected = scenario.expect.flatMap((one, index) => {
+    const patterns: [Path, CallPattern][] = [
+      [['expect', index], one],
+      ...(one.order ?? []).map((like, step): [Path, CallPattern] => [['expect', index, 'order', step], like]),
+    ]
+    return patterns.flatMap(([path, like]) => {
+      // An expectation takes an operation by its whole name.
+      const { operation } = like
+      const isUnknown = operation !== undefined && !known.operations.includes(operation)
+      const message = isUnknown ? unknownName(operation, 'operation', known.operations) : undefined
+      const problems = patternProblems(like, path, known)
+      return message === undefined ? problems : [...problems, { path: [...path, 'operation'], message }]
+    })
+  })
+  return [...rules, ...expected].map(lineOf(source))
+}
+
+const lineOf =
+  (source: SourceFile) =>
+  (problem: Problem): string =>
+    source.line(problem)
+
+/** Undefined for a file that cannot be read, of which others tell. */
+function sourceOf({ path, text }: FixtureFile): SourceFile | undefined {
+  try {
+    return parseSource(path, text)
+  } catch (error) {
+    if (error instanceof FileError) return undefined
+    throw error
+  }
+}
+
+function patternProblems(
+  { provider, model }: Pick<CallPattern, 'provider' | 'model'>,
+  path: Path,
+  known: KnownNames,
+): Problem[] {
+  const problems: Problem[] = []
+  if (provider !== undefined && !known.providers.some((name) => globRegex(provider).test(name)))
+    problems.push({ path: [...path, 'provider'], message: unknownName(provider, 'provider', known.providers) })
+  const message = model === undefined ? undefined : modelProblem(model, known)
+  if (message !== undefined) problems.push({ path: [...path, 'model'], message })
+  return problems
+}
+
+/** Of a pattern that may also be of the model alone, whose name may hold a slash: only what is nearly a provider is one. */
+function modelProblem(pattern: string, { providers }: KnownNames): string | undefined {
+  const provider = pattern.slice(0, Math.max(0, pattern.indexOf('/')))
+  const isKnown = provider === '' || provider.includes('*') || providers.includes(provider)
+  if (isKnown || suggestion(provider, providers) === '') return undefined
+  return `${quote(pattern)} is of ${unknownProvider(provider, providers)}`
+}
+
+/** Of a pattern of ids, which always have a provider. */
+function fullModelProblem(pattern: string, { providers }: KnownNames): string | undefined {
+  const [beginning = ''] = pattern.split('*', 1)
+  if (providers.some((name) => beginning.startsWith(`${name}/`))) return undefined
+  if (pattern.includes('*') && providers.some((name) => `${name}/`.startsWith(beginning))) return undefined
+  if (!beginning.includes('/'))
+    return `must be '<provider>/<model>', in which * stands for any characters, got ${quote(pattern)}`
+  return `${quote(pattern)} is of ${unknownProvider(beginning.slice(0, beginning.indexOf('/')), providers)}`
+}
+
+const unknownProvider = (name: string, providers: readonly string[]) =>
+  `the provider ${quote(name)}, which there is not${suggestion(name, providers)}; known: ${providers.join(', ')}`
+
+function operationProblem(pattern: string, { operations }: KnownNames): string | undefined {
+  if (operations.some((name) => globRegex(pattern).test(name))) return undefined
+  return unknownName(pattern, 'operation', operations)
+}
+
+const unknownName = (name: string, what: string, known: readonly string[]) =>
+  `is ${quote(name)}, and there is no such ${what}${suggestion(name, known)}; known: ${known.join(', ')}`

@@ -1,0 +1,116 @@
+// understudy check: what serve says of fixtures, scenarios and seeds, for CI.
+import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { Command } from 'commander'
+import { type FixtureFile, loadFixtures, readPath } from '../../backends/fixture/load.ts'
+import { type Config, readConfig } from '../../config.ts'
+import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
+import { counted } from '../../lib/units.ts'
+import { knownModels, providerNames } from '../../providers/names.ts'
+import { prepareSeed } from '../../resources/seeds/seed.ts'
+import { readSeed } from '../../resources/seeds/seed-file.ts'
+import { idleRules, isScenario, parseScenario } from '../../scenarios/load.ts'
+import { FileError, parseSource } from '../../schema/source.ts'
+import type { CommandIo } from '../io.ts'
+import { modelWarnings } from './check-models.ts'
+import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
+
+/** Name of the file that fills the workspace, beside fixtures. */
+const SEED_NAME = 'workspace.yaml'
+const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
+
+export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
+  return new Command('check')
+    .description('check the files of fixtures, scenarios and seeds (workspace.yaml) as serve would, and end')
+    .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDERS.join(' and ')}, those that are here)`)
+    .option('--config <FILE>', 'settings file, whose providers are known (default: understudy.yaml, when there is one)')
+    .action(async (given: string[], options: { config?: string }) => {
+      const paths = given.length > 0 ? given : DEFAULT_FOLDERS.filter((folder) => existsSync(folder))
+      if (paths.length === 0) {
+        throw new FileError(
+          `there is no folder ${DEFAULT_FOLDERS.join(' or ')} here: name the files or folders to check`,
+        )
+      }
+      const seeds = paths.flatMap(seedsIn)
+      const files = paths.filter((path) => !seeds.includes(path)).flatMap(readPath)
+      const { counts, warnings } = await check({ files, seeds }, namesIn(readConfig(options, env)))
+      for (const warning of warnings) stderr.line(`understudy: warning: ${warning}`)
+      stdout.line([...counts, counted(warnings.length, 'warning')].join(', '))
+    })
+}
+
+const namesIn = ({ forwarding }: Config): KnownNames => ({
+  models: knownModels(),
+  providers: providerNames(forwarding.named).known,
+  operations: operationNames(),
+})
+
+/** The seed of the workspace that a path is, or that a folder has beside its fixtures. */
+function seedsIn(path: string): string[] {
+  if (basename(path) === SEED_NAME) return [path]
+  const beside = join(path, SEED_NAME)
+  return existsSync(beside) ? [beside] : []
+}
+
+/** What is wrong with a seed, or with a document that it names. */
+async function seedProblems(path: string): Promise<string[]> {
+  const problems: string[] = []
+  const onUnreadable = (file: string, { message }: Error) => void problems.push(`${path}: document ${file}: ${message}`)
+  try {
+    await prepareSeed(readSeed(path), { onUnreadable })
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    problems.push(...error.problems)
+  }
+  return problems
+}
+
+interface CheckedFiles {
+  files: readonly FixtureFile[]
+  seeds: readonly string[]
+}
+
+/** What is in the files; throws `FileError` with the problems of all of them. */
+async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
+  const problems: string[] = []
+  const collect = <T>(read: () => T): T[] => {
+    try {
+      return [read()]
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error
+      problems.push(...error.problems)
+      return []
+    }
+  }
+  const { scenario: scenarioFiles = [], fixture: fixtureFiles = [] } = Object.groupBy(files, (file) =>
+    isScenario(file.path, file.text) ? 'scenario' : 'fixture',
+  )
+  const loaded = collect(() => loadFixtures(fixtureFiles, fixtureSubjects))
+  for (const file of fixtureFiles) problems.push(...fixtureNameProblems(file, names))
+  const scenarios = scenarioFiles.flatMap((file) =>
+    collect(() => {
+      const scenario = parseScenario(file.path, file.text)
+      problems.push(...scenarioNameProblems(file, scenario, names))
+      return { scenario, source: parseSource(file.path, file.text) }
+    }),
+  )
+  for (const path of seeds) problems.push(...(await seedProblems(path)))
+  if (problems.length > 0) throw new FileError(problems)
+  const fixtures = loaded.flatMap((one) => one.fixtures)
+  return {
+    counts: [
+      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length === 0
+        ? [counted(fixtures.length, 'fixture')]
+        : []),
+      ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
+      ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
+    ],
+    warnings: [
+      ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),
+      ...loaded.flatMap((one) => one.warnings),
+      ...scenarios.flatMap(({ scenario, source }) =>
+        idleRules(scenario, names.operations, (index) => source.at(['rules', index])),
+      ),
+    ],
+  }
+}

@@ -1,0 +1,46 @@
+// What exec and explore share: the settings of the server that a command is run against, and the forms of their flags.
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { type Config, ConfigError, type Environment, readConfig } from '../../config.ts'
+import { parseDuration } from '../../lib/units.ts'
+import { FileError } from '../../schema/source.ts'
+import { refuseOpenHost } from '../run/listen.ts'
+import { settingsByKey } from './setting-flags.ts'
+
+/** The settings as for serve, but nothing of a server that runs beside: where it listens, its database and its tokens. */
+export function commandConfig(options: Record<string, unknown>, env: Environment): Config {
+  const { seed: _, db: _db, json: _json, ...flags } = settingsByKey(options)
+  const read = readConfig(flags, env)
+  const config: Config = {
+    ...read,
+    ...{ db: ':memory:', json: false, ready_file: undefined },
+    port: flags.port === undefined ? 0 : read.port,
+    host: flags.host === undefined ? undefined : read.host,
+    token: flags.token === undefined ? [] : read.token,
+  }
+  refuseOpenHost(config)
+  return config
+}
+
+/** A seed as it was typed; throws `ConfigError`. */
+export function seedOf(text: string): number {
+  if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
+  throw new ConfigError(`--seed ${JSON.stringify(text)} is not valid: it must be a whole number from 0`)
+}
+
+/** A time as it was typed, in ms; throws `ConfigError` that names the flag. */
+export function durationOf(flag: string, text: string): number {
+  const ms = /[a-z]/i.test(text) ? parseDuration(text) : undefined
+  if (ms !== undefined && ms > 0) return ms
+  throw new ConfigError(`${flag} ${JSON.stringify(text)} is not valid: it must be a time such as 90s or 10m`)
+}
+
+/** Found out before the command runs, which may take long. */
+export function refuseUnwritable(flag: string, file: string): void {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK)
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')
+  } catch (error) {
+    throw new FileError(`${flag} ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,201 @@
+// understudy explore: breaks each call that a command makes in every way that can happen there, and says which break it.
+
+import { existsSync } from 'node:fs'
+import { Command } from 'commander'
+import { type Config, ConfigError, type Environment } from '../../config.ts'
+import { type CellResult, CLASS_NAMES, type ClassName, type CoverageNumbers } from '../../contract/core/exploration.ts'
+import { openRunFile } from '../../db/run-file.ts'
+import { coverageOf } from '../../exploration/coverage.ts'
+import { type Exploration, explore } from '../../exploration/explore.ts'
+import { acceptKnown, isGood, readKnown } from '../../exploration/known.ts'
+import { realClock } from '../../lib/clock.ts'
+import { suggestion } from '../../lib/likely-name.ts'
+import { printableJson } from '../../lib/printable.ts'
+import type { CommandIo } from '../io.ts'
+import { writeExploration } from '../print/explore-html.ts'
+import { exploreLines } from '../print/explore-matrix.ts'
+import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
+import { exploreProgress } from '../print/explore-progress.ts'
+import { repeater, shellLine } from '../print/explore-repeat.ts'
+import { writeOutputFile } from '../print/output-file.ts'
+import { fittedReport } from '../print/report.ts'
+import { drawingWidth } from '../print/terminal.ts'
+import { addCoverage, readCoverage } from '../run/coverage-file.ts'
+import { announceAddresses } from '../run/listen.ts'
+import { commandProgram, observer, routePlayer } from '../run/observe.ts'
+import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
+import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
+import type { Exiting } from './exiting.ts'
+import { addSettingFlags, repeated } from './setting-flags.ts'
+
+interface Options extends Record<string, unknown> {
+  class?: string[]
+  depth?: string
+  budget?: string
+  jobs?: string
+  timeout?: string
+  baseline?: string
+  out: string
+  seed?: string
+  resume?: boolean
+  prune: boolean
+  junit?: string
+  html?: string
+  coverage?: string
+  json?: boolean
+  jsonFile?: string
+}
+
+/** Settings whose flags mean something else here, or nothing. */
+const OWN = [
+  ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
+  ...['otlp', 'otlp_content'],
+]
+/** The file of known cells that is read when it is there and no other is named. */
+const KNOWN = 'explore.yaml'
+const MOST_JOBS = 16
+
+export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
+  const command = new Command('explore')
+    .description('break each call that a command makes in every way that can happen there, and say which break it')
+    .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
+    .option('--class <NAME>', `only this class of outcome: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
+    .option('--depth <1|2>', 'how many calls are broken in one run: 2 tries pairs of calls that follow each other', '1')
+    .option('--budget <TIME>', 'how long to go on, such as 5m; what tells most is tried first')
+    .option('--jobs <NUMBER>', `how many runs at once, up to ${MOST_JOBS}`, '1')
+    .option(
+      '--timeout <TIME>',
+      'after which a run hangs (default: three times that of a quiet run, and 10s more at least)',
+    )
+    .option(
+      '--baseline <FILE>',
+      `cells that are known and accepted; new ones alone fail (default: ${KNOWN}, if it is there)`,
+    )
+    .option('--out <DIR>', 'folder for scenarios of what is broken, the calls of all runs, and the state', 'explore')
+    .option('--resume', 'go on from the state in that folder')
+    .option('--no-prune', 'run what other runs prove too, and all of very many calls of a kind')
+    .option('--seed <NUMBER>', 'seed of ids and chance')
+    .option('--junit <FILE>', 'write a case for each cell as JUnit XML')
+    .option('--html <FILE>', 'write the matrix, with the run behind each cell, as a page that opens without a server')
+    .option(
+      '--coverage <FILE>',
+      'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
+    )
+    .option('--json', 'print the report as one line of JSON, the last one')
+    .option('--json-file <FILE>', 'write the report as JSON, apart from what the command prints')
+  addSettingFlags(command, OWN)
+  return command
+    .addHelpText(
+      'after',
+      '\nThe exit code is 3 when a cell is not held and not known or no fault has acted, that of the command when it fails without a fault, and 130 after Ctrl-C.',
+    )
+    .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
+}
+
+async function exploration(io: CommandIo, command: string[], options: Options): Promise<number> {
+  const { stdout, log } = io
+  const { out, json, jsonFile, junit, html, coverage: ways, resume = false, prune } = options
+  const config = configOf(options, io.env)
+  log.useFormat(config.log)
+  const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
+  const classes = (options.class ?? []).map(classOf)
+  const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
+  const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
+  const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
+  const written = { '--junit': junit, '--html': html, '--coverage': ways, '--json-file': jsonFile }
+  for (const [flag, path] of Object.entries(written)) if (path !== undefined) refuseUnwritable(flag, path)
+  announceAddresses(io, config)
+  const before = ways === undefined ? {} : readCoverage(ways)
+  const known = knownCells(options.baseline)
+  const state = keptState(out, { command, seed: config.seed }, resume)
+  const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
+  const progress = exploreProgress(io)
+  const player = config.forwarding.upstreams.length > 0 ? undefined : routePlayer(io, config)
+  const began = realClock.now()
+  const found = await explore({
+    ...{ classes, depth, jobs, prune, limitMs, before: state.before },
+    run: observer({ io, program: commandProgram(io, command, config), config, file }),
+    play: player?.play,
+    hasTime: () => budget === undefined || realClock.now() - began < budget,
+    notify(one) {
+      state.add(one.tried)
+      progress.show(one)
+    },
+  }).finally(() => {
+    state.save()
+    progress.end()
+    player?.close()
+    file.close()
+  })
+  if (found.red) return refuseRed(io, found.red, json === true)
+  const { cells, mended } = acceptKnown(found.cells, known, classes.length === 0 && found.left.length === 0)
+  const coverage = coverageOf(cells, found, found.ways)
+  const files = writeScenarios(out, cells)
+  const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
+  if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
+  const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
+  if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
+  if (json) stdout.text(asJson)
+  else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
+  if (ways !== undefined) addCoverage(ways, before, [found.ways])
+  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cells))
+  return exitCode(cells, found, coverage)
+}
+
+function configOf({ seed, ...flags }: Options, env: Environment): Config {
+  const config = commandConfig(flags, env)
+  // Its runs are nobody's calls: their traces are written, not exported.
+  return {
+    ...config,
+    port: 0,
+    clock: 'real',
+    scenario: [],
+    telemetry: undefined,
+    addresses: config.forwarding.addresses,
+    ...(seed !== undefined && { seed: seedOf(seed) }),
+  }
+}
+
+function classOf(text: string): ClassName {
+  const found = CLASS_NAMES.find((name) => name === text)
+  if (found) return found
+  throw new ConfigError(
+    `--class ${JSON.stringify(text)} is not valid${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
+  )
+}
+
+function numberOf(name: string, text: string | undefined, most: number): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && number >= 1 && number <= most) return number
+  throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be a number from 1 to ${most}`)
+}
+
+const knownCells = (named: string | undefined) =>
+  named === undefined ? (existsSync(KNOWN) ? readKnown(KNOWN) : []) : readKnown(named)
+
+const NONE = { of: 0, all: 0 }
+const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
+
+/** What fails by itself proves nothing under a fault. */
+function refuseRed(
+  { stdout, stderr, log }: CommandIo,
+  { code, stopped, output }: NonNullable<Exploration['red']>,
+  json: boolean,
+): number {
+  stderr.raw(output)
+  if (json) stdout.json({ points: [], cells: [], coverage: NOTHING, red: { code, output } })
+  log.line(
+    'error',
+    stopped
+      ? 'stopped before anything was explored'
+      : `the command fails with ${code} without any fault: nothing was explored; mend that first`,
+  )
+  return stopped ? STOPPED : code
+}
+
+/** Where no fault has acted nothing is proved: that is no success. */
+function exitCode(cells: readonly CellResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
+  if (stopped) return STOPPED
+  if (delivered.of === 0) return NOT_PASSED
+  return cells.every(isGood) ? 0 : NOT_PASSED
+}

@@ -1,0 +1,43 @@
+// understudy fixture: which fixtures there are, in files and in the executable.
+import { existsSync } from 'node:fs'
+import { Command } from 'commander'
+import type { Fixture } from '../../backends/fixture/fixture.ts'
+import { embeddedFixtures, loadFixtures, readPath } from '../../backends/fixture/load.ts'
+import { shippedFixtures } from '../../backends/fixture/shipped.ts'
+import { fixtureSubjects } from '../../endpoints/index.ts'
+import type { CommandIo } from '../io.ts'
+import type { Printer } from '../print/output.ts'
+
+const DEFAULT_FOLDER = 'fixtures'
+
+export function fixtureCommand({ stdout }: CommandIo): Command {
+  const fixture = new Command('fixture').description('show fixtures')
+  fixture
+    .command('list', { isDefault: true })
+    .description('list the fixtures of files, in the order in which they are tried, and the shipped ones')
+    .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDER}, when it is here)`)
+    .option('--json', 'print JSON: one line a fixture')
+    .action((given: string[], { json = false }: { json?: boolean }) => {
+      const paths = given.length > 0 ? given : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
+      const { fixtures } = loadFixtures(paths.flatMap(readPath), fixtureSubjects)
+      const shipped = shippedFixtures(() => embeddedFixtures(fixtureSubjects))
+      if (json) return printEach(stdout, { files: fixtures, shipped })
+      if (paths.length > 0) print(stdout, `Fixtures in ${paths.join(', ')}:`, fixtures)
+      print(stdout, 'Shipped fixtures, which answer only with --shipped-fixtures:', shipped)
+    })
+  return fixture
+}
+
+function print(stdout: Printer, heading: string, fixtures: readonly Fixture[]): void {
+  const lines = fixtures.map(({ name, operation, match, location }) => {
+    const label = name.startsWith(`${operation}/`) ? name : `${operation} ${name}`
+    return `  ${label}  ${JSON.stringify({ ...match, operation: undefined })}  ${location}`
+  })
+  stdout.lines([heading, ...(lines.length === 0 ? ['  none'] : lines)])
+}
+
+function printEach(stdout: Printer, all: { files: readonly Fixture[]; shipped: readonly Fixture[] }): void {
+  for (const [from, fixtures] of Object.entries(all))
+    for (const { name, operation, match, location, replies } of fixtures)
+      stdout.json({ name, operation, from, place: location, match, replies: replies.length })
+}

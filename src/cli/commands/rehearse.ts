@@ -1,0 +1,205 @@
+// understudy rehearse: plays a scenario with calls of its own and shows what a gateway makes of it.
+import { readFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { type Config, ConfigError, readConfig, serverAddress } from '../../config.ts'
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import type { Verification } from '../../contract/core/verification.ts'
+import { createUnderstudy } from '../../deps.ts'
+import { directFetch } from '../../lib/direct-fetch.ts'
+import { printableValues } from '../../lib/printable.ts'
+import type { Scenario } from '../../scenarios/engine.ts'
+import { loadShipped, openScenario } from '../../scenarios/load.ts'
+import { parseSource } from '../../schema/source.ts'
+import { nothingInjected, verdictOf } from '../../verdict/inconclusive.ts'
+import { ServerError } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
+import { type Printer, paint } from '../print/output.ts'
+import { MANY_CALLS, overviewLines } from '../print/overview.ts'
+import { fittedReport, reportLines, verdictText } from '../print/report.ts'
+import { taskTree } from '../print/task-tree.ts'
+import { drawingWidth, wrapLine } from '../print/terminal.ts'
+import { waterfall } from '../print/waterfall.ts'
+import { type Ask, fixturesOfAgents, isOfAgents, makeAgents, runTask } from '../run/agent-calls.ts'
+import { builtInCalls, ruleFor, stepOf } from '../run/built-in-calls.ts'
+import { NOT_PASSED } from '../run/suite-run.ts'
+import type { Exiting } from './exiting.ts'
+
+interface Options {
+  against?: string
+  token?: string
+  calls?: string
+  json?: boolean
+}
+const STANDARD_CALLS = 6
+const MOST_CALLS = 200
+
+export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
+  return new Command('rehearse')
+    .description('play a scenario with built-in calls, and show what happens over time')
+    .argument('<SCENARIO>', 'a shipped name or a file')
+    .option(
+      '--against <URL>',
+      'a running server, in a session rehearse-<scenario> (default: in this process, in no time)',
+    )
+    .option('--token <TOKEN>', 'a token that may call that server')
+    .option('--calls <NUMBER>', `how many calls to make (default: ${STANDARD_CALLS})`)
+    .option('--json', 'print the traces and the report as JSON')
+    .addHelpText(
+      'after',
+      '\nThe exit code is 3 when an expectation of the scenario is not met (FAIL) or none of its faults was injected (INCONCLUSIVE).',
+    )
+    .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
+}
+
+/** Sends a request to the server that is rehearsed against. */
+type Send = (path: string, init?: RequestInit) => Promise<Response>
+
+async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Promise<number> {
+  const number = Number(options.calls ?? STANDARD_CALLS)
+  if (!(Number.isInteger(number) && number >= 1 && number <= MOST_CALLS)) {
+    throw new ConfigError(
+      `--calls ${JSON.stringify(options.calls)} is not valid: it must be a number from 1 to ${MOST_CALLS}`,
+    )
+  }
+  const { scenario } = openScenario(nameOrFile, io.log.report)
+  const { send, close } = options.against === undefined ? inProcess(io) : against(io, options.against, options.token)
+  const session = `rehearse-${scenario.name}`.slice(0, 64)
+  const ask = async (path: string, init: RequestInit = {}) => json(await send(path, init))
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    send(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+
+  const ofAgents = scenario.rules.some(isOfAgents)
+  // What an earlier rehearsal left.
+  await send(`/_understudy/sessions/${session}`, { method: 'DELETE' })
+  const whole = loadShipped(nameOrFile)
+    ? scenario.name
+    : parseSource(nameOrFile, readFileSync(nameOrFile, 'utf8')).value
+  const made = await json(
+    // Named in the address as well, where a balancer in front of several servers sees it.
+    await post(`/s/${session}/_understudy/sessions`, {
+      name: session,
+      scenario: whole,
+      // Its clients are built in: nobody feels the latency.
+      latency: 'skip',
+      ...(ofAgents && { fixtures: fixturesOfAgents(scenario.rules) }),
+      ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
+    }),
+  )
+  const virtual = (made as { clock: { kind: string } }).clock.kind === 'virtual'
+  const step = stepOf(scenario, number)
+  const inSession = async (path: string, body?: unknown) =>
+    json(await (body === undefined ? send(`/s/${session}${path}`) : post(`/s/${session}${path}`, body)))
+  const clock = async (change: object) => virtual && (await post(`/_understudy/sessions/${session}/clock`, change))
+  if (ofAgents) await makeAgents(scenario, inSession)
+  for (const [index, { path, body, headers }] of builtInCalls(scenario, number).entries()) {
+    if (index > 0 && step > 0) await clock({ advance: step })
+    const rule = ruleFor(scenario, index)
+    if (isOfAgents(rule)) {
+      await runTask(rule, index, { ask: inSession, clock })
+      continue
+    }
+    // What a client gets may be no answer at all: the trace says what it was.
+    await post(`/s/${session}${path}`, body, headers)
+      .then((answer) => answer.text())
+      .catch(() => {})
+  }
+  const data = await tracesOf(`/s/${session}`, ofAgents ? undefined : number, (path) => ask(path))
+  const found = ofOwnCalls((await ask(`/s/${session}/_understudy/verify`)) as Verification, scenario)
+  close()
+  print(io.stdout, { traces: data.reverse(), report: found }, options)
+  return found.verdict === 'pass' ? 0 : NOT_PASSED
+}
+
+/** The newest traces of a session, or all of them: a task makes many. */
+async function tracesOf(base: string, most: number | undefined, ask: Ask): Promise<TraceRecord[]> {
+  const found: TraceRecord[] = []
+  for (let after = ''; ; after = `&starting_after=${found.at(-1)?.id}`) {
+    const path = `${base}/_understudy/traces?limit=${most ?? MOST_CALLS}${after}`
+    const { data, has_more } = (await ask(path)) as { data: TraceRecord[]; has_more: boolean }
+    found.push(...data)
+    if (most !== undefined || !has_more) return found
+  }
+}
+
+/** A server in this process, without a socket. */
+function inProcess({ env, log }: CommandIo): { send: Send; close(): void } {
+  const read = readConfig({}, env)
+  // Nothing is forwarded: a rehearsal costs nothing.
+  const forwarding = { ...read.forwarding, upstreams: [] }
+  const config: Config = {
+    ...{ ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
+    timeOverrides: { latency: 'skip' },
+  }
+  const { app, sessions } = createUnderstudy(config, log.report)
+  const headers = { authorization: 'Bearer any' }
+  return {
+    send: (path, init = {}) =>
+      app.fetch(new Request(`http://localhost${path}`, { ...init, headers: { ...headers, ...init.headers } })),
+    close: () => sessions.close(),
+  }
+}
+
+function against({ env }: CommandIo, address: string, given: string | undefined): { send: Send; close(): void } {
+  const { url, token } = serverAddress(env, { url: address, ...(given !== undefined && { token: given }) }, '--against')
+  const headers = { authorization: `Bearer ${token}` }
+  const unreachable = () => new ServerError(`no server answers at ${url}: start one with understudy serve`)
+  return {
+    async send(path, init = {}) {
+      const answer = directFetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers } })
+      return path.startsWith('/_understudy') ? answer.catch(() => Promise.reject(unreachable())) : answer
+    },
+    close() {},
+  }
+}
+
+async function json(response: Response): Promise<unknown> {
+  const body = (await response.json()) as { message?: string }
+  if (!response.ok) throw new ServerError(body.message ?? `the server answered ${response.status}`)
+  return body
+}
+
+/** The report without its findings and needs: these calls are nobody's. But a fault must have been injected. */
+function ofOwnCalls(report: Verification, scenario: Scenario): Verification {
+  const reason = nothingInjected(scenario, report)
+  const inconclusive = reason === undefined ? [] : [reason]
+  const fails = report.expectations.some(({ met }) => !met)
+  return { ...report, findings: [], verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails }
+}
+
+/** What a rehearsal came to. */
+interface Rehearsal {
+  traces: readonly TraceRecord[]
+  report: Verification
+}
+
+function print(stdout: Printer, rehearsal: Rehearsal, options: Options): void {
+  if (options.json) {
+    stdout.json(rehearsal)
+    return
+  }
+  const { report } = rehearsal
+  const width = drawingWidth(stdout)
+  const traces = printableValues(rehearsal.traces)
+  if (traces.length >= MANY_CALLS) stdout.lines([...overviewLines(traces, { paint, width }), ''])
+  const related = new Map(traces.map((trace) => [trace.id, trace]))
+  const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, { paint, width }) : [])
+  // What an agent does is drawn in the tree of its task.
+  for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
+    stdout.lines([...headline(trace, stdout), ...tree(trace), ...waterfall(trace, paint, width), ''])
+  stdout.lines([
+    `Understudy: ${report.scenario}: ${verdictText(report)}`,
+    ...fittedReport(reportLines(report), stdout.width),
+  ])
+}
+
+const headline = (
+  { operation, model, stream, outcome, status, duration_ms }: TraceRecord,
+  { width }: Printer,
+): string[] => {
+  const texts = [`${operation}${stream ? ' stream' : ''}`, model ?? '-', `${outcome} ${status}`, `${duration_ms} ms`]
+  return wrapLine(paint('bold', texts.join('  ')), width, 2)
+}

@@ -1,0 +1,45 @@
+// understudy schema: the JSON Schema of a file format, for editors.
+import { Argument, Command } from 'commander'
+import { z } from 'zod'
+import { fixtureSchema } from '../../backends/fixture/fixture-schema.ts'
+import { fixtureSubjects } from '../../endpoints/index.ts'
+import { SeedSchema } from '../../resources/seeds/seed-file.ts'
+import { ScenarioFile } from '../../scenarios/schema.ts'
+import type { CommandIo } from '../io.ts'
+
+const schemas: Record<string, () => object> = {
+  fixture: fixtureFileSchema,
+  seed: seedFileSchema,
+  scenario: scenarioFileSchema,
+}
+
+export function schemaCommand({ stdout }: CommandIo): Command {
+  return new Command('schema')
+    .description('print the JSON Schema of a file format, for editors')
+    .addArgument(new Argument('<KIND>', 'the file format').choices(Object.keys(schemas)))
+    .action((kind: string) => stdout.json(schemas[kind]?.(), 2))
+}
+
+/** A fixture file is one fixture or a list; which replies it may have depends on what it answers. */
+function fixtureFileSchema(): object {
+  const bySchema = new Map(fixtureSubjects.map((subject) => [subject.script, subject]))
+  const one = z.union([...bySchema.values()].map(fixtureSchema))
+  return {
+    title: 'Understudy fixture file, version 1',
+    ...z.toJSONSchema(z.union([one, z.array(one)]), { io: 'input', unrepresentable: 'any' }),
+  }
+}
+
+function seedFileSchema(): object {
+  return {
+    title: 'Understudy seed file, version 1',
+    ...z.toJSONSchema(SeedSchema, { io: 'input', unrepresentable: 'any' }),
+  }
+}
+
+function scenarioFileSchema(): object {
+  return {
+    title: 'Understudy scenario file, version 1',
+    ...z.toJSONSchema(ScenarioFile, { io: 'input', unrepresentable: 'any' }),
+  }
+}

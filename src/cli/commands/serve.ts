@@ -1,0 +1,174 @@
+// understudy serve: listens, says where, and stops cleanly.
+import { accessSync, constants, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { Command } from 'commander'
+import { addressLine } from '../../config/addresses.ts'
+import { type Config, ConfigError, readConfig } from '../../config.ts'
+import { createUnderstudy, type Understudy } from '../../deps.ts'
+import { realClock } from '../../lib/clock.ts'
+import { writePrivateFile } from '../../lib/private-files.ts'
+import { VERSION } from '../../version.ts'
+import { endWorkers } from '../../workers/pool.ts'
+import type { CommandIo } from '../io.ts'
+import { jsonLine } from '../print/log.ts'
+import { standardLog, withRequestLog } from '../print/request-log.ts'
+import { withClientTime } from '../run/client-time.ts'
+import { withIdleCollection } from '../run/idle-collection.ts'
+import { announceAddresses, FLUSH_MS, listen, refuseOpenHost, serverUrl } from '../run/listen.ts'
+import type { StopCause } from '../run/stop-signals.ts'
+import type { Exiting } from './exiting.ts'
+import { addSettingFlags, settingsByKey } from './setting-flags.ts'
+
+/** How long a balancer that asks for health every second takes to send no more sessions here, and how often it asks for that. */
+const [NOTICE_MS, NOTICE_COUNT] = [1_500, 3]
+/** How often it is looked whether calls are over. */
+const LOOK_MS = 20
+/** How long the last answers have to leave when the time for calls is up. */
+const LEAVE_MS = 250
+/** One signal may come twice within so long: to the group, and from the one in front of us. */
+const TWICE_MS = 1_000
+
+export function serveCommand(io: CommandIo, exiting: Exiting): Command {
+  const command = new Command('serve').description('answer calls until stopped')
+  addSettingFlags(command)
+  command.addHelpText(
+    'after',
+    '\nEvery flag is also UNDERSTUDY_<FLAG> in the environment and <flag> with _ for - in understudy.yaml.',
+  )
+  return command.action(
+    exiting(async (options: Record<string, unknown>) => serve(io, readConfig(settingsByKey(options), io.env))),
+  )
+}
+
+/** Resolves with the exit code when the server has stopped. */
+async function serve(io: CommandIo, config: Config): Promise<number> {
+  const { log, stdout } = io
+  log.useFormat(config.log)
+  refuseOpenHost(config)
+  if (config.ready_file) clearReadyFile(config.ready_file)
+  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, log.report, { notice: log.notice })))
+  // Where standard output is read by a program, people read the other.
+  if (config.json) announceAddresses(io, config)
+  for (const warning of understudy.warnings) log.line('warn', warning, { prefix: 'warning: ' })
+  if (config.log === 'json') log.calls(understudy)
+  const servers = await listen(config, withRequestLog(understudy, standardLog(io, config.verbose)))
+  const port = servers[0]?.port
+  const url = serverUrl(config, port)
+  if (!understudy.instance.named) understudy.instance.name = new URL(url).host
+  const db = config.db === ':memory:' ? config.db : resolve(config.db)
+  const { mode, scenario, warnings } = understudy
+  const played = scenario && { scenario: scenario.name }
+  // Those on the other stream may be read after this, or not at all.
+  const warned = warnings.length > 0 && { warnings }
+  const { addresses } = config
+  const outside = addresses.length > 0 && { addresses }
+  const facts = { url, pid: process.pid, mode, db, ...played, version: VERSION, ...outside, ...warned }
+  const ready = JSON.stringify(facts)
+  if (config.ready_file) {
+    writePrivateFile(config.ready_file, `${ready}\n`)
+  }
+  // Where both streams are gathered, lines for people would be no lines of the log.
+  if (config.json) stdout.text(ready)
+  else if (log.isJson) stdout.text(jsonLine('info', 'ready', facts))
+  else stdout.lines(readyLines(url, db, understudy, config))
+  return stopped(io, servers, { understudy, config })
+}
+
+/** Removes what an earlier run left, so that whoever waits for the file gets this run's; finds out that it can be written. */
+function clearReadyFile(file: string): void {
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK)
+    rmSync(file, { force: true })
+  } catch (error) {
+    throw new ConfigError(`--ready-file ${JSON.stringify(file)} cannot be written: ${(error as Error).message}`)
+  }
+}
+
+function readyLines(url: string, db: string, { fixtures, about, scenario }: Understudy, config: Config): string[] {
+  const token = config.token.length > 0 ? '<your token>' : 'any'
+  return [
+    `Understudy ${VERSION} answers at ${url}`,
+    '',
+    `  mode      ${about}`,
+    ...config.addresses.map((address) => `  sends     ${addressLine(address)}`),
+    `  database  ${db}`,
+    `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
+    ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
+    `  page      ${url}/ shows every call as it is made`,
+    `  swagger   ${url}/swagger`,
+    '',
+    '  Paste this:',
+    '',
+    "  import OpenAI from 'openai'",
+    `  const client = new OpenAI({ baseURL: '${url}/v1', apiKey: '${token}' })`,
+    "  console.log((await client.chat.completions.create({ model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] })).choices[0].message.content)",
+    '',
+  ]
+}
+
+/**
+ * Resolves when a balancer knows that this process is about to end, after so many ms at most; at once when nobody asks again and again
+ * how it is. Until then it goes on sending new sessions here, and they are begun.
+ */
+async function balancerKnows({ watch }: Understudy, most: number): Promise<void> {
+  if (!watch.isWatched()) return
+  const [asked, began] = [watch.count, realClock.now()]
+  const passed = () => realClock.now() - began
+  while (passed() < most && (passed() < NOTICE_MS || watch.count - asked < NOTICE_COUNT)) await realClock.sleep(LOOK_MS)
+}
+
+/**
+ * Resolves when nothing is under way any more that could come to an end; calls of sessions that are there are answered until then.
+ * Gives until when what is left is waited for.
+ */
+async function atRest({ sessions }: Understudy, deadline: number): Promise<number> {
+  while (sessions.active() > sessions.endless() && realClock.now() < deadline) await realClock.sleep(LOOK_MS)
+  return sessions.active() > 0 ? realClock.now() : deadline
+}
+
+interface Served {
+  understudy: Understudy
+  config: Config
+}
+
+/** Resolves with the exit code when something has asked for the end and the servers have stopped; at once when it asks again. */
+function stopped(
+  { signals, onInputEnd }: CommandIo,
+  servers: readonly Bun.Server<undefined>[],
+  served: Served,
+): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  let stopping: number | undefined
+  const stop = (cause: StopCause | 'input') => {
+    const now = realClock.now()
+    if (stopping === undefined) {
+      stopping = now
+      stopServers(servers, served).then(() => resolve(0), reject)
+      return
+    }
+    // Who asks again will not wait.
+    const again = cause === 'SIGTERM' || cause === 'SIGHUP'
+    if (cause === 'SIGINT' || (again && now - stopping > TWICE_MS)) resolve(1)
+  }
+  const hearNoMore = signals.onStop(stop)
+  if (served.config.stop_with_stdin) onInputEnd(() => stop('input'))
+  return promise.finally(hearNoMore)
+}
+
+/** Stops when what is under way has ended, or the time for it is up. */
+async function stopServers(servers: readonly Bun.Server<undefined>[], { understudy, config }: Served): Promise<void> {
+  const { sessions, observers, telemetry } = understudy
+  const began = realClock.now()
+  sessions.drain()
+  await balancerKnows(understudy, config.drain_timeout / 2)
+  sessions.refuseNew()
+  const deadline = await atRest(understudy, began + config.drain_timeout)
+  // Else whoever watches, as an open page does, would be waited for like a call.
+  observers.end()
+  const ended = Promise.all(servers.map((server) => server.stop()))
+  await Promise.race([ended, realClock.sleep(Math.max(LEAVE_MS, deadline - realClock.now()))])
+  await Promise.all(servers.map((server) => server.stop(true)))
+  await telemetry?.stop(FLUSH_MS)
+  sessions.close()
+  endWorkers()
+}

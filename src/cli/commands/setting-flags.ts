@@ -1,0 +1,38 @@
+// The flags that the settings are given by, made from their table; serve and exec have them.
+import type { Command } from 'commander'
+import { flagOf, isFileOnly, isList, SETTINGS } from '../../config.ts'
+
+/** Defaults with a unit, as a person would write them. */
+const AS_WRITTEN: Record<string, string> = {
+  max_body: '32MiB',
+  max_response: '64MiB',
+  client_timeout: '2m',
+  drain_timeout: '5s',
+  keep_trace_bytes: '256MiB',
+  keep_answer_bytes: '128MiB',
+}
+
+/** Adds what may be given more than once. */
+export const repeated = (value: string, all: string[] | undefined): string[] => [...(all ?? []), value]
+
+/** Adds a flag for each setting but those named, and `--config`. */
+export function addSettingFlags(command: Command, without: readonly string[] = []): void {
+  for (const [key, { takes, help, fallback }] of Object.entries(SETTINGS)) {
+    if (isFileOnly(key) || without.includes(key)) continue
+    const flag = takes ? `${flagOf(key)} <${takes}>` : flagOf(key)
+    const standard = fallback === undefined || fallback === false || (Array.isArray(fallback) && fallback.length === 0)
+    const text = standard ? help : `${help} (default: ${AS_WRITTEN[key] ?? fallback})`
+    if (isList(key)) command.option(flag, text, repeated)
+    else command.option(flag, text)
+  }
+  command.option('--config <FILE>', 'settings file (default: understudy.yaml, when there is one)')
+}
+
+/** Commander's camelCase option names as setting keys. */
+export const settingsByKey = (options: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  )

@@ -1,0 +1,110 @@
+// understudy snapshot, reset and seed: the state of a running server's session as a whole.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Command } from 'commander'
+import { parseSeed } from '../../resources/seeds/seed-file.ts'
+import { ServerError } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
+import { writeOutputFile } from '../print/output-file.ts'
+import { type Progress, withBar } from '../print/progress.ts'
+import { type SnapshotTables, snapshotDifferences } from '../print/snapshot-diff.ts'
+import { callServer, type ServerFlags, withServer } from '../run/server.ts'
+import type { Exiting } from './exiting.ts'
+
+interface Snapshot extends SnapshotTables {
+  understudy_snapshot: number
+}
+const SNAPSHOT = '/_understudy/snapshot'
+const SEED = '/_understudy/seed'
+
+export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): Command {
+  const snapshot = new Command('snapshot').description('save, load or compare everything that a session holds')
+  const sub = (name: string, description: string) => {
+    const command = withServer(new Command(name).description(description).argument('<FILE>', 'the snapshot'))
+    snapshot.addCommand(command)
+    return command
+  }
+  sub('save', 'write the session to a file').action(async (file: string, flags: ServerFlags) => {
+    const text = `${JSON.stringify(await callServer({ env, flags }, 'GET', SNAPSHOT), null, 1)}\n`
+    writeOutputFile(file, text)
+    stdout.line(`saved ${file}`)
+  })
+  sub('load', 'put a file in the place of the session').action(async (file: string, flags: ServerFlags) => {
+    await callServer({ env, flags }, 'POST', SNAPSHOT, readSnapshot(file))
+    stdout.line(`loaded ${file}`)
+  })
+  sub(
+    'diff',
+    'say which records the session has more, less or otherwise than a file, field by field; exit 1 when they differ',
+  ).action(
+    exiting(async (file: string, flags: ServerFlags) => {
+      const before = readSnapshot(file)
+      const lines = snapshotDifferences(before, (await callServer({ env, flags }, 'GET', SNAPSHOT)) as Snapshot)
+      stdout.lines(lines.length > 0 ? lines : ['no differences'])
+      return lines.length > 0 ? 1 : 0
+    }),
+  )
+  return snapshot
+}
+
+export function resetCommand({ env, stdout }: CommandIo): Command {
+  return withServer(new Command('reset').description('forget everything that a session holds'))
+    .option('--all', 'every session')
+    .action(async (flags: ServerFlags & { all?: boolean }) => {
+      const { sessions } = (await callServer(
+        { env, flags },
+        'POST',
+        `/_understudy/reset?all=${flags.all === true}`,
+      )) as {
+        sessions: string[]
+      }
+      stdout.line(`reset ${sessions.join(', ')}`)
+    })
+}
+
+export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
+  return withServer(new Command('seed').description('fill the workspace from a file; again changes nothing'))
+    .argument('<FILE>', 'the seed file')
+    .action(async (file: string, flags: ServerFlags) => {
+      const yaml = readText(file)
+      const beside = (name: string) => {
+        const path = join(dirname(file), name)
+        return existsSync(path) ? readFileSync(path) : undefined
+      }
+      // Read here first, so that a mistake is told with the place in this file.
+      const { documents } = parseSeed(yaml, file, beside)
+      const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
+      const seeding = callServer({ env, flags }, 'POST', SEED, {
+        name: file,
+        yaml,
+        documents: Object.fromEntries(encoded),
+      })
+      const look = async () => (await callServer({ env, flags }, 'GET', SEED)) as Progress
+      await withBar({ stderr }, seeding, { label: `seeding from ${file}`, look })
+      stdout.line(`seeded from ${file}`)
+    })
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ServerError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function readSnapshot(file: string): Snapshot {
+  const text = readText(file)
+  let value: Partial<Snapshot> | null
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new ServerError(`${file} is not a snapshot: ${(error as Error).message}`)
+  }
+  const { understudy_snapshot: version, tables } = value ?? {}
+  if (typeof version !== 'number' || typeof tables !== 'object' || tables === null)
+    throw new ServerError(
+      `${file} is not a snapshot: it must have understudy_snapshot and tables, as snapshot save writes them`,
+    )
+  return { ...value, understudy_snapshot: version, tables }
+}

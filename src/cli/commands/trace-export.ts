@@ -1,0 +1,86 @@
+// understudy trace export: calls with everything about them as one page that opens without a server.
+import { ConfigError, type Environment } from '../../config.ts'
+import type { CallRow } from '../../contract/core/call-row.ts'
+import type { Exchange } from '../../contract/core/exchange.ts'
+import type { StoredTrace } from '../../contract/core/trace.ts'
+import type { Verification } from '../../contract/core/verification.ts'
+import type { Waterfall } from '../../contract/core/waterfall.ts'
+import { openReadOnly } from '../../db/open.ts'
+import { traceStore } from '../../db/trace-store.ts'
+import { READ_ONLY } from '../../db/writer.ts'
+import { operationNamed } from '../../endpoints/index.ts'
+import { reportPage } from '../../inspector/page-file.ts'
+import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../../inspector/report.ts'
+import { realClock } from '../../lib/clock.ts'
+import { VERSION } from '../../version.ts'
+import type { CommandIo } from '../io.ts'
+import { writeOutputFile } from '../print/output-file.ts'
+import { callServer, type ServerFlags, type ServerPlace } from '../run/server.ts'
+import { ALL_SESSIONS } from '../run/trace-source.ts'
+
+/** Which calls are written, and where. */
+interface ExportOptions extends ServerFlags {
+  db?: string
+  html?: string
+}
+
+/** Writes the page. */
+export async function exportTraces(
+  { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
+  options: ExportOptions,
+): Promise<void> {
+  const { html: file, db } = options
+  if (file === undefined) throw new ConfigError('trace export needs a file to write: --html <FILE>')
+  const { entries, verdicts } = db === undefined ? await ofServer(env, options) : ofFile(db, options.session)
+  await writeReport(file, { title: titleOf(options), entries, verdicts })
+  stderr.line(`wrote ${entries.length} calls to ${file}`)
+}
+
+const titleOf = ({ session, db, url }: ExportOptions) =>
+  [`calls of ${session ?? 'every session'}`, ...(db ? [`in ${db}`] : url ? [`at ${url}`] : [])].join(' ')
+
+/** Writes a report as a page. */
+export async function writeReport(
+  file: string,
+  parts: Pick<ReportParts, 'title' | 'entries' | 'verdicts' | 'exploration'>,
+): Promise<void> {
+  writeOutputFile(file, await reportPage(await reportOf({ ...parts, version: VERSION, now: realClock.now() })))
+}
+
+type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
+
+function ofFile(db: string, session: string | undefined): Calls {
+  const store = traceStore(openReadOnly(db), READ_ONLY)
+  const wanted = session === ALL_SESSIONS ? undefined : session
+  if (wanted !== undefined && !store.sessions().includes(wanted))
+    throw new ConfigError(`--session ${JSON.stringify(wanted)} is not in ${db}: it has ${store.sessions().join(', ')}`)
+  return { entries: entriesOf({ traces: store, operation: operationNamed }, wanted), verdicts: [] }
+}
+
+async function ofServer(env: Environment, options: ExportOptions): Promise<Calls> {
+  const all = options.session === undefined || options.session === ALL_SESSIONS
+  const of = (session: string): ServerPlace => ({ env, flags: { ...options, session } })
+  const entries: ReportEntry[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query = new URLSearchParams({ limit: '1000', ...(all && { sessions: 'all' }), ...(cursor && { cursor }) })
+    const place = all ? of('default') : { env, flags: options }
+    const page = (await callServer(place, 'GET', `/_understudy/calls?${query}`)) as {
+      data: CallRow[]
+      next: string | null
+    }
+    for (const row of page.data) {
+      const path = `/_understudy/traces/${encodeURIComponent(row.id)}`
+      const read = async () => ({
+        trace: (await callServer(of(row.session), 'GET', path)) as StoredTrace,
+        waterfall: (await callServer(of(row.session), 'GET', `${path}/waterfall`)) as Waterfall,
+        exchange: (await callServer(of(row.session), 'GET', `${path}/exchange`)) as Exchange,
+      })
+      entries.push({ row, read })
+    }
+    cursor = page.next
+  }
+  const verdicts: Verification[] = []
+  for (const session of new Set(entries.map(({ row }) => row.session)))
+    verdicts.push((await callServer(of(session), 'GET', '/_understudy/verify')) as Verification)
+  return { entries, verdicts }
+}

@@ -1,0 +1,213 @@
+// understudy trace: what calls were made, from a running server or from a database file.
+import { Command } from 'commander'
+import type { Bytes } from '../../contract/core/exchange.ts'
+import type { StoredTrace, TraceRecord } from '../../contract/core/trace.ts'
+import { realClock } from '../../lib/clock.ts'
+import { printableValues } from '../../lib/printable.ts'
+import { DEFAULT_SESSION } from '../../sessions/session.ts'
+import { endText, requestHead, responseHead, textIn, visible } from '../../views/wire-text.ts'
+import { TraceError } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
+import { paint } from '../print/output.ts'
+import { MANY_CALLS, overviewLines } from '../print/overview.ts'
+import { relatedTraces, taskTree } from '../print/task-tree.ts'
+import { drawingWidth } from '../print/terminal.ts'
+import { traceLine } from '../print/trace-line.ts'
+import { waterfall } from '../print/waterfall.ts'
+import { ALL_SESSIONS, type TraceOptions, type TraceSource, traceSource } from '../run/trace-source.ts'
+import { exportTraces } from './trace-export.ts'
+
+interface Options extends TraceOptions {
+  json?: boolean
+  /** Without what was asked and answered. */
+  brief?: boolean
+}
+
+export function traceCommand(io: CommandIo): Command {
+  const { stdout } = io
+  const trace = new Command('trace')
+    .description('show the calls that were made')
+    .option('--db <FILE>', 'read this database instead of asking a server')
+  const sub = (name: string, description: string) => {
+    const command = new Command(name).description(description)
+    command
+      .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+      .option('--token <TOKEN>', 'a token that may call')
+      .option('--db <FILE>', 'read this database instead of asking a server')
+      .option('--session <NAME>', 'the session, or all (default: default, of a file all)')
+      .option('--json', 'print JSON: one line a trace')
+    trace.addCommand(command, { isDefault: name === 'list' })
+    return command
+  }
+  const filters = (command: Command) =>
+    command
+      .option('--model <ID>', 'only calls of this model')
+      .option('--status <CODE>', 'only calls answered with this status')
+      .option('--thread <ID>', 'only calls of this thread')
+      .option('--since <TIME>', 'only calls from this ISO 8601 time on')
+      .option('--until <TIME>', 'only calls up to this ISO 8601 time')
+  filters(sub('list', 'list traces, newest first'))
+    .option('--limit <N>', 'how many, newest first, 1 to 200 (default: 50)')
+    .action(async (_: Options, command: Command) => {
+      const options: Options = command.optsWithGlobals()
+      const traces = await traceSource(io, options).list(options)
+      if (traces.length === 0 && !options.json) stdout.lines([noTraces(options)])
+      if (traces.length >= MANY_CALLS && !options.json) {
+        stdout.lines([...overviewLines(printableValues(traces), { paint, width: drawingWidth(stdout) }), ''])
+      }
+      const sessions = new Set(traces.map(({ session }) => session)).size > 1
+      for (const record of traces) print(io, record, { ...options, sessions })
+    })
+  sub('show', 'show one trace: its steps and attempts over time, its request and response as they were on the wire')
+    .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace; or last, the newest one')
+    .option('--brief', 'leave out the request and the response')
+    .action(async (id: string, _: Options, command: Command) => {
+      const options: Options = command.optsWithGlobals()
+      await show(io, await find(io, id, options), options)
+    })
+  filters(sub('tail', 'print traces as calls are made, until stopped')).action((_: Options, command: Command) =>
+    tail(io, command.optsWithGlobals()),
+  )
+  trace
+    .command('export')
+    .description('write calls, with everything about them, as a page that opens without a server')
+    .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+    .option('--token <TOKEN>', 'a token that may call')
+    .option('--db <FILE>', 'read this database instead of asking a server')
+    .option('--session <NAME>', 'the session (default: all)')
+    .option('--html <FILE>', 'the page to write')
+    .action((_: Options, command: Command) => exportTraces(io, command.optsWithGlobals()))
+  return trace
+}
+
+/** Calls with keys of their own are in sessions of their own, which is easily overlooked. */
+function noTraces({ session = DEFAULT_SESSION, db, model, status, thread, since, until }: Options): string {
+  const isNarrowed = [model, status, thread, since, until].some((one) => one !== undefined)
+  if (session === ALL_SESSIONS || db !== undefined || isNarrowed) return 'no traces'
+  return `no traces of the session ${session}; --session all shows those of every session`
+}
+
+async function tail(io: CommandIo, options: Options): Promise<void> {
+  const from = traceSource(io, options)
+  const sessions = options.session === ALL_SESSIONS || options.db !== undefined
+  // This says at once what is wrong with the options, and whether there is a server.
+  const known = await from.list({ ...options, limit: String(PAGE) })
+  const saved = from.follow()
+  for await (const record of saved ? meant(saved, options) : polled(from, known, options)) {
+    print(io, record, { ...options, sessions })
+  }
+}
+
+/** Those traces that the options narrow down to. */
+async function* meant(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
+  for await (const record of traces) if (isMeant(record, options)) yield record
+}
+
+/** Traces as they are found by looking again and again. */
+async function* polled(
+  from: TraceSource,
+  known: readonly TraceRecord[],
+  options: Options,
+): AsyncGenerator<TraceRecord> {
+  const seen = new Set(known.map(({ id }) => id))
+  for (;;) {
+    await realClock.sleep(TAIL_INTERVAL_MS)
+    const fresh: TraceRecord[] = []
+    for (let after: string | undefined; ; after = fresh.at(-1)?.id) {
+      const page = (await from.list({ ...options, limit: String(PAGE), after })).filter(({ id }) => !seen.has(id))
+      fresh.push(...page)
+      for (const { id } of page) seen.add(id)
+      if (page.length < PAGE) break
+    }
+    yield* fresh.reverse()
+  }
+}
+const PAGE = 200
+const TAIL_INTERVAL_MS = 300
+
+/** Whether a trace is one of those that the options narrow down to. */
+function isMeant(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
+  const instant = (text: string) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text))
+  const started = Date.parse(record.started_at)
+  return (
+    (model === undefined || record.model === model) &&
+    (status === undefined || record.status === Number(status)) &&
+    (thread === undefined || record.thread?.id === thread) &&
+    (since === undefined || started >= instant(since)) &&
+    (until === undefined || started <= instant(until))
+  )
+}
+
+function print(
+  { stdout }: CommandIo,
+  record: TraceRecord,
+  { json, sessions = false }: Options & { sessions?: boolean },
+): void {
+  if (json) stdout.json(record)
+  else stdout.lines([traceLine(printableValues(record), { paint, width: stdout.width, sessions })])
+}
+
+/** The trace of an id; `last` is the newest that there is, or the call from inside which that was made. */
+async function find(io: CommandIo, id: string, options: Options): Promise<StoredTrace> {
+  const from = traceSource(io, options)
+  if (id !== 'last') return from.get(id)
+  const [newest] = await from.list({ ...options, limit: '1' })
+  if (!newest) throw new TraceError('there are no traces yet')
+  return outermost(await from.get(newest.id), from)
+}
+
+/** What an evaluator or an agent asks is not what somebody who looks has called; a call whose trace is gone is not shown. */
+async function outermost(trace: StoredTrace, from: TraceSource): Promise<StoredTrace> {
+  const outer = trace.parent === null ? undefined : await from.get(trace.parent).catch(() => undefined)
+  return outer ? outermost(outer, from) : trace
+}
+
+async function show(io: CommandIo, trace: StoredTrace, options: Options): Promise<void> {
+  const { stdout } = io
+  if (options.json) {
+    const exchange = await traceSource(io, options).exchange(trace)
+    stdout.json(options.brief ? trace : { ...trace, exchange })
+    return
+  }
+  const { request, rendered, answer, error, usage } = trace
+  print(io, trace, options)
+  const text = (title: string, shown: string) => {
+    stdout.lines(['', paint('bold', title)])
+    stdout.text(shown)
+  }
+  const block = (title: string, value: unknown) => text(title, JSON.stringify(value, null, 2))
+  if (trace.task) {
+    const related = await relatedTraces(trace, traceSource(io, options).get)
+    const printed = new Map([...related].map(([key, one]) => [key, printableValues(one)]))
+    stdout.lines(taskTree(printableValues(trace.task), printed, { paint, width: drawingWidth(stdout) }))
+  }
+  stdout.lines([
+    `route: ${ROUTES[trace.route]}`,
+    ...waterfall(printableValues<TraceRecord>(trace), paint, drawingWidth(stdout)),
+  ])
+  if (error) block('error', error)
+  if (options.brief) return
+  if (usage) block('usage', usage)
+  const exchange = await traceSource(io, options).exchange(trace)
+  // What came on no connection is shown as it is understood.
+  if (exchange.request)
+    text('request', sentText(requestHead(exchange.request), [exchange.request.body], exchange.request))
+  else block('request', request)
+  if (rendered !== null) block(UNDERSTOOD[trace.route], rendered)
+  if (exchange.ended === null) {
+    if (answer !== null) block('response', answer)
+    return
+  }
+  const { response } = exchange
+  if (response?.body) text('response', sentText(responseHead(response), response.body, response))
+  stdout.lines(['', paint(exchange.ended === 'complete' ? 'dim' : 'red', endText(exchange))])
+}
+
+const UNDERSTOOD = { direct: 'request as Understudy read it', gateway: 'rendered request' } as const
+const ROUTES = { direct: 'direct, straight to the provider', gateway: 'gateway' } as const
+
+/** The head and the body of a message as they were on the wire. */
+function sentText(head: string, body: readonly Bytes[], { truncated }: { truncated: boolean }): string {
+  const more = truncated ? '\n(only the beginning of the body was kept)' : ''
+  return `${head}\n\n${visible(textIn(body)).trimEnd()}${more}`
+}

@@ -1,0 +1,66 @@
+// An exploration as a page that opens without a server: its matrix, and the runs behind each cell.
+
+import { stringify } from 'yaml'
+import { cellName, type ExplorationData } from '../../contract/core/exploration.ts'
+import { openReadOnly } from '../../db/open.ts'
+import { traceStore } from '../../db/trace-store.ts'
+import { READ_ONLY } from '../../db/writer.ts'
+import { operationNamed } from '../../endpoints/index.ts'
+import { outcomeClasses } from '../../exploration/classes.ts'
+import { entriesOfRun } from '../../inspector/report.ts'
+import { writeReport } from '../commands/trace-export.ts'
+import type { ExploreReport } from './explore-matrix.ts'
+
+type PageReport = Omit<ExploreReport, 'width'> & {
+  /** The command as it was typed. */
+  command: string
+}
+
+/** Writes the page; `db` is the file that keeps the calls of all runs. */
+export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
+  const store = traceStore(openReadOnly(db), READ_ONLY)
+  const source = { traces: store, operation: operationNamed }
+  // Cells that were proved by another's run share its calls.
+  const runs = new Map(report.cells.map(({ calls }) => [calls[0], calls]))
+  const entries = [...runs.values()].flatMap((ids, index) => entriesOfRun(source, ids, `run ${index + 1}`))
+  await writeReport(file, {
+    title: `understudy explore -- ${report.command}`,
+    entries,
+    verdicts: [],
+    exploration: explorationData(report),
+  })
+}
+
+function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
+  const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
+  const left = found.left.filter(({ why }) => why === 'time')
+  const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'alike' ? [point] : [])))
+  return {
+    ...{
+      command,
+      left,
+      alike: found.left.length - left.length,
+      dropped,
+      coverage,
+      routes,
+      runs,
+      saved,
+      quietMs,
+      limitMs,
+    },
+    mended: mended.map(({ point, class: name }) => ({ point, class: name })),
+    classes: outcomeClasses.map(({ name }) => name),
+    points: points
+      .filter(({ id }) => !alike.has(id))
+      .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+        ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
+      })),
+    cells: cells.map(({ scenario, ...cell }) => ({
+      ...cell,
+      scenario: scenario && stringify(scenario),
+      // What is as it should be has no file: whoever wants to see it again saves the scenario first.
+      repeat: scenario && repeat(files.get(cellName(cell)) ?? `${scenario.name}.yaml`),
+      written: files.has(cellName(cell)),
+    })),
+  }
+}

@@ -1,0 +1,178 @@
+// What an exploration found, as people read it: the matrix of points and classes, and each cell that is not as it should be.
+import {
+  type CellResult,
+  type CellVerdict,
+  type CoverageNumbers,
+  cellName,
+  type Point,
+  ROUTE_TARGETS,
+  type RouteTable,
+} from '../../contract/core/exploration.ts'
+import { outcomeClasses } from '../../exploration/classes.ts'
+import type { Exploration } from '../../exploration/explore.ts'
+import { isGood, type KnownCell } from '../../exploration/known.ts'
+import { TARGET_WORDS } from '../../exploration/routes.ts'
+import { counted } from '../../lib/units.ts'
+import { CELL_LOOKS, type CellLook, DERIVED, LEFT_OUT } from '../../views/cell-look.ts'
+import { paint } from './output.ts'
+import { lengthOf } from './overview.ts'
+
+const COLOURS: Readonly<Record<CellLook['tone'], Parameters<typeof paint>[0]>> = {
+  good: 'green',
+  bad: 'red',
+  warning: 'yellow',
+  none: 'dim',
+}
+const painted = (verdict: CellVerdict, text: string = verdict) => paint(COLOURS[CELL_LOOKS[verdict].tone], text)
+/** Columns of a class's name, and of a point. */
+const NAME = 22
+const COLUMN = 4
+
+/** What is printed of an exploration. */
+export interface ExploreReport {
+  found: Exploration
+  /** With those accepted that are known. */
+  cells: readonly CellResult[]
+  mended: readonly KnownCell[]
+  coverage: CoverageNumbers
+  /** Where a cell's scenario was written, by the cell's name. */
+  files: ReadonlyMap<string, string>
+  /** The command that plays a scenario again. */
+  repeat(scenario: string): string
+  width: number
+}
+
+/** The whole report, as lines. */
+export function exploreLines(report: ExploreReport): string[] {
+  const { found, cells, mended } = report
+  const bad = cells.filter((cell) => !isGood(cell))
+  return [
+    `Understudy: explored ${counted(found.points.length, 'point')}: ${verdictLine(report, bad.length)}`,
+    '',
+    ...matrixLines(report),
+    '',
+    ...bad.flatMap((cell) => badLines(cell, report)),
+    ...summaryLines(report),
+    ...found.routes.flatMap(routeLines),
+    ...mended.map(
+      ({ point, class: name }) => `  ${paint('yellow', 'mended')}  ${point} ${name}: take it out of the known cells`,
+    ),
+  ]
+}
+
+/** The verdict in a few words: what was not tried is not called good. */
+function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): string {
+  if (bad > 0) return paint('red', `${counted(bad, 'cell')} of ${cells.length} not held`)
+  if (found.points.length === 0) return paint('red', 'NOT TRIED, no call of a model or an agent came')
+  if (coverage.delivered.of === 0) return paint('red', 'NOT TRIED, no fault has acted')
+  const all = found.left.length === 0 && found.dropped === 0
+  return paint('green', all ? 'as it should be' : 'as it should be, as far as it was tried')
+}
+
+/** Rows are classes, columns points; as many points beside each other as there is room for. */
+function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
+  const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
+  const tried = found.points.filter(({ id }) => shown.has(id))
+  const by = new Map(cells.map((cell) => [cellName(cell), cell]))
+  const left = new Set(found.left.map(cellName))
+  const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
+  const lines: string[] = []
+  for (let first = 0; first < tried.length; first += wide) {
+    const block = tried.slice(first, first + wide)
+    lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
+    for (const { name } of outcomeClasses) {
+      const signs = block.map((point) => signOf(cellName({ point: point.id, class: name }), by, left))
+      if (signs.some((sign) => sign !== undefined))
+        lines.push(`${name.padEnd(NAME)}${signs.map(inColumn).join('')}`.trimEnd())
+    }
+    lines.push('')
+  }
+  const legend = Object.entries(CELL_LOOKS).map(([verdict, { sign }]) => `${sign} ${verdict}`)
+  const marks = [`${LEFT_OUT} left out`, `${DERIVED} derived`]
+  return [...lines, ...tried.map(pointLine), '', [...legend, ...marks].join('  ')]
+}
+
+/** The sign of a cell, and how many columns it takes; undefined where there can be none. */
+function signOf(name: string, by: ReadonlyMap<string, CellResult>, left: ReadonlySet<string>) {
+  const cell = by.get(name)
+  if (!cell) return left.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
+  const sign = `${CELL_LOOKS[cell.verdict].sign}${cell.derived ? DERIVED : ''}`
+  return { text: painted(cell.verdict, sign), wide: sign.length }
+}
+const inColumn = (sign: ReturnType<typeof signOf>): string =>
+  `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
+
+const pointLine = (
+  { id, operation, stream, model, session, turn, nth, unstable, discovered }: Point,
+  index: number,
+): string => {
+  const about = [
+    `${operation}${stream ? ' stream' : ''}`,
+    model ?? '-',
+    `turn ${turn}`,
+    `call ${nth}`,
+    ...(id.endsWith(`@${session}`) ? [session] : []),
+  ]
+  const marks = [...(unstable ? ['unstable'] : []), ...(discovered ? ['discovered'] : [])]
+  return `  p${String(index + 1).padEnd(COLUMN)}${id}  ${paint('dim', [...about, ...marks].join(', '))}`
+}
+
+/** A cell that is not as it should be, and how to see it again. */
+function badLines(cell: CellResult, { files, repeat }: ExploreReport): string[] {
+  const file = files.get(cellName(cell))
+  const again = file === undefined ? [] : [`    ${paint('dim', repeat(file))}`]
+  const derived = cell.derived ? ` ${paint('dim', '(derived)')}` : ''
+  return [`  ${painted(cell.verdict)}${derived}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
+}
+
+/** What the gateway hides of a configuration's faults, and what it does not. */
+function routeLines({ route, outcomes }: RouteTable): string[] {
+  const told = outcomes.filter(({ outcome }) => outcome !== 'answered')
+  const byTarget = (target: string) =>
+    told.filter((one) => one.target === target).map(({ fault, status }) => `${fault} ${status}`)
+  const lines = ROUTE_TARGETS.flatMap((target) => {
+    const all = outcomes.filter((one) => one.target === target).length
+    if (all === 0) return []
+    const heard = byTarget(target)
+    return [
+      `    ${all - heard.length} of ${all} faults of ${TARGET_WORDS[target]} end in an answer${heard.length > 0 ? `; the client hears ${heard.join(', ')}` : ''}`,
+    ]
+  })
+  return [`  route     ${route}`, ...lines]
+}
+
+/** What was not tried, and why. */
+function leftLines({ left }: Exploration): string[] {
+  const timed = left.filter(({ why }) => why === 'time').length
+  const alike = left.filter(({ why }) => why === 'alike')
+  const calls = new Set(alike.map(({ point }) => point)).size
+  return [
+    ...(timed > 0
+      ? [
+          `  left out  ${counted(timed, 'cell')}: the time was up (--budget), or the end was asked for; --resume goes on`,
+        ]
+      : []),
+    ...(calls > 0
+      ? [
+          `  left out  ${counted(alike.length, 'cell')} of ${counted(calls, 'call')} that are among very many of their kind; --no-prune tries them`,
+        ]
+      : []),
+  ]
+}
+
+function summaryLines({ found, coverage }: ExploreReport): string[] {
+  const { delivered, held, ways } = coverage
+  const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
+  const unstable = found.points.filter((point) => point.unstable)
+  return [
+    `  runs      ${found.runs}, ${found.saved} saved by cells that others prove; a quiet one takes ${lengthOf(found.quietMs)}, and hangs after ${lengthOf(found.limitMs)}`,
+    `  coverage  faults delivered ${share(delivered)}, held ${share(held)}, ways taken ${share(ways)}`,
+    ...leftLines(found),
+    ...(found.dropped > 0
+      ? [
+          `  ${paint('red', 'missing')}   ${counted(found.dropped, 'call')} whose traces were dropped, or deleted by a reset: no fault was tried there; --keep-traces and --keep-trace-bytes keep more`,
+        ]
+      : []),
+    ...unstable.map(({ id }) => `  unstable  ${id} came in one of the two quiet runs alone`),
+  ]
+}

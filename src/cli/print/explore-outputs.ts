@@ -1,0 +1,163 @@
+// What an exploration leaves behind: scenario files of what is broken, the state it can go on from, JSON and JUnit.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { ConfigError } from '../../config.ts'
+import { type CellResult, type CoverageNumbers, cellName } from '../../contract/core/exploration.ts'
+import type { Exploration } from '../../exploration/explore.ts'
+import { isGood } from '../../exploration/known.ts'
+import type { TriedCell } from '../../exploration/trial.ts'
+import { realClock } from '../../lib/clock.ts'
+import { makePrivateFolder } from '../../lib/private-files.ts'
+import { isObject } from '../../lib/values.ts'
+import { type JunitCase, junitXml } from './junit.ts'
+import { writeOutputFile } from './output-file.ts'
+
+const STATE = 'state.json'
+/** The file in the folder of an exploration that keeps the calls of its runs. */
+export const RUNS = 'runs.db'
+
+/** What an exploration can go on from. */
+interface State {
+  /** Of the form of this file. */
+  version: typeof STATE_VERSION
+  command: readonly string[]
+  seed: number
+  cells: TriedCell[]
+}
+const STATE_VERSION = 2
+/** At most this share of an exploration goes into writing its state, as one in so many. */
+const SAVING_SHARE = 20
+
+/** Keeps what was found as it is found, in a folder that is made when it is not there. */
+export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>, resume: boolean) {
+  makeFolder(folder)
+  const path = join(folder, STATE)
+  const cells = resume ? resumedCells(path, about) : []
+  const before = new Map(cells.map((tried) => [cellName(tried.result), tried]))
+  const found = new Map(before)
+  let pause = { from: 0, ms: 0 }
+  const save = () => {
+    const began = realClock.now()
+    const text = JSON.stringify({ version: STATE_VERSION, ...about, cells: [...found.values()] } satisfies State)
+    // Whoever is stopped in the middle of it leaves the one before.
+    writeOutputFile(path, text, { sync: true })
+    const from = realClock.now()
+    pause = { from, ms: SAVING_SHARE * (from - began) }
+  }
+  save()
+  return {
+    before,
+    /** Keeps a cell; after a crash, the last few may have to be tried again. */
+    add(tried: TriedCell) {
+      found.set(cellName(tried.result), tried)
+      if (realClock.now() >= pause.from + pause.ms) save()
+    },
+    save,
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    makePrivateFolder(folder)
+  } catch (error) {
+    throw new ConfigError(
+      `--out ${JSON.stringify(folder)} is no folder, and cannot be made one: ${(error as Error).message}`,
+    )
+  }
+}
+
+/** How to begin anew where a state cannot be used. */
+const ANEW = 'leave --resume out to explore everything again'
+
+function savedState(path: string): State {
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new ConfigError(`--resume cannot go on: ${path} is not valid: ${(error as Error).message}; ${ANEW}`)
+  }
+  if (isState(value)) return value
+  throw new ConfigError(`--resume cannot go on: ${path} is not the state of an exploration by this version; ${ANEW}`)
+}
+
+function isState(value: unknown): value is State {
+  if (!isObject(value) || value.version !== STATE_VERSION) return false
+  const { command, seed, cells } = value
+  return Array.isArray(command) && typeof seed === 'number' && Array.isArray(cells) && cells.every(isTried)
+}
+
+const isTried = (value: unknown): value is TriedCell =>
+  isObject(value) &&
+  isObject(value.result) &&
+  ['point', 'class', 'verdict', 'why'].every(
+    (key) => typeof (value.result as Record<string, unknown>)[key] === 'string',
+  ) &&
+  Array.isArray(value.following) &&
+  Array.isArray(value.discovered)
+
+function resumedCells(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCell[] {
+  if (!existsSync(path)) throw new ConfigError(`--resume finds nothing to go on from: there is no ${path}`)
+  const state = savedState(path)
+  if (JSON.stringify(state.command) === JSON.stringify(command) && state.seed === seed) return state.cells
+  throw new ConfigError(
+    `--resume cannot go on: ${path} is of ${JSON.stringify(state.command.join(' '))} with seed ${state.seed}; explore that, or leave --resume out`,
+  )
+}
+
+/** Writes the scenario of each cell that is not as it should be; gives its file by the cell's name. */
+export function writeScenarios(folder: string, cells: readonly CellResult[]): Map<string, string> {
+  const written = cells.flatMap((cell) => {
+    if (isGood(cell) || !cell.scenario || cell.derived) return []
+    const file = join(folder, `${cell.scenario.name}.yaml`)
+    writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
+    return [[cellName(cell), file] as const]
+  })
+  return new Map(written)
+}
+
+/** The report that machines read. */
+export const reportAsJson = (
+  { points, left, dropped, runs, saved, routes, ways }: Exploration,
+  cells: readonly CellResult[],
+  { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
+) => ({
+  points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+    ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
+  })),
+  cells: cells.map((cell) => ({
+    ...{ point: cell.point, class: cell.class, verdict: cell.verdict, why: cell.why, traces: cell.traces },
+    scenario: files.get(cellName(cell)) ?? null,
+    derived: cell.derived,
+  })),
+  coverage,
+  ways,
+  routes,
+  left,
+  dropped,
+  runs,
+  saved,
+})
+
+/** A case for each cell. */
+export const exploreJunit = (cells: readonly CellResult[]): string =>
+  junitXml('understudy explore', [
+    {
+      name: 'explore',
+      took: cells.reduce((sum, { tookMs }) => sum + (tookMs ?? 0), 0),
+      cases: cells.map(
+        (cell): JunitCase => ({
+          suite: cell.point,
+          name: cell.class,
+          took: cell.derived ? 0 : (cell.tookMs ?? 0),
+          ...(isGood(cell)
+            ? { output: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}` }
+            : {
+                failure: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}`,
+                output: cell.output ?? undefined,
+              }),
+        }),
+      ),
+    },
+  ])

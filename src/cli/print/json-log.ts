@@ -1,0 +1,56 @@
+// --log json: one line of JSON a call, and for whatever else is said, on standard error, for whoever gathers logs. It says who called what and what became of
+// it, and nothing that anybody has said; what is not read in time is left out and counted.
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import type { Understudy } from '../../deps.ts'
+import { realClock } from '../../lib/clock.ts'
+import type { LineWriter } from './line-writer.ts'
+
+/** Characters of a name; what clients and scenarios call things is theirs. */
+const LONGEST_NAME = 200
+const MOST_FAULTS = 20
+
+/** Writes a line for each call that ends. */
+export function logCallsAsJson({ observers, telemetry }: Pick<Understudy, 'observers' | 'telemetry'>, log: LineWriter) {
+  observers.add((observation) => {
+    if (observation.type !== 'trace-saved') return
+    const { trace, seq } = observation
+    const span = telemetry?.findSpan(trace.id)
+    log.add(JSON.stringify({ ...lineOf(trace, seq), ...(span && { trace_id: span.traceId, span_id: span.spanId }) }))
+  })
+}
+
+/** A line as JSON. */
+export const lineWith = (level: string, message: string, fields: Record<string, unknown> = {}): string =>
+  JSON.stringify({ time: new Date(realClock.now()).toISOString(), level, message, ...fields })
+
+const brief = (name: string | null) => name?.slice(0, LONGEST_NAME) ?? null
+
+function lineOf(trace: TraceRecord, call: number) {
+  const { id, session, operation, model, stream, status, outcome, duration_ms, attempts, scenario, fixture } = trace
+  const faults = [...new Set([trace, ...attempts].flatMap((one) => one.faults))]
+  return {
+    time: new Date(realClock.now()).toISOString(),
+    level: status >= 500 ? 'error' : outcome === 'answered' ? 'info' : 'warn',
+    message: 'call',
+    session: brief(session),
+    trace: id,
+    call,
+    operation,
+    ...(trace.inner && { parent: trace.parent }),
+    ...(trace.point !== undefined && { point: brief(trace.point) }),
+    model: brief(model),
+    stream,
+    status,
+    outcome,
+    error: brief(trace.error?.code ?? null),
+    duration_ms,
+    attempts: attempts.length,
+    ...(scenario !== null && { scenario: brief(scenario) }),
+    ...(faults.length > 0 && { faults: faults.slice(0, MOST_FAULTS).map(brief) }),
+    ...(trace.cache && { cache: trace.cache.status }),
+    fixture: brief(fixture),
+  }
+}
+
+/** The line that tells of so many that were left out. */
+export const leftOut = (count: number) => lineWith('warn', `${count} lines left out`)

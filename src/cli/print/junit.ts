@@ -1,0 +1,133 @@
+// The runs of a command as JUnit XML, which CI systems read.
+import type { Finding } from '../../contract/core/finding.ts'
+import type { CallTimes } from '../../db/trace-writes.ts'
+import { printableLine, withoutCommands } from '../../lib/printable.ts'
+import { failsVerdict } from '../../verdict/findings.ts'
+import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
+import { taskLines } from './report.ts'
+
+/** One case of a suite. */
+export interface JunitCase {
+  suite: string
+  name: string
+  /** Milliseconds. */
+  took: number
+  failure?: string | undefined
+  /** What else is said of it. */
+  output?: string | undefined
+}
+
+/** JUnit XML: a suite a run; a case for the command, each session, each finding and each expectation. */
+export const junit = (runs: readonly SuiteRun[]): string =>
+  junitXml(
+    'understudy exec',
+    runs.map((run) => ({ name: run.name, took: run.took_ms, cases: casesOf(run) })),
+  )
+
+/** A suite of JUnit. */
+interface JunitSuite {
+  name: string
+  /** Milliseconds. */
+  took: number
+  cases: readonly JunitCase[]
+}
+
+/** Suites as JUnit XML, under the name of what has run them. */
+export function junitXml(program: string, suites: readonly JunitSuite[]): string {
+  const all = suites.flatMap(({ cases }) => cases)
+  const total = suites.reduce((sum, { took }) => sum + took, 0)
+  const body = suites.map(({ name, took, cases }) => {
+    const attributes = { name, ...countsOf(cases), time: seconds(took) }
+    return [`  <testsuite${attributesOf(attributes)}>`, ...cases.map(caseXml), '  </testsuite>'].join('\n')
+  })
+  const attributes = attributesOf({ name: program, ...countsOf(all), time: seconds(total) })
+  return ['<?xml version="1.0" encoding="UTF-8"?>', `<testsuites${attributes}>`, ...body, '</testsuites>', ''].join(
+    '\n',
+  )
+}
+
+function casesOf(run: SuiteRun): JunitCase[] {
+  const { name: suite, code, timed_out: timedOut, took_ms: took, strict, findings } = run
+  const why = timedOut ? `its time was up after ${seconds(took)} s` : `exit code ${code}`
+  const unproved = run.verdict === 'inconclusive' ? [{ suite, name: 'verdict', took, failure: unprovedText(run) }] : []
+  return [
+    { suite, name: 'the command', took, failure: code === 0 ? undefined : why },
+    ...unproved,
+    ...findings.map((finding) => caseOf(finding, { suite, took, strict })),
+    ...run.sessions.flatMap((session) => sessionCases(session, run)),
+  ]
+}
+
+/** Why nothing was proved. CI systems know no third result, and a run that ends with 3 must not look like a pass. */
+const unprovedText = ({ inconclusive }: Pick<SuiteRun, 'inconclusive'>) => `INCONCLUSIVE: ${inconclusive.join('; ')}`
+
+function sessionCases(report: RunSession, { name: suite, strict, times }: SuiteRun): JunitCase[] {
+  const { session, expectations, notices, tasks } = report
+  const unproved = report.verdict === 'inconclusive' ? [unprovedText(report)] : []
+  const said = [...unproved, ...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
+  const output = said.length === 0 ? undefined : said.join('; ')
+  const findings = report.findings
+  const label = sessionLabel(report)
+  const own = `${suite}.${label}`
+  const took = spanOf([...(times.get(session)?.values() ?? [])])
+  const broken = [
+    ...findings.filter((one) => failsVerdict(one, strict)).map(({ kind }) => kind),
+    ...expectations.filter(({ met }) => !met).map(({ expected }) => `not met: ${expected}`),
+  ]
+  return [
+    { suite, name: `session ${label}`, took, failure: broken.length === 0 ? undefined : broken.join('; '), output },
+    ...findings.map((finding) => {
+      const spans = finding.traces.flatMap((id) => times.get(session)?.get(id) ?? [])
+      return caseOf(finding, { suite: own, took: spanOf(spans), strict })
+    }),
+    ...expectations.map(({ expected, actual, met }) => ({
+      ...{ suite: own, name: expected, took },
+      failure: met ? undefined : actual,
+    })),
+  ]
+}
+
+function caseOf(
+  finding: Finding,
+  { suite, took, strict }: { suite: string; took: number; strict: boolean },
+): JunitCase {
+  const { kind, severity, message, traces, accepted } = finding
+  const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
+  const said = `${message}${evidence}`
+  const failed = failsVerdict(finding, strict)
+  const word = accepted ? 'accepted' : severity
+  return {
+    ...{ suite, name: `${kind}: ${message}`, took },
+    ...(failed ? { failure: said } : { output: `${word}: ${said}` }),
+  }
+}
+
+/** From the first arrival to the last end. */
+function spanOf(spans: readonly CallTimes[]): number {
+  const first = spans.reduce((least, { arrived }) => Math.min(least, arrived), Number.POSITIVE_INFINITY)
+  return spans.reduce((most, { left }) => Math.max(most, left - first), 0)
+}
+
+const countsOf = (cases: readonly JunitCase[]) => ({
+  tests: cases.length,
+  failures: cases.filter(({ failure }) => failure !== undefined).length,
+})
+
+const seconds = (ms: number) => (ms / 1000).toFixed(3)
+
+function caseXml({ suite, name, took, failure, output }: JunitCase): string {
+  const start = `    <testcase${attributesOf({ classname: suite, name, time: seconds(took) })}`
+  const parts = [
+    ...(failure === undefined ? [] : [`<failure${attributesOf({ message: failure })}/>`]),
+    ...(output === undefined ? [] : [`<system-out>${xml(output)}</system-out>`]),
+  ]
+  return parts.length === 0 ? `${start}/>` : `${start}>${parts.join('')}</testcase>`
+}
+
+const attributesOf = (values: Record<string, string | number>) =>
+  Object.entries(values)
+    .map(([name, value]) => ` ${name}="${xml(String(value))}"`)
+    .join('')
+
+// XML has no way to write most of what is escaped, and readers of it show none of the rest; what is in a log may be read by a runner.
+const xml = (text: string): string => Bun.escapeHTML(withoutCommands(printableLine(text)).replaceAll('\t', ' '))

@@ -1,0 +1,15 @@
+// Files that a command is told to write.
+import { writePrivateFile } from '../../lib/private-files.ts'
+import { ServerError } from '../errors.ts'
+
+/**
+ * Writes a file whole; where that fails, as on a full disk, the one before stays.
+ * @throws ServerError that names the file.
+ */
+export function writeOutputFile(file: string, content: string, options: { sync?: boolean } = {}): void {
+  try {
+    writePrivateFile(file, content, options)
+  } catch (error) {
+    throw new ServerError(`${file} cannot be written: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,76 @@
+// Many calls at a glance, before they are shown one by one.
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import { fitText } from './terminal.ts'
+import type { Paint } from './waterfall.ts'
+
+/** So many calls are too many to be understood one by one. */
+export const MANY_CALLS = 24
+
+const NONE = ' '
+const [ALL_WELL, SOME_FAILED, ALL_FAILED] = ['█', '▒', '░']
+const LABEL = 30
+
+/** What became of many calls, by model and over time. */
+export function overviewLines(
+  traces: readonly TraceRecord[],
+  { paint, width }: { paint: Paint; width: number },
+): string[] {
+  const starts = traces.map(({ started_at }) => Date.parse(started_at))
+  const begin = starts.reduce((least, start) => Math.min(least, start), Number.POSITIVE_INFINITY)
+  const end = traces.reduce((most, { duration_ms }, index) => Math.max(most, (starts[index] ?? 0) + duration_ms), begin)
+  const groups = [...Map.groupBy(traces, nameOf)].sort(([, one], [, other]) => other.length - one.length)
+  const label = Math.min(LABEL, width - 24, Math.max(...groups.map(([name]) => name.length)))
+  const axis = Math.max(20, Math.min(80, width - 14))
+  const bar = barOf(traces, { starts, begin, total: Math.max(1, end - begin), axis })
+  const cut = (text: string) => (text.length > width ? fitText(text, width) : text)
+  return [
+    paint('bold', cut(`${traces.length} calls in ${lengthOf(end - begin)}: ${outcomesOf(traces)}`)),
+    ...groups.map(([name, calls]) =>
+      cut(`  ${fitText(name, label)} ${String(calls.length).padStart(5)}  ${outcomesOf(calls)}`),
+    ),
+    `  ${'over time'.padEnd(10)} ${bar}`,
+    `  ${''.padEnd(10)} ${paint('dim', `0${lengthOf(end - begin).padStart(axis - 1)}`)}`,
+    paint('dim', cut(`  ${''.padEnd(10)} ${ALL_WELL} answered  ${SOME_FAILED} some  ${ALL_FAILED} none`)),
+  ]
+}
+
+const nameOf = ({ operation, model }: TraceRecord) => model ?? operation
+
+function outcomesOf(traces: readonly TraceRecord[]): string {
+  const counts = Map.groupBy(traces, ({ outcome, status }) => (outcome === 'refused' ? `refused ${status}` : outcome))
+  return [...counts]
+    .sort(([, one], [, other]) => other.length - one.length)
+    .map(([outcome, calls]) => `${calls.length} ${outcome}`)
+    .join(', ')
+}
+
+interface Axis {
+  starts: readonly number[]
+  begin: number
+  total: number
+  axis: number
+}
+
+/** A character for each stretch of time: how the calls went that began in it. */
+function barOf(traces: readonly TraceRecord[], { starts, begin, total, axis }: Axis): string {
+  const slots = Array.from({ length: axis }, () => ({ calls: 0, failed: 0 }))
+  for (const [index, { outcome }] of traces.entries()) {
+    const at = Math.min(axis - 1, Math.floor((((starts[index] ?? 0) - begin) / total) * axis))
+    const slot = slots[at]
+    if (!slot) continue
+    slot.calls++
+    if (outcome !== 'answered') slot.failed++
+  }
+  return slots
+    .map(({ calls, failed }) =>
+      calls === 0 ? NONE : failed === 0 ? ALL_WELL : failed < calls ? SOME_FAILED : ALL_FAILED,
+    )
+    .join('')
+}
+
+/** A length of time as people say it. */
+export function lengthOf(ms: number): string {
+  if (ms < 10_000) return `${Math.round(ms)} ms`
+  if (ms < 600_000) return `${(ms / 1000).toFixed(1)} s`
+  return `${Math.round(ms / 60_000)} min`
+}

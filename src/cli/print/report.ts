@@ -1,0 +1,271 @@
+// What a judge says of sessions, as people read it.
+import { stripVTControlCharacters } from 'node:util'
+import type { Finding } from '../../contract/core/finding.ts'
+import type {
+  ExpectationReport,
+  Paths,
+  RuleReport,
+  TaskCounts,
+  Verification,
+} from '../../contract/core/verification.ts'
+import { counted } from '../../lib/units.ts'
+import { wayLines } from '../run/coverage-file.ts'
+import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
+import { paint } from './output.ts'
+import { lengthOf } from './overview.ts'
+import { wrapLine } from './terminal.ts'
+
+const good = (text: string) => paint('green', text)
+const bad = (text: string) => paint('red', text)
+/** Columns of a title. */
+const TITLE = 14
+const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(TITLE))}${text}`
+const indented = (text: string) => `  ${text}`
+
+/** The report on a run of a command: its verdict, what failed, its sessions together, then each by name, those that failed first. */
+export function runLines(run: SuiteRun): string[] {
+  const { sessions, strict, findings } = run
+  const several = sessions.length > 1
+  const single = several ? [] : sessions
+  return [
+    `Understudy: ${run.name}: ${runVerdict(run)}${run.stopped ? ' (stopped early)' : ''}`,
+    ...findings.map((finding) => findingLine(finding, strict)),
+    ...single.flatMap((only) => [...partLines(only), ...wrongLines(only, strict)]),
+    ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v1 (OPENAI_BASE_URL)`)] : []),
+    ...(several ? [line('sessions', String(sessions.length))] : []),
+    ...togetherLines(sessions),
+    ...timeLines(run.clocks).map((text) => line('time', text)),
+    ...wayLines(run.ways).map((text) => line('ways', text)),
+    ...single.flatMap((only) => rightLines(only, strict)),
+    ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
+    ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
+    ...savedLines(run),
+  ]
+}
+
+/** A verdict as it is printed: PASS, FAIL, or INCONCLUSIVE with its reasons. */
+export function verdictText({ verdict, inconclusive }: Pick<SuiteRun, 'verdict' | 'inconclusive'>): string {
+  if (verdict === 'pass') return good('PASS')
+  if (verdict === 'fail') return bad('FAIL')
+  return `${paint('yellow', 'INCONCLUSIVE')}: ${inconclusive.join('; ')}`
+}
+
+/** The verdict on a run, with what the command itself came to and how much was found. */
+function runVerdict(run: SuiteRun): string {
+  const { code, sessions, findings, took_ms: took, timed_out: timedOut } = run
+  const broken = sessions.filter((one) => one.verdict === 'fail').length
+  const share = sessions.length > 1 && broken > 0 ? `, ${broken} of ${counted(sessions.length, 'session')} failed` : ''
+  const open = [...findings, ...sessions.flatMap((one) => one.findings)].filter(isOpen)
+  const warnings = open.filter(({ severity }) => severity === 'warning').length
+  const warned = warnings > 0 ? `, with ${counted(warnings, 'warning')}` : ''
+  const ended = timedOut
+    ? `: the command was ended after ${lengthOf(took)} by --timeout`
+    : code !== 0
+      ? `: the command failed with exit code ${code}`
+      : ''
+  return `${verdictText(run)}${ended}${share}${warned}`
+}
+const isOpen = ({ accepted }: Finding) => !accepted
+
+/** How to look at the calls. */
+function savedLines({ db, sessions }: SuiteRun): string[] {
+  if (db !== null) return [line('saved', `understudy trace --db ${db} list`)]
+  if (!sessions.some(({ findings }) => findings.some(({ traces }) => traces.length > 0))) return []
+  return [line('saved', 'no calls; run again with --db FILE, then: understudy trace --db FILE show ID')]
+}
+
+const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
+
+/** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
+export const fittedReport = (lines: readonly string[], width: number | undefined): string[] =>
+  lines.flatMap((text) => {
+    const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
+    return wrapLine(text, width, spaces === 0 ? 0 : spaces + TITLE)
+  })
+
+/** The report on one session, as lines. */
+export const reportLines = (report: Verification, strict = false): string[] => [
+  ...wrongLines(report, strict),
+  ...togetherLines([report]),
+  ...rightLines(report, strict),
+]
+
+/** Says of what is not a whole session which part of it is meant. */
+const partLines = (report: RunSession): string[] =>
+  report.part === undefined ? [] : [line('session', sessionLabel(report))]
+
+/** One session among others: its verdict, and what failed. */
+function sessionLines(report: RunSession, strict: boolean): string[] {
+  const { calls, verdict } = report
+  const head = line('session', `${sessionLabel(report)}: ${verdictText(report)}, ${counted(calls, 'call')}`)
+  const right = verdict === 'fail' ? rightLines({ ...report, expectations: [] }, strict) : []
+  return [head, ...[...wrongLines(report, strict), ...right].map(indented)]
+}
+
+/** What is found, and expectations that are not met. */
+const wrongLines = ({ findings, expectations }: Verification, strict: boolean): string[] => [
+  ...findings.filter(isOpen).map((finding) => findingLine(finding, strict)),
+  ...expectations.filter(({ met }) => !met).map(expectationLine),
+]
+/** What the scenario accepts, and expectations that are met. */
+const rightLines = ({ findings, expectations }: Verification, strict: boolean): string[] => [
+  ...findings.filter(({ accepted }) => accepted).map((finding) => findingLine(finding, strict)),
+  ...expectations.filter(({ met }) => met).map(expectationLine),
+]
+const expectationLine = ({ expected, actual, met }: ExpectationReport) =>
+  line('expected', `${expected} ${met ? good('met') : bad(`NOT MET: ${actual}`)}`)
+
+const MOST_TRACES = 3
+function findingLine({ kind, severity, message, traces, accepted }: Finding, strict: boolean): string {
+  const shown = traces.slice(0, MOST_TRACES).join(', ')
+  const more = traces.length > MOST_TRACES ? ` and ${traces.length - MOST_TRACES} more` : ''
+  const evidence = traces.length > 0 ? paint('dim', ` (${shown}${more})`) : ''
+  const title = accepted ? 'accepted' : severity
+  const text = accepted ? kind : severity === 'error' || strict ? bad(kind) : paint('yellow', kind)
+  return line(title, `${text}: ${message}${evidence}`)
+}
+
+/** What sessions have in common: what was exercised, and what became of the rules. */
+function togetherLines(reports: readonly Verification[]): string[] {
+  const sum = (of: (report: Verification) => number) => reports.reduce((total, one) => total + of(one), 0)
+  const paths = Object.keys(reports[0]?.paths ?? {}).map(
+    (path) => [path, sum((one) => one.paths[path as keyof Paths])] as const,
+  )
+  const taken = paths.filter(([, times]) => times > 0)
+  const never = paths.filter(([, times]) => times === 0)
+  const calls = sum((one) => one.calls)
+  const workspace = sum((one) => one.workspace_calls)
+  return [
+    line(
+      'calls',
+      [
+        calls > 0 || workspace === 0
+          ? callsText(
+              calls,
+              sum((one) => one.attempts),
+              sum((one) => one.direct),
+            )
+          : [],
+        workspace > 0 ? counted(workspace, 'workspace call') : [],
+      ]
+        .flat()
+        .join(', '),
+    ),
+    ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
+    line('exercised', taken.map(([path, times]) => `${path} (${times})`).join(', ') || 'none'),
+    line('not exercised', never.map(([path]) => path).join(', ') || 'none'),
+    ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
+    ...waitLines(reports).map((text) => line('waits', text)),
+    ...cancelledLines(reports).map((text) => line('canceled', text)),
+    ...fixtureLines(reports).map((text) => line('fixtures', text)),
+    ...unknownLines(
+      sum((one) => one.pending),
+      sum((one) => one.dropped),
+    ).map((text) => line('unknown', text)),
+  ]
+}
+
+/** How many calls and attempts there were, and whether calls went straight to their provider or through the gateway. */
+function callsText(calls: number, attempts: number, direct: number): string {
+  if (calls === 0) return bad('none')
+  const mixed = `${direct} direct, ${calls - direct} through the gateway`
+  const route = direct === 0 ? 'through the gateway' : direct === calls ? 'direct' : mixed
+  return `${calls}, ${counted(attempts, 'attempt')}, ${route}`
+}
+
+/** What became of the tasks of agents, in words; nothing when there were none. */
+export function taskLines(counts: readonly TaskCounts[]): string[] {
+  const sum = (of: (one: TaskCounts) => number) => counts.reduce((total, one) => total + of(one), 0)
+  const states = [...new Set(counts.flatMap((one) => Object.keys(one.states)))].sort()
+  if (states.length === 0) return []
+  const ended = states.map((state) => `${state} ${sum((one) => one.states[state] ?? 0)}`)
+  const work = [
+    counted(
+      sum((one) => one.iterations),
+      'iteration',
+    ),
+    counted(
+      sum((one) => one.tool_calls),
+      'tool call',
+    ),
+    counted(
+      sum((one) => one.sub_tasks),
+      'sub-task',
+    ),
+  ]
+  return [`${ended.join(', ')}; ${work.join(', ')}`]
+}
+
+/** The rules of all sessions: each plays its own, and they are added up by name. */
+function rulesOf(reports: readonly Verification[]): RuleReport[] {
+  const rules = Map.groupBy(
+    reports.flatMap((one) => one.rules),
+    ({ scenario, name }) => `${scenario} ${name}`,
+  )
+  return [...rules.values()].flatMap((same) => {
+    const [first] = same
+    if (!first) return []
+    const sum = (of: (rule: RuleReport) => number) => same.reduce((total, one) => total + of(one), 0)
+    const skipped: Record<string, number> = {}
+    for (const rule of same)
+      for (const [why, times] of Object.entries(rule.skipped)) skipped[why] = (skipped[why] ?? 0) + times
+    const idle = same.every((rule) => rule.idle !== null) ? first.idle : null
+    const counts = {
+      matched: sum((one) => one.matched),
+      fired: sum((one) => one.fired),
+      applied: sum((one) => one.applied),
+    }
+    return [{ ...first, ...counts, skipped, idle }]
+  })
+}
+
+function ruleText({ name, fault, matched, fired, applied, skipped, idle }: RuleReport): string {
+  if (idle !== null) return `${name}: ${bad('not triggered')}: ${idle}`
+  const effect = fault === null ? `triggered ${fired}` : `injected ${applied}`
+  const reasons = Object.entries(skipped).map(([reason, times]) => `${reason} ${times}`)
+  return [`${name}${fault === null ? '' : ` (${fault})`}: matched ${matched}`, effect, ...reasons].join(', ')
+}
+
+function waitLines(reports: readonly Verification[]): string[] {
+  const waits = reports.map((one) => one.waits)
+  const received = waits.reduce((sum, one) => sum + one.told, 0)
+  if (received === 0) return []
+  return [`Retry-After: ${received} received, ${waits.reduce((sum, one) => sum + one.kept, 0)} honored`]
+}
+
+function cancelledLines(reports: readonly Verification[]): string[] {
+  const cancelled = reports.flatMap((one) => one.cancelled)
+  if (cancelled.length === 0) return []
+  const stillRunning = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
+  return [
+    `${counted(cancelled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
+  ]
+}
+
+/** How much of the time nobody had to wait for, and how much of it the client waited by itself. */
+function timeLines(clocks: SuiteRun['clocks']): string[] {
+  const sum = (of: (clock: SuiteRun['clocks'][number]) => number) => clocks.reduce((total, one) => total + of(one), 0)
+  const [jumped, waited] = [sum((one) => one.jumped_ms), sum((one) => one.waited_ms)]
+  return [
+    ...(jumped > 0 ? [`virtual time skipped: ${lengthOf(jumped)} (the client did not wait for it)`] : []),
+    ...(waited > 0 ? [`waited by the client between its calls: ${lengthOf(waited)}`] : []),
+  ]
+}
+
+/** What nobody can judge. */
+const unknownLines = (pending: number, dropped: number): string[] => [
+  ...(pending > 0 ? [bad(`${counted(pending, 'call')} still in progress`)] : []),
+  ...(dropped > 0
+    ? [bad(`the traces of ${counted(dropped, 'call')} were dropped: raise --keep-traces or --keep-trace-bytes`)]
+    : []),
+]
+
+function fixtureLines(reports: readonly Verification[]): string[] {
+  const [first, ...others] = reports.map(({ fixtures }) => new Set(fixtures.unused))
+  const unused = [...(first ?? [])].filter((name) => others.every((other) => other.has(name)))
+  const unmatched = reports.reduce((sum, { fixtures }) => sum + fixtures.unmatched.length, 0)
+  return [
+    ...(unused.length > 0 ? [`not used: ${unused.join(', ')}`] : []),
+    ...(unmatched > 0 ? [`${counted(unmatched, 'call')} matched no fixture`] : []),
+  ]
+}

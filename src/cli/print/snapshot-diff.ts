@@ -1,0 +1,114 @@
+// What two snapshots of a session hold otherwise, record by record and field by field.
+import { canonicalJson } from '../../lib/canonical.ts'
+import { isObject, type JsonObject } from '../../lib/values.ts'
+
+/** The part of a snapshot that is compared. */
+export interface SnapshotTables {
+  tables: Record<string, JsonObject[]>
+}
+
+/** Tables that hold something of a record: what the difference is called, and the column. */
+const BESIDE_RECORDS: Record<string, [string, string]> = {
+  blobs: ['contents', 'bytes'],
+  chunk_texts: ['text', 'text'],
+  vectors: ['embedding', 'vector'],
+}
+/** Counters of the database; they count rows that are shown themselves. */
+const COUNTERS = 'sqlite_sequence'
+/** What every change of a record writes by itself; alone it is no change. */
+const STAMPS = ['updated', 'updated_at', 'updated_by_id', 'snapshot_version']
+/** Longest value that is shown. */
+const LONGEST = 80
+
+/** Lines for what only one side has (`-` the first, `+` the second) and what differs (`~`, with a line a field). */
+export function snapshotDifferences(before: SnapshotTables, after: SnapshotTables): string[] {
+  const names = [...new Set([...Object.keys(before.tables), ...Object.keys(after.tables)])].sort()
+  const plain = names.filter((name) => name !== COUNTERS && !(name in BESIDE_RECORDS))
+  return plain.flatMap((table) => rowsOf({ table, before, after }))
+}
+
+interface Comparison {
+  table: string
+  before: SnapshotTables
+  after: SnapshotTables
+}
+
+function rowsOf({ table, before, after }: Comparison): string[] {
+  const [left, right] = [byKey(table, before), byKey(table, after)]
+  const keys = [...new Set([...left.keys(), ...right.keys()])]
+  return keys.flatMap((key) => {
+    const [one, other] = [left.get(key), right.get(key)]
+    const row = one ?? other
+    if (!row || isHistory(row)) return []
+    const title = titleOf(table, row)
+    if (!one || !other) return [`${one ? '-' : '+'} ${title}`]
+    const changes = [
+      ...fieldsOf('', contentOf(table, one), contentOf(table, other)).filter(({ field }) => !STAMPS.includes(field)),
+      ...(table === 'records' ? besideOf(one, other, { before, after }) : []),
+    ]
+    return changes.length === 0 ? [] : [`~ ${title}`, ...changes.map(lineOf)]
+  })
+}
+
+const byKey = (table: string, { tables }: SnapshotTables) =>
+  new Map((tables[table] ?? []).map((row) => [[row.kind, row.id ?? row.name ?? row.seq].join(' '), row]))
+
+/** Versions are written by the program whenever a record changes, which is what is shown. */
+const isHistory = ({ kind }: JsonObject) => String(kind).endsWith('.version')
+
+/** The part of a row that people know: a record without its columns, a trace without its number. */
+function contentOf(table: string, row: JsonObject): unknown {
+  if (table === 'records') return row.body
+  const { seq: _, arrived: _arrived, left: _left, ...rest } = row
+  return rest
+}
+
+const NAMES = ['display_name', 'name', 'key', 'external_id', 'file_name', 'operation']
+function titleOf(table: string, row: JsonObject): string {
+  const body = (table === 'traces' ? row.record : row.body) as JsonObject | undefined
+  const called = NAMES.map((name) => body?.[name]).find((value) => typeof value === 'string' && value !== '')
+  const what = table === 'traces' ? 'trace' : String(row.kind ?? table)
+  return [what, String(row.id ?? row.name ?? row.seq), ...(called === undefined ? [] : [`(${called})`])].join(' ')
+}
+
+interface Change {
+  field: string
+  before: unknown
+  after: unknown
+}
+
+/** The fields in which two values differ, by path; lists are compared by position. */
+function fieldsOf(field: string, before: unknown, after: unknown): Change[] {
+  if (canonicalJson({ value: before }) === canonicalJson({ value: after })) return []
+  const lists = Array.isArray(before) && Array.isArray(after)
+  if (!(lists || (isObject(before) && isObject(after)))) return [{ field, before, after }]
+  const [one, other] = [before as JsonObject, after as JsonObject]
+  const keys = [...new Set([...Object.keys(one), ...Object.keys(other)])]
+  return keys.flatMap((key) => {
+    const path = lists ? `${field}[${key}]` : field === '' ? key : `${field}.${key}`
+    return fieldsOf(path, one[key], other[key])
+  })
+}
+
+/** What lies beside a record: only its size or that it changed is said, since nobody reads bytes. */
+function besideOf(one: JsonObject, other: JsonObject, { before, after }: Omit<Comparison, 'table'>): Change[] {
+  return Object.entries(BESIDE_RECORDS).flatMap(([table, [field, column]]) => {
+    const find = ({ tables }: SnapshotTables, { seq }: JsonObject) =>
+      tables[table]?.find((row) => (row.seq ?? row.rowid) === seq)?.[column]
+    const [left, right] = [find(before, one), find(after, other)]
+    return canonicalJson({ left }) === canonicalJson({ left: right })
+      ? []
+      : [{ field, before: sizeOf(left), after: sizeOf(right) }]
+  })
+}
+
+const sizeOf = (value: unknown): unknown =>
+  isObject(value) ? `${Buffer.from(String(value.base64), 'base64').length} bytes` : value
+
+const lineOf = ({ field, before, after }: Change) => `    ${field}: ${shown(before)} -> ${shown(after)}`
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  const text = JSON.stringify(value)
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`
+}

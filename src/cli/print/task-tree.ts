@@ -1,0 +1,121 @@
+// The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
+import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../../contract/core/trace.ts'
+import { STEP_TITLES } from '../../views/call-waterfall.ts'
+import { timeText } from '../../views/waterfall.ts'
+import { wrapText } from './terminal.ts'
+import type { Paint } from './waterfall.ts'
+
+type Format = Parameters<Paint>[0]
+
+interface TreeNode {
+  text: string
+  format?: Format | undefined
+  children: TreeNode[]
+}
+
+/** Traces by id, as far as they are known. */
+type RelatedTraces = ReadonlyMap<string, TraceRecord>
+
+/** Most traces that are read for one tree; what is beyond them is drawn without its own steps. */
+const MOST_RELATED = 200
+/** Fewest columns of a text, however deep it is. */
+const NARROWEST_TEXT = 12
+/** How far in a text goes on that is longer than a line. */
+const HANGING = 2
+
+/** The traces of the steps of a task, and of the tasks that work for it; those that are gone are left out. */
+export async function relatedTraces(
+  trace: TraceRecord,
+  get: (id: string) => Promise<TraceRecord>,
+): Promise<RelatedTraces> {
+  const found = new Map<string, TraceRecord>()
+  const waiting = idsOf(trace)
+  for (let id = waiting.shift(); id !== undefined && found.size < MOST_RELATED; id = waiting.shift()) {
+    if (found.has(id)) continue
+    const one = await get(id).catch(() => undefined)
+    if (!one) continue
+    found.set(id, one)
+    waiting.push(...idsOf(one))
+  }
+  return found
+}
+
+const idsOf = ({ task }: TraceRecord): string[] =>
+  (task?.steps ?? []).flatMap(({ trace }) => (trace === null ? [] : [trace]))
+
+/** The lines of the tree, each no longer than there is room for. */
+export function taskTree(
+  task: TaskTrace,
+  related: RelatedTraces,
+  { paint, width }: { paint: Paint; width: number },
+): string[] {
+  const root: TreeNode = {
+    text: `task ${task.id} of ${task.agent}, turn ${task.turn}: ${endOf(task)}`,
+    format: 'bold',
+    children: iterations(task, related, new Set()),
+  }
+  const draw = ({ text, format, children }: TreeNode, first: string, rest: string): string[] => [
+    ...wrapText(text, Math.max(NARROWEST_TEXT, width - first.length - HANGING)).map(
+      (line, index) => `${index === 0 ? first : under(rest, children)}${format ? paint(format, line) : line}`,
+    ),
+    ...children.flatMap((child, index) =>
+      index === children.length - 1 ? draw(child, `${rest}└ `, `${rest}  `) : draw(child, `${rest}├ `, `${rest}│ `),
+    ),
+  ]
+  return draw(root, '  ', '  ')
+}
+
+/** A text that goes on leaves the line to its children drawn. */
+const under = (rest: string, children: readonly TreeNode[]) => (children.length > 0 ? `${rest}│ ` : `${rest}  `)
+
+const endOf = ({ state, finish_reason: reason }: TaskTrace) =>
+  reason === null || reason === 'stop' || reason === state ? state : `${state} (${reason})`
+
+/** `above` are the traces that this is drawn inside of. */
+function iterations(task: TaskTrace, related: RelatedTraces, above: ReadonlySet<string>): TreeNode[] {
+  const nodes: (TreeNode & { iteration: number })[] = []
+  for (const step of task.steps) {
+    const last = nodes.at(-1)
+    const node = stepNode(step, related, above)
+    if (last?.iteration === step.iteration) last.children.push(node)
+    else nodes.push({ iteration: step.iteration, text: `iteration ${step.iteration}`, children: [node] })
+  }
+  return nodes
+}
+
+const FORMATS: Record<TaskStep['outcome'], Format> = { answered: 'green', failed: 'red', waiting: 'yellow' }
+
+function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<string>): TreeNode {
+  const { kind, name, outcome, duration_ms, error, fixture, late, faults = [], trace, evaluations = [] } = step
+  const own = trace === null || above.has(trace) ? undefined : related.get(trace)
+  const said = [
+    ...(kind === 'wait' ? [] : [`${outcome} in ${timeText(duration_ms)}`]),
+    ...(own?.task ? [endOf(own.task)] : []),
+    ...(error === null ? [] : [error]),
+    ...(late ? ['late'] : []),
+    ...(fixture === undefined ? [] : [`fixture ${fixture}`]),
+    ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
+    ...evaluations.map(({ id, value }) => `evaluator ${id}: ${value}`),
+  ]
+  const inside = trace === null ? above : new Set([...above, trace])
+  return {
+    text: [`${STEP_TITLES[kind]} ${name}`, said.join(', ')].filter((part) => part !== '').join(' '),
+    format: FORMATS[outcome],
+    children: own?.task ? iterations(own.task, related, inside) : attemptNodes(own?.attempts ?? []),
+  }
+}
+
+/** One attempt that went as it should says nothing that its step does not. */
+function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
+  if (attempts.length === 1 && attempts[0]?.outcome === 'answered' && attempts[0].faults.length === 0) return []
+  return attempts.map(({ target, why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
+    text: [
+      `${why} ${target} ${outcome} ${status} in ${timeText(duration_ms)}`,
+      ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),
+      ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
+      ...(error === null ? [] : [error]),
+    ].join(', '),
+    format: outcome === 'answered' ? 'green' : 'red',
+    children: [],
+  }))
+}

@@ -1,0 +1,83 @@
+// A trace as one line of a list, as wide as there is room.
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import { fitText } from './terminal.ts'
+import type { Paint } from './waterfall.ts'
+
+/** How lines are printed. */
+interface LineOptions {
+  paint: Paint
+  /** Columns; every column in full when nobody says how many. */
+  width: number | undefined
+  /** Whether the session is said, which only matters where there are several. */
+  sessions: boolean
+}
+
+/** A text, and its colour. */
+type Cell = [string, Parameters<Paint>[0] | undefined]
+
+interface Column {
+  text: string
+  /** Most columns that it is given. */
+  most: number
+  cut: 'end' | 'start'
+  colour: Parameters<Paint>[0] | undefined
+}
+/** Fewest columns that still say something. */
+const LEAST = 12
+/** From here on there is room for milliseconds, and for two spaces between columns. */
+const [WIDE, MIDDLING] = [100, 50]
+
+const statusColour = (status: number) => (status < 400 ? 'green' : status < 500 ? 'yellow' : 'red')
+
+/** One line for a call: its id comes last and is never cut. */
+export function traceLine(record: TraceRecord, { paint, width, sessions }: LineOptions): string {
+  const { started_at, status, outcome, duration_ms, id } = record
+  const time = width === undefined || width >= WIDE ? started_at.slice(11, 23) : started_at.slice(11, 19)
+  const gap = width !== undefined && width < MIDDLING ? ' ' : '  '
+  const always: Cell[] = [
+    [time, 'dim'],
+    [String(status), statusColour(status)],
+    [outcome.padEnd(LEAST), undefined],
+    [`${duration_ms} ms`.padStart(9), undefined],
+  ]
+  const roomFor = (cells: readonly Cell[]) => cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)
+  // Where there is hardly any room the last ones go first.
+  while (width !== undefined && always.length > 1 && roomFor(always) > width) always.pop()
+  const columns = columnsOf(record, sessions)
+  const widths = width === undefined ? undefined : widthsOf(columns, width - roomFor(always), gap.length)
+  const cells = columns.flatMap(({ text, most, cut, colour }, index): Cell[] => {
+    if (widths === undefined) return [[index === columns.length - 1 ? text : text.padEnd(most), colour]]
+    const room = widths[index]
+    return room === undefined ? [] : [[fitText(text, room, cut), colour]]
+  })
+  const all: Cell[] = [...always, ...cells, [id, 'dim']]
+  return all.map(([text, colour]) => (colour ? paint(colour, text) : text)).join(gap)
+}
+
+/** The columns that share what room is left, the most important first. */
+function columnsOf(
+  { session, model, operation, stream, fixture, synthesized }: TraceRecord,
+  sessions: boolean,
+): Column[] {
+  const column = (text: string, most: number, more: Partial<Column> = {}): Column => ({
+    ...{ text, most, cut: 'end', colour: undefined },
+    ...more,
+  })
+  return [
+    ...(sessions ? [column(session, 20)] : []),
+    column(model ?? '-', 24),
+    column(`${operation}${stream ? ' stream' : ''}`, 24),
+    column(fixture ?? (synthesized ? 'synthesized' : ''), 40, { cut: 'start', colour: 'cyan' }),
+  ]
+}
+
+/** Columns for as many as there is room for: each the least, what is left to the first ones. */
+function widthsOf(columns: readonly Column[], room: number, gap: number): number[] {
+  const fit = Math.min(columns.length, Math.max(0, Math.floor(room / (LEAST + gap))))
+  let left = room - fit * (LEAST + gap)
+  return columns.slice(0, fit).map(({ most }) => {
+    const more = Math.min(left, most - LEAST)
+    left -= more
+    return LEAST + more
+  })
+}

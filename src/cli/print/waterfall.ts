@@ -1,0 +1,127 @@
+// A trace drawn over time: a line for each step, a bar for each attempt, with its wait before it.
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import type { WaterfallRow, WaterfallSpan } from '../../contract/core/waterfall.ts'
+import { gatewayRows, timeText } from '../../views/waterfall.ts'
+import type { Format } from './output.ts'
+import { fitText, wrapText } from './terminal.ts'
+
+/** Colours a text, or leaves it as it is where colours do not belong. */
+export type Paint = (format: Format, text: string) => string
+
+/** Characters of the time axis: as many as there is room for. */
+const [SHORTEST_AXIS, LONGEST_AXIS] = [10, 40]
+/** Fewest characters of a target's name that still say something. */
+const SHORTEST_LABEL = 12
+/** Columns of a step's name and the spaces around it. */
+const STEP = 13
+/** Columns beside the name of an attempt's target: its kind, and the spaces around both. */
+const LABEL = 13
+const WAIT = '·'
+/** Before and after the first content; an attempt without any is the first kind alone. */
+const SILENT = '░'
+const HEARD = '█'
+
+/** Where and how wide it is drawn. */
+interface Canvas {
+  paint: Paint
+  /** Columns. */
+  width: number
+}
+
+const COLOURS = { good: 'green', bad: 'red', warning: 'yellow', idle: 'dim' } as const
+
+/** The lines that show what happened in a call, in the order in which it happened, each no longer than there is room for. */
+export function waterfall(trace: TraceRecord, paint: Paint, width: number): string[] {
+  const canvas = { paint, width }
+  const rows = gatewayRows(trace)
+  const attempts = rows.filter(isAttempt)
+  const [before, after] = [rows.findIndex(isAttempt), rows.findLastIndex(isAttempt)]
+  const steps = (some: readonly WaterfallRow[]) => some.flatMap((row) => stepOf(row, canvas))
+  if (attempts.length === 0) return steps(rows)
+  return [
+    ...steps(rows.slice(0, before)),
+    ...['', ...bars(attempts, trace.duration_ms, canvas), ''],
+    ...steps(rows.slice(after + 1)),
+  ]
+}
+
+/** A line that has its time. */
+type Bar = WaterfallRow & { span: WaterfallSpan }
+const isAttempt = (row: WaterfallRow): row is Bar => row.kind === 'attempt' && row.span !== null
+
+function stepOf({ title, subject, detail, notes, tone }: WaterfallRow, canvas: Canvas): string[] {
+  const about = subject === '' ? '' : `${subject} `
+  const shown = tone === 'plain' ? detail : canvas.paint(COLOURS[tone], detail)
+  const more = notes.map((note) => `, ${note}`).join('')
+  return stepLines(title, { text: `${about}${detail}${more}`, shown: `${about}${shown}${more}` }, canvas)
+}
+
+/** A step with its name; a text that is too long goes on under its beginning. */
+function stepLines(name: string, { text, shown }: { text: string; shown: string }, { paint, width }: Canvas): string[] {
+  const lines = text.length + STEP <= width ? [shown] : wrapText(text, width - STEP)
+  return lines.map((line, index) => `  ${paint('bold', (index === 0 ? name : '').padEnd(STEP - 3))} ${line}`)
+}
+
+const colourOf = ({ tone }: Bar) => (tone === 'good' ? 'green' : 'red')
+
+function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): string[] {
+  const total = Math.max(1, duration, ...attempts.map(({ span }) => span.to))
+  const rest = canvas.width - LABEL - Math.max(...attempts.map(({ detail }) => detail.length)) - 1
+  if (rest < SHORTEST_LABEL + SHORTEST_AXIS) return stackedBars(attempts, total, canvas)
+  const { paint, width } = canvas
+  const label = Math.min(
+    Math.max(...attempts.map(({ subject }) => subject.length)),
+    Math.max(SHORTEST_LABEL, rest - SHORTEST_AXIS),
+  )
+  const axis = Math.max(SHORTEST_AXIS, Math.min(LONGEST_AXIS, rest - label))
+  const indent = ' '.repeat(label + LABEL)
+  const under = (text: string) => wrapText(text, width - indent.length).map((line) => `${indent}${paint('dim', line)}`)
+  return [
+    `${indent}${paint('dim', `0${timeText(total).padStart(axis - 1)}`)}`,
+    ...attempts.flatMap((attempt) => {
+      const { subject, title, detail, error } = attempt
+      const begin = `  ${fitText(subject, label)} ${title.padEnd(9)} ${barOf(attempt, { total, axis, paint })}`
+      const line = `${begin} ${paint(colourOf(attempt), detail)}`
+      const notes = attempt.notes.join(', ')
+      const fits = notes === '' || label + LABEL + axis + detail.length + notes.length + 3 <= width
+      return [
+        fits ? [line, ...(notes === '' ? [] : [notes])].join(', ') : line,
+        ...(fits ? [] : under(notes)),
+        ...(error === null ? [] : under(error)),
+      ]
+    }),
+  ]
+}
+
+/** Each bar under its name, where there is no room beside it. */
+function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: Canvas): string[] {
+  const indent = '    '
+  const axis = Math.min(LONGEST_AXIS, width - indent.length)
+  const under = (text: string, format: Format) =>
+    wrapText(text, width - indent.length).map((line) => `${indent}${paint(format, line)}`)
+  return [
+    `${indent}${paint('dim', `0${timeText(total).padStart(axis - 1)}`)}`,
+    ...attempts.flatMap((attempt) => {
+      const { subject, title, detail, notes, error } = attempt
+      return [
+        `  ${fitText(subject, Math.min(subject.length, width - title.length - 3))} ${title}`,
+        `${indent}${barOf(attempt, { total, axis, paint })}`,
+        ...under(detail, colourOf(attempt)),
+        ...under(notes.join(', '), 'dim'),
+        ...(error === null ? [] : under(error, 'dim')),
+      ]
+    }),
+  ]
+}
+
+/** An attempt on the time axis; what is short is still one character. */
+function barOf(attempt: Bar, { total, axis, paint }: { total: number; axis: number; paint: Paint }): string {
+  const { from: start, to: end, first, wait } = attempt.span
+  const at = (ms: number) => Math.min(axis, Math.round((ms / total) * axis))
+  const from = Math.min(at(start), axis - 1)
+  const to = Math.max(from + 1, at(end))
+  const heard = first === null ? to : Math.min(at(first), to - 1)
+  const waited = Math.min(at(start - wait), from)
+  const bar = SILENT.repeat(Math.max(0, heard - from)) + HEARD.repeat(to - Math.max(heard, from))
+  return `${' '.repeat(waited)}${paint('dim', WAIT.repeat(from - waited))}${paint(colourOf(attempt), bar)}${' '.repeat(axis - to)}`
+}

@@ -1,0 +1,115 @@
+// What a rehearsal asks of agents, when rules of its scenario are about them: an agent, a model that calls its tools, and tasks.
+import { isActive } from '../../contract/workspace/agent-task.ts'
+import { realClock } from '../../lib/clock.ts'
+import type { Scenario } from '../../scenarios/engine.ts'
+import { pointOf } from '../../scenarios/rule-match.ts'
+import type { Rule } from '../../scenarios/schema.ts'
+
+/** Sends JSON to the session that is rehearsed in, and reads the answer. */
+export type Ask = (path: string, body?: unknown) => Promise<unknown>
+
+/** Points at which only what agents do is met. */
+const OF_AGENTS = ['tool', 'task', 'approval', 'cancel']
+const PLAIN_KEY = /^[\w.-]+$/
+/** As many as say that it goes on and on. */
+const MOST_ITERATIONS = 5
+/** How long a task may work before it is canceled. */
+const [LOOKS, BETWEEN_LOOKS_MS] = [20, 25]
+
+/** Whether a rule is about what agents do. */
+export const isOfAgents = (rule: Rule): boolean =>
+  OF_AGENTS.includes(pointOf(rule)) ||
+  [rule.match.agent, rule.match.task, rule.match.iteration].some((one) => one !== undefined)
+
+/** The model of the agent that is rehearsed: it calls a tool, and answers when it has the result. */
+const AGENT_FIXTURES = [
+  {
+    name: 'rehearsal/answer',
+    match: { operation: 'chat.completions', tool_result: true },
+    reply: { content: 'This is what I have found.' },
+  },
+  {
+    name: 'rehearsal/tool',
+    match: { operation: 'chat.completions', tools: ['google_search', 'current_date'] },
+    reply: { tool_calls: [{ name: 'google_search', arguments: { query: 'rehearsal' } }, { name: 'current_date' }] },
+  },
+]
+
+/** What tools answer when their tasks are canceled in the middle: not at once. */
+const SLOW_TOOLS = {
+  name: 'rehearsal/slow',
+  match: { operation: 'agents.tools' },
+  reply: { result: 'This came late.', timing: { duration: '1s' } },
+}
+
+/** What models and tools say to the agents of a rehearsal. */
+export const fixturesOfAgents = (rules: readonly Rule[]): object[] =>
+  rules.some((rule) => pointOf(rule) === 'cancel') ? [...AGENT_FIXTURES, SLOW_TOOLS] : AGENT_FIXTURES
+
+/** The key of the agent that a rule means, or of any. */
+const agentOf = ({ match: { agent = '' } }: Rule): string => (PLAIN_KEY.test(agent) ? agent : 'rehearsal')
+
+/** Makes the agents that the rules mean. */
+export async function makeAgents({ rules }: Pick<Scenario, 'rules'>, ask: Ask): Promise<void> {
+  const approval = rules.some((rule) => pointOf(rule) === 'approval')
+  for (const key of new Set(rules.filter(isOfAgents).map(agentOf)))
+    await ask('/v2/agents', {
+      key,
+      role: 'Researcher',
+      description: 'Looks things up.',
+      instructions: 'Look it up, then answer.',
+      path: 'Default',
+      model: 'openai/gpt-4o',
+      settings: {
+        max_iterations: MOST_ITERATIONS,
+        tool_approval_required: approval ? 'all' : 'none',
+        tools: [{ type: 'google_search' }, { type: 'current_date' }],
+      },
+    })
+}
+
+interface Task {
+  id: string
+  status: { state: string }
+  messages: unknown[]
+}
+
+/** What tasks are rehearsed in. */
+interface Rehearsed {
+  ask: Ask
+  /** Changes the session's clock, where that can be. */
+  clock(change: object): Promise<unknown>
+}
+
+/** Has an agent do something; a task that works on and on is canceled. */
+export async function runTask(rule: Rule, index: number, { ask, clock }: Rehearsed): Promise<void> {
+  const agent = agentOf(rule)
+  const isCanceled = pointOf(rule) === 'cancel'
+  // What is under way must not be over before it is canceled.
+  if (isCanceled) await clock({ freeze: true })
+  const text = `Rehearsal, call ${index + 1}`
+  const message = { role: 'user', parts: [{ kind: 'text', text }] }
+  const { id } = (await ask(`/v2/agents/${agent}/task`, { message })) as Task
+  const path = `/v2/agents/${agent}/tasks/${id}`
+  const until = async (isSeen: (task: Task) => boolean): Promise<Task> => {
+    for (let look = 1; ; look++) {
+      const task = (await ask(path)) as Task
+      if (isSeen(task) || look === LOOKS) return task
+      await realClock.sleep(BETWEEN_LOOKS_MS)
+    }
+  }
+  if (isCanceled) {
+    await until(({ messages }) => messages.length > 1)
+    await ask(`${path}/cancel`, {})
+    await clock({ resume: true })
+    await until(({ messages }) => messages.length > 3)
+    return
+  }
+  const settled = async () => (await until(({ status }) => !isActive(status.state))).status.state
+  let state = await settled()
+  if (state === 'input-required' && pointOf(rule) === 'approval') {
+    await ask(`/_understudy/tasks/${id}/approve`, {})
+    state = await settled()
+  }
+  if (isActive(state)) await ask(`${path}/cancel`, {})
+}

@@ -1,0 +1,45 @@
+// The file in which runs add up which ways through the gateway were taken: --coverage of exec and explore.
+import { existsSync, readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { mergeWays, type WayCounts } from '../../exploration/ways.ts'
+import { FileError } from '../../schema/source.ts'
+import { safeParse } from '../../schema/validation.ts'
+import { writeOutputFile } from '../print/output-file.ts'
+
+const CoverageFile = z.strictObject({ ways: z.record(z.string(), z.int().min(0)) })
+
+/**
+ * The ways of earlier runs in a file; none when there is no file yet.
+ * @throws FileError for a file that is something else.
+ */
+export function readCoverage(file: string): WayCounts {
+  if (!existsSync(file)) return {}
+  const result = safeParse(CoverageFile, parsed(file))
+  if (result.success) return result.data.ways
+  throw new FileError(`--coverage ${JSON.stringify(file)} holds something else: name a new file, or remove it`)
+}
+
+function parsed(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds the ways of runs to those before, and gives all of them. */
+export function addCoverage(file: string, before: WayCounts, runs: readonly WayCounts[]): WayCounts {
+  const ways = mergeWays([before, ...runs])
+  writeOutputFile(file, `${JSON.stringify({ ways }, null, 2)}\n`)
+  return ways
+}
+
+/** Of the ways that calls configure, how many were taken, and which never were. */
+export function wayLines(ways: WayCounts): string[] {
+  const all = Object.entries(ways)
+  if (all.length === 0) return []
+  const never = all.filter(([, taken]) => taken === 0).map(([way]) => way)
+  return [
+    `${all.length - never.length} of ${all.length} taken${never.length > 0 ? `; never: ${never.join('; ')}` : ''}`,
+  ]
+}

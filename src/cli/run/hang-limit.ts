@@ -1,0 +1,73 @@
+// The limit on how long a client is waited for that waits for us: a silent call is reset after it, so that a run goes on.
+import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
+import type { Understudy } from '../../deps.ts'
+import { realClock } from '../../lib/clock.ts'
+import { HangReset } from '../../lib/hang-reset.ts'
+
+/** The hang limit of exec when none is given, in ms. */
+export const HANG_LIMIT_MS = 30_000
+
+/** The program, which resets the connection of a call when its client has waited in silence for `limit` ms of real time. */
+export function withHangLimit({ app, ...rest }: Understudy, limit: number): Understudy {
+  return {
+    ...rest,
+    app: {
+      fetch(incoming, hold) {
+        if (!hold) return app.fetch(incoming, hold)
+        const watched = new WatchedConnection(hold, limit)
+        const signal = AbortSignal.any([incoming.signal, watched.signal])
+        return app.fetch(new Request(incoming, { signal }), watched)
+      },
+    },
+  }
+}
+
+/** A connection whose client is not left waiting. */
+class WatchedConnection implements ConnectionFinder {
+  readonly #hold: ConnectionFinder
+  readonly #limit: number
+  readonly #reset = new AbortController()
+
+  constructor(hold: ConnectionFinder, limit: number) {
+    this.#hold = hold
+    this.#limit = limit
+  }
+
+  /** Aborted when the connection is reset. */
+  get signal(): AbortSignal {
+    return this.#reset.signal
+  }
+
+  find(): Promise<Connection | undefined> {
+    return this.#hold.find()
+  }
+
+  peer(): string | undefined {
+    return this.#hold.peer?.()
+  }
+
+  leaves(): void {
+    this.#hold.leaves?.()
+  }
+
+  async waitsFor<T>(next: Promise<T>): Promise<T> {
+    const came = new AbortController()
+    realClock.sleep(this.#limit, came.signal).then(
+      () => this.#end(came.signal),
+      () => {},
+    )
+    try {
+      return await next
+    } finally {
+      came.abort()
+    }
+  }
+
+  async #end(came: AbortSignal): Promise<void> {
+    const connection = await this.#hold.find()
+    if (came.aborted) return
+    // First the reason: the server tells of a connection that has ended, but not why.
+    this.#reset.abort(new HangReset(this.#limit))
+    await connection?.reset()
+  }
+}

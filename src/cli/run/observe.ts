@@ -1,0 +1,204 @@
+// One run of the command that is explored: against a server of its own, and what was seen of it.
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Config, clientEnvironment } from '../../config.ts'
+import type { RunFile } from '../../db/run-file.ts'
+import { createUnderstudy, type Understudy } from '../../deps.ts'
+import { isAnswered } from '../../exploration/baseline.ts'
+import { playable } from '../../exploration/cell-scenario.ts'
+import type { PlayRoute } from '../../exploration/routes.ts'
+import { seenIn } from '../../exploration/seen.ts'
+import type { RunCommand } from '../../exploration/trial.ts'
+import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
+import { realClock } from '../../lib/clock.ts'
+import { fixedSource } from '../../scenarios/load.ts'
+import type { CommandIo } from '../io.ts'
+import { type ChildEnd, type RunChild, runChild } from './child.ts'
+import { collectAfter } from './idle-collection.ts'
+import { listen, serverUrl } from './listen.ts'
+import { countingRequests, judgeSessions } from './suite.ts'
+
+/** The session that the command works in when it names none. */
+export const HOME = 'explore'
+/** How much of what a command prints is kept, in bytes. */
+const MOST_OUTPUT = 8_000
+/** Calls of one run that are kept beyond it: of more than these, those at both ends, and those that a fault or a finding is about. */
+const MOST_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
+
+/** How a command ended that called an understudy. */
+interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
+  /** Where it called, and how often, by session. */
+  url: string
+  requests: ReadonlyMap<string, number>
+  /** Ends what served it, when the run has been judged. */
+  stop(): Promise<unknown>
+}
+
+/** Runs the program that is explored against an understudy of its own. */
+type RunProgram = (understudy: Understudy, limitMs: number | null) => Promise<CommandEnd>
+
+/** What the runs of a command share. */
+interface ObserveOptions {
+  io: Pick<CommandIo, 'log'>
+  program: RunProgram
+  config: Config
+  /** Keeps the calls. */
+  file?: RunFile | undefined
+}
+
+/** Runs a program as exploration asks for it, each time against a new understudy. */
+export const observer =
+  ({ io, program, config, file }: ObserveOptions): RunCommand =>
+  async ({ scenario, limitMs }) => {
+    const source = scenario && fixedSource({ ...playable(scenario), location: scenario.name })
+    const understudy = createUnderstudy(config, io.log.report, { scenarios: source ? [source] : [], home: HOME })
+    const { sessions } = understudy
+    const stops: CommandEnd['stop'][] = []
+    let calls = 0
+    try {
+      const { url, requests, stop, ...end } = await program(understudy, limitMs)
+      stops.push(stop)
+      const ended = end.stopped || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
+      const [token] = config.token
+      const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
+      const seen = seenIn(sessions)
+      calls = seen.calls.length
+      // Those of parts that a reset has ended, or a deletion, have no traces any more.
+      const judged = verdicts.reduce((sum, one) => sum + one.calls, 0)
+      const findings = verdicts.flatMap((one) => one.findings.map((finding) => ({ session: one.session, finding })))
+      const kept = keptCalls(seen.calls, findings)
+      const traces = sessions.list().map((session) => session.traces)
+      const renamed = file ? await file.keep(traces, (id) => kept.has(id)) : new Map()
+      return withIds(renamed, {
+        ...end,
+        ...seen,
+        kept,
+        findings,
+        dropped: traces.reduce((sum, store) => sum + store.dropped(), 0) + Math.max(0, judged - calls),
+        rules: verdicts.flatMap(({ rules }) => rules),
+      })
+    } finally {
+      await Promise.all(stops.map((stop) => stop()))
+      sessions.close()
+      collectAfter(calls)
+    }
+  }
+
+function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findings']): Set<string> {
+  const { calls: most, atBegin, atEnd, shown } = MOST_KEPT
+  const ids = calls.map(({ trace }) => trace.id)
+  if (ids.length <= most) return new Set(ids)
+  const broken = calls.filter((call) => call.trace.outcome !== 'answered' || !isAnswered(call))
+  const told = findings.flatMap(({ finding }) => finding.traces)
+  return new Set([
+    ...ids.slice(0, atBegin),
+    ...ids.slice(-atEnd),
+    ...broken.slice(0, shown).map(({ trace }) => trace.id),
+    ...told.slice(0, shown),
+  ])
+}
+
+/**
+ * Runs a command that calls a server.
+ * @param run how it is run: as a process when left out
+ */
+export const commandProgram =
+  (io: CommandIo, command: readonly string[], config: Config, run: RunChild = runChild): RunProgram =>
+  async (understudy, limitMs) => {
+    const requests = new Map<string, number>()
+    const servers = await listen(config, countingRequests(understudy, requests))
+    const url = serverUrl(config, servers[0]?.port)
+    const env = clientEnvironment(io.env, url, HOME, config.token[0])
+    const stop = () => Promise.all(servers.map((server) => server.stop(true)))
+    const printed = scratchFile()
+    const began = realClock.now()
+    try {
+      const end = await run(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
+      const tookMs = realClock.now() - began
+      return { ...endOf(end), tookMs, output: printed.tail(MOST_OUTPUT), url, requests, stop }
+    } catch (error) {
+      await stop()
+      throw error
+    } finally {
+      printed.remove()
+    }
+  }
+
+/** Plays calls in this process on virtual clocks; the function `close` ends that. */
+export function routePlayer({ log }: Pick<CommandIo, 'log'>, config: Config): { play: PlayRoute; close(): void } {
+  const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, log.report)
+  let played = 0
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    app.fetch(
+      new Request(`http://localhost${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer any', ...headers },
+        body: JSON.stringify(body),
+      }),
+    )
+  return {
+    async play({ path, request }, scenario) {
+      const name = `route-${played++}`
+      await post('/_understudy/sessions', { name, scenario })
+      // What breaks off reaches nobody here: the trace says what it was.
+      await post(path, request, { 'x-understudy-session': name })
+        .then((answer) => answer.text())
+        .catch(() => {})
+      const session = sessions.find(name)
+      const seen = seenIn({ list: () => [session] })
+      sessions.delete(name)
+      return seen
+    },
+    close: () => sessions.close(),
+  }
+}
+
+/** The run with the ids that its calls are kept under. */
+function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): ObservedRun {
+  if (renamed.size === 0) return run
+  const idOf = (id: string) => renamed.get(id) ?? id
+  return {
+    ...run,
+    kept: new Set([...run.kept].map(idOf)),
+    calls: run.calls.map(({ trace, ...call }) => ({ ...call, trace: { ...trace, id: idOf(trace.id) } })),
+    findings: run.findings.map(({ session, finding }) => ({
+      session,
+      finding: { ...finding, traces: finding.traces.map(idOf) },
+    })),
+  }
+}
+
+/** A signal's number lies above this in an exit code. */
+const SIGNALS = 128
+
+const endOf = ({
+  code,
+  timedOut,
+  stopped,
+}: ChildEnd): Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped'> => ({
+  code,
+  timedOut,
+  stopped: stopped !== undefined,
+  crashed: code > SIGNALS && !timedOut && stopped === undefined,
+})
+
+/** A file that a command may print into, gone when it has been read. */
+function scratchFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
+  const descriptor = openSync(join(folder, 'output'), 'w+')
+  return {
+    descriptor,
+    /** The last bytes that were printed, as text. */
+    tail(most: number): string {
+      const { size } = fstatSync(descriptor)
+      const bytes = Buffer.alloc(Math.min(size, most))
+      readSync(descriptor, bytes, 0, bytes.length, size - bytes.length)
+      return bytes.toString('utf8')
+    },
+    remove() {
+      closeSync(descriptor)
+      rmSync(folder, { recursive: true })
+    },
+  }
+}

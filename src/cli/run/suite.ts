@@ -1,0 +1,256 @@
+// Runs a command against servers of its own, once for each scenario and seed, and says what really happened.
+import { join, parse } from 'node:path'
+import { namedSession, withoutPrefix } from '../../access.ts'
+import { type Config, clientEnvironment } from '../../config.ts'
+import type { Finding } from '../../contract/core/finding.ts'
+import type { Verification } from '../../contract/core/verification.ts'
+import { openRunFile } from '../../db/run-file.ts'
+import type { CallTimes } from '../../db/trace-writes.ts'
+import { createUnderstudy, type Understudy } from '../../deps.ts'
+import { seenIn } from '../../exploration/seen.ts'
+import type { WayCounts } from '../../exploration/ways.ts'
+import { realClock } from '../../lib/clock.ts'
+import type { Scenario } from '../../scenarios/engine.ts'
+import { fixedSource, openScenario } from '../../scenarios/load.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import { failsVerdict } from '../../verdict/findings.ts'
+import { runReasons, verdictOf } from '../../verdict/inconclusive.ts'
+import type { ClientEnd } from '../../verdict/kinds/define.ts'
+import { earlierNotices } from '../../verdict/notices.ts'
+import type { CommandIo } from '../io.ts'
+import { standardLog, withRequestLog } from '../print/request-log.ts'
+import { type ChildEnd, type RunChild, runChild } from './child.ts'
+import { withClientTime } from './client-time.ts'
+import { clockUrl, withClockUrl } from './clock-url.ts'
+import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
+import { FLUSH_MS, listen, serverUrl } from './listen.ts'
+import type { RunReport } from './run-report.ts'
+import { sessionTime } from './session-time.ts'
+import type { RunSession, SuiteRun } from './suite-run.ts'
+
+/** What is run, and how. */
+export interface SuiteOptions {
+  io: CommandIo
+  config: Config
+  /** Names or files; none is a run without a scenario. */
+  scenarios: readonly string[]
+  /** None is a run with the seed of the settings. */
+  seeds?: readonly number[] | undefined
+  /** Milliseconds that the command may take, each time. */
+  timeout?: number | undefined
+  /** Milliseconds of silence after which a call whose client still waits is reset. */
+  hangLimit?: number | undefined
+  /** File that keeps the calls. */
+  db?: string | undefined
+  cwd?: string | undefined
+  output?: 'inherit' | 'ignore' | undefined
+  /** Runs the command: as a process when left out. */
+  runChild?: RunChild | undefined
+  /** Takes what each run leaves. */
+  report?: RunReport | undefined
+}
+
+/** Runs the command once for each scenario and seed, until somebody asks for the end. */
+export async function runSuite(command: readonly string[], options: SuiteOptions): Promise<SuiteRun[]> {
+  const { seeds = [], db } = options
+  // What is wrong with any of them is said before the first one is run.
+  const scenarios = options.scenarios.map((name) => openScenario(name, options.io.log.report).scenario)
+  const rounds = (scenarios.length > 0 ? scenarios : [undefined]).flatMap((scenario) =>
+    (seeds.length > 0 ? seeds : [undefined]).map((seed) => roundOf(scenario, seed)),
+  )
+  const files = rounds.map(({ label }) => db && (rounds.length === 1 ? db : besideOf(db, label)))
+  const runs: SuiteRun[] = []
+  for (const [index, round] of rounds.entries()) {
+    const run = await runOnce(command, { ...options, db: files[index] }, round)
+    runs.push(run)
+    if (run.stopped) break
+  }
+  return runs
+}
+
+/** One of the times that the command is run. */
+interface Round {
+  name: string
+  /** The name as that of a session, which is part of all chance: the same scenario and seed have the same one. */
+  label: string
+  scenario: Scenario | undefined
+  seed: number | undefined
+}
+
+function roundOf(scenario: Scenario | undefined, seed: number | undefined): Round {
+  const name = [scenario?.name ?? 'no scenario', ...(seed === undefined ? [] : [`seed ${seed}`])].join(', ')
+  return { name, label: name.replace(/[^\w.-]+/g, '-').slice(0, 64), scenario, seed }
+}
+
+/** `run.db` as `run.<label>.db`. */
+function besideOf(file: string, label: string): string {
+  const { dir, name, ext } = parse(file)
+  return join(dir, `${name}.${label}${ext}`)
+}
+
+async function runOnce(command: readonly string[], options: SuiteOptions, round: Round): Promise<SuiteRun> {
+  const { io, config, timeout, db, cwd, output, report: collected } = options
+  const file = db === undefined ? undefined : openRunFile(db)
+  const { scenario, seed } = round
+  const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
+  const made = createUnderstudy({ ...config, seed: seed ?? config.seed }, io.log.report, {
+    scenarios: own ? [own] : [],
+    home: round.label,
+    notice: io.log.notice,
+  })
+  const [token] = config.token
+  const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
+  const understudy = withClockUrl(timed, { home: round.label, token })
+  const requests = new Map<string, number>()
+  if (config.log === 'json') io.log.calls(understudy)
+  const logged = config.verbose ? withRequestLog(understudy, standardLog(io, true)) : understudy
+  const servers = await listen(config, countingRequests(logged, requests))
+  const url = serverUrl(config, servers[0]?.port)
+  // Its scenario begins now, so that time may pass before the first call.
+  understudy.runs.current(understudy.sessions.get(round.label))
+  const began = realClock.now()
+  const env = { ...clientEnvironment(io.env, url, round.label, token), UNDERSTUDY_CLOCK_URL: clockUrl(url) }
+  try {
+    const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
+    const took = realClock.now() - began
+    const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
+    const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
+    await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
+    await collected?.add(round.name, understudy.sessions.list(), judged.verdicts)
+    const { ways } = seenIn(understudy.sessions)
+    return asRun({ ...judged, ways, url, round, end, took, strict: config.strict, db })
+  } finally {
+    await Promise.all(servers.map((server) => server.stop(true)))
+    await understudy.telemetry?.stop(FLUSH_MS)
+    understudy.sessions.close()
+    file?.close()
+  }
+}
+
+/** The program, which also counts the requests of each session, those of the control API aside. */
+export function countingRequests({ app, ...rest }: Understudy, requests: Map<string, number>): Understudy {
+  return {
+    ...rest,
+    app: {
+      fetch(incoming, hold) {
+        const request = withoutPrefix(incoming)
+        if (!URL.parse(request.url)?.pathname.startsWith('/_understudy/')) {
+          const name = namedSession(request)
+          if (name !== undefined) requests.set(name, (requests.get(name) ?? 0) + 1)
+        }
+        return app.fetch(request, hold)
+      },
+    },
+  }
+}
+
+/** What is judged: a command that has ended, and the server that it called. */
+interface JudgeContext {
+  understudy: Pick<Understudy, 'app' | 'sessions'>
+  url: string
+  token: string | undefined
+  /** Whose label is the session that was meant for the command. */
+  round: Pick<Round, 'label'>
+  requests: ReadonlyMap<string, number>
+  /** A command that has failed has complained; an exit code of 0 proves nothing. */
+  ended: NonNullable<ClientEnd>
+}
+
+/** Sessions that are waited for together: not more than may wait at once. */
+const JUDGED_AT_ONCE = 50
+
+/** Asks for a verdict on every session that was used; on the one that was meant for the command when none was. */
+export async function judgeSessions({
+  understudy: { app, sessions },
+  url,
+  token,
+  round,
+  requests,
+  ended,
+}: JudgeContext) {
+  const list = sessions.list()
+  const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
+  // Of those that were deleted, the verdicts on what they held are left.
+  const there = new Set(list.map(({ name }) => name))
+  const deleted = [...requests.keys()].filter((name) => !there.has(name))
+  const names = [...called.map(({ name }) => name), ...deleted]
+  const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
+  const verify = async (name: string) => {
+    const headers = { 'x-understudy-session': name, authorization: `Bearer ${token ?? 'any'}` }
+    // What the command had under way when it ended is over in a moment.
+    const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
+    // An invalid name has no session.
+    return answer.ok ? [(await answer.json()) as Verification] : []
+  }
+  const judged: Verification[] = []
+  const asked = names.length > 0 ? names : [round.label]
+  for (let first = 0; first < asked.length; first += JUDGED_AT_ONCE)
+    judged.push(...(await Promise.all(asked.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
+  const parts = judged.flatMap((one) => inParts(one, there.has(one.session)))
+  const verdicts = parts.length > 0 ? parts : await verify(round.label)
+  const times = new Map(used.map((session) => [session.name, timesOf(session)]))
+  const clocks = used.map((session) => sessionTime(session, times.get(session.name)?.values() ?? []))
+  return { verdicts, times, clocks, none: names.length === 0 }
+}
+
+/** A verdict after those on earlier parts of its session; without it where nothing has happened since. */
+function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSession[] {
+  const isEmpty = last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.strays.length === 0
+  // The parts are in the report themselves.
+  const said = earlierNotices(earlier, 0)
+  const notices = last.notices.filter((text) => !said.includes(text))
+  const parts = earlier.map((part) => ({ ...part, earlier: [] }))
+  return isEmpty && (parts.length > 0 || !isThere) ? parts : [...parts, { ...last, notices, earlier: [] }]
+}
+
+const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
+  new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
+
+interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
+  ways: WayCounts
+  url: string
+  round: Round
+  end: ChildEnd
+  took: number
+  strict: boolean
+  db: string | undefined
+}
+
+function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, strict, db }: RunParts): SuiteRun {
+  const { scenario } = round
+  const findings = none ? [noCall(url, round)] : []
+  const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
+  const broken = verdicts.filter((one) => one.verdict === 'fail')
+  const fails = broken.length > 0 || end.code !== 0 || findings.some((finding) => failsVerdict(finding, strict))
+  const inconclusive = runReasons(verdicts)
+  const verdict = verdictOf(fails, inconclusive)
+  return {
+    name: round.name,
+    scenario: scenario?.name ?? null,
+    code: end.code,
+    timed_out: end.timedOut,
+    stopped: end.stopped !== undefined,
+    took_ms: took,
+    clocks,
+    strict,
+    verdict,
+    inconclusive,
+    ok: verdict === 'pass',
+    findings,
+    idle_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
+    sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
+    ways,
+    url,
+    db: db ?? null,
+    times,
+  }
+}
+
+/** A scenario without any call points to a wrong address; without a scenario, a command may well have nothing to call for. */
+const noCall = (url: string, { scenario }: Round): Finding => ({
+  kind: 'wrong-address',
+  severity: scenario ? 'error' : 'warning',
+  accepted: false,
+  message: `no calls were received: the program should call ${url}/v1 (OPENAI_BASE_URL)`,
+  ...{ operation: null, count: 1, traces: [], at: null, figures: {} },
+})

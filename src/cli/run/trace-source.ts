@@ -1,0 +1,164 @@
+// Where trace reads calls from: a running server, or a database file.
+import { existsSync } from 'node:fs'
+import { ConfigError, SETTINGS, serverAddress } from '../../config.ts'
+import type { Exchange } from '../../contract/core/exchange.ts'
+import type { StoredTrace, TraceRecord } from '../../contract/core/trace.ts'
+import { openReadOnly } from '../../db/open.ts'
+import { traceStore } from '../../db/trace-store.ts'
+import { READ_ONLY } from '../../db/writer.ts'
+import { operationNamed } from '../../endpoints/index.ts'
+import { directFetch } from '../../lib/direct-fetch.ts'
+import { quote } from '../../schema/validation.ts'
+import { DEFAULT_SESSION } from '../../sessions/session.ts'
+import { exchangeOf } from '../../views/exchange.ts'
+import { TraceError } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
+import { followLive } from './follow-live.ts'
+
+/** Which traces are meant. */
+export interface TraceOptions {
+  url?: string
+  token?: string
+  db?: string
+  session?: string
+  model?: string
+  status?: string
+  thread?: string
+  since?: string
+  until?: string
+  limit?: string
+  /** Id of the trace that the page goes on after. */
+  after?: string | undefined
+}
+
+/** Where traces are read from. */
+export interface TraceSource {
+  list(options: TraceOptions): Promise<TraceRecord[]>
+  get(id: string): Promise<StoredTrace>
+  /** What the connection of a call carried. */
+  exchange(trace: StoredTrace): Promise<Exchange>
+  /** Traces as they are saved from now on; undefined where nobody says so, as in a file. */
+  follow(): AsyncIterable<TraceRecord> | undefined
+}
+
+/** As a session's name: every session. */
+export const ALL_SESSIONS = 'all'
+
+/** The database that was named; else the server; else, when none is running here, the database of this folder. */
+export function traceSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptions): TraceSource {
+  const { db, session = DEFAULT_SESSION } = options
+  if (db !== undefined) return fileSource(db, options.session)
+  const inFile = session === DEFAULT_SESSION
+  const server = serverSource(io, options)
+  const fallback = SETTINGS.db.fallback
+  if (serverAddress(io.env, options).named || !inFile || !existsSync(fallback)) return server
+  let file: TraceSource | undefined
+  const orFile =
+    <Argument, Result>(ask: (from: TraceSource) => (argument: Argument) => Promise<Result>) =>
+    async (argument: Argument): Promise<Result> => {
+      try {
+        return await ask(server)(argument)
+      } catch (error) {
+        if (!(error instanceof Unreachable)) throw error
+        file ??= fileSource(fallback, undefined)
+        return ask(file)(argument)
+      }
+    }
+  const follow = () => (file ?? server).follow()
+  return {
+    list: orFile((from) => from.list),
+    get: orFile((from) => from.get),
+    exchange: orFile((from) => from.exchange),
+    follow,
+  }
+}
+
+class Unreachable extends TraceError {}
+
+function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptions): TraceSource {
+  const { url, token } = serverAddress(io.env, options)
+  const all = options.session === ALL_SESSIONS
+  const ask = async (path: string): Promise<unknown> => {
+    const headers = new Headers({ authorization: `Bearer ${token}` })
+    if (options.session && !all) headers.set('x-understudy-session', options.session)
+    let response: Response
+    try {
+      response = await directFetch(`${url}${path}`, { headers })
+    } catch {
+      throw new Unreachable(`no server answers at ${url}: start one with 'understudy serve', or name a file with --db`)
+    }
+    const body = (await response.json().catch(() => undefined)) as { message?: string } | undefined
+    if (!response.ok || body === undefined) {
+      throw new TraceError(
+        body?.message ?? `what answers at ${url} is not an Understudy server (status ${response.status})`,
+      )
+    }
+    return body
+  }
+  return {
+    async list({ model, status, thread, since, until, limit, after }) {
+      const given = Object.entries({
+        model,
+        status,
+        thread,
+        since,
+        until,
+        limit,
+        starting_after: after,
+        all: all ? 'true' : undefined,
+      })
+      const query = new URLSearchParams(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
+      return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
+    },
+    get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
+    exchange: async ({ id }) =>
+      (await ask(`/_understudy/traces/${encodeURIComponent(id)}/exchange?all=${all}`)) as Exchange,
+    follow: () => followLive(io, options),
+  }
+}
+
+/** A server's file holds its default session, that of a run of exec all that were used. */
+function fileSource(file: string, wanted: string | undefined): TraceSource {
+  const store = traceStore(openReadOnly(file), READ_ONLY)
+  const session = wanted === ALL_SESSIONS ? undefined : wanted
+  const names = session === undefined ? [] : store.sessions()
+  if (session !== undefined && !names.includes(session)) {
+    const there = names.length > 0 ? `it has ${names.join(', ')}` : 'it has no calls'
+    const where = 'sessions with a name live in the server, and in the file of exec --db'
+    throw new ConfigError(`--session ${quote(session)} is not in ${file}: ${there}; ${where}`)
+  }
+  const time = (name: string, text: string | undefined) => {
+    if (text === undefined) return undefined
+    const at = Date.parse(text)
+    if (Number.isNaN(at))
+      throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be an ISO 8601 time`)
+    return at
+  }
+  const number = (name: string, text: string | undefined, low: number, high: number) => {
+    if (text === undefined) return undefined
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= low && value <= high) return value
+    throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be a number from ${low} to ${high}`)
+  }
+  return {
+    async list({ model, status, thread, since, until, limit, after }) {
+      return store.list({
+        ...{ model, thread, after, session },
+        status: number('status', status, 100, 599),
+        since: time('since', since),
+        until: time('until', until),
+        limit: number('limit', limit, 1, 200) ?? 50,
+      }).data
+    },
+    async get(id) {
+      const trace = store.get(id)
+      if (!trace) throw new TraceError(`there is no trace with the id ${JSON.stringify(id)} in ${file}`)
+      return trace
+    },
+    async exchange(trace) {
+      const path = operationNamed(trace.operation)?.path
+      return exchangeOf({ trace, stored: store.exchange(trace.id), path })
+    },
+    follow: () => undefined,
+  }
+}

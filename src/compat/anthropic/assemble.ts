@@ -1,0 +1,47 @@
+// The message that a client of Anthropic's API has after the events of a stream, as far as they came.
+import type { EventData } from '../../lib/sse.ts'
+import { asObject, asText, type JsonObject, parsedJson } from '../../lib/values.ts'
+
+/** The message; blocks that had not ended are in it as far as they had come. */
+export function assembleMessage(events: readonly EventData[]): JsonObject {
+  let message: JsonObject = {}
+  const blocks: JsonObject[] = []
+  const inputs = new Map<number, string>()
+  for (const event of events) {
+    const data = asObject(event.data) ?? {}
+    const index = Number(data.index)
+    if (data.type === 'message_start') message = { ...asObject(data.message) }
+    else if (data.type === 'content_block_start') blocks[index] = { ...asObject(data.content_block) }
+    else if (data.type === 'content_block_delta') addDelta(blocks[index], asObject(data.delta) ?? {}, { inputs, index })
+    else if (data.type === 'message_delta') {
+      const usage = { ...asObject(message.usage), ...asObject(data.usage) }
+      message = { ...message, ...asObject(data.delta), usage }
+    }
+  }
+  for (const [index, json] of inputs) {
+    const block = blocks[index]
+    if (block) block.input = parsedJson(json) ?? json
+  }
+  return { ...message, content: blocks.filter(Boolean) }
+}
+
+/** Fields of a block by the fields of deltas that add to them. */
+const TEXTS = { text: 'text', thinking: 'thinking', signature: 'signature' } as const
+
+function addDelta(
+  block: JsonObject | undefined,
+  delta: JsonObject,
+  { inputs, index }: { inputs: Map<number, string>; index: number },
+): void {
+  if (!block) return
+  for (const [from, to] of Object.entries(TEXTS)) {
+    const text = asText(delta[from])
+    if (text) block[to] = (asText(block[to]) ?? '') + text
+  }
+  if (delta.citation !== undefined) {
+    const before = Array.isArray(block.citations) ? (block.citations as unknown[]) : []
+    block.citations = [...before, delta.citation]
+  }
+  const json = asText(delta.partial_json)
+  if (json !== undefined) inputs.set(index, (inputs.get(index) ?? '') + json)
+}

@@ -1,0 +1,81 @@
+// What whole and streamed messages of Anthropic's API share: their id, their blocks, their end, their token counts.
+import { fingerprint } from '../../lib/ids.ts'
+import { asObject, asText, type JsonObject } from '../../lib/values.ts'
+
+/** What clients of threads know the error by after which they send all of a conversation. */
+export const THREAD_NOT_FOUND = 'thread_not_found'
+
+const STOPS: Record<string, string> = { length: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' }
+
+/** Why a message ends. */
+interface MessageEnd {
+  /** Why the choice does. */
+  finish: unknown
+  /** The stop sequence that ended it, when that is known. */
+  stoppedBy: string | undefined
+  /** Whether the model refuses. */
+  refused: boolean
+}
+
+/** The fields that say why a message ends. */
+export function messageEnd({ finish, stoppedBy, refused }: MessageEnd): JsonObject {
+  const stopped = stoppedBy !== undefined && finish === 'stop'
+  const usual = stopped ? 'stop_sequence' : (STOPS[String(finish)] ?? 'end_turn')
+  const reason = finish == null ? null : refused ? 'refusal' : usual
+  return {
+    stop_reason: reason,
+    stop_sequence: stopped ? stoppedBy : null,
+    stop_details: reason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null,
+    container: null,
+  }
+}
+
+/** A message without content. */
+export const emptyMessage = ({ id, model }: JsonObject): JsonObject => ({
+  id: `msg_${String(id).replace(/^chatcmpl-/, '')}`,
+  type: 'message',
+  role: 'assistant',
+  model,
+  content: [],
+  diagnostics: null,
+})
+
+/** The beginning of a block that calls a tool. */
+export const toolUse = (id: unknown, name: unknown): JsonObject => ({
+  type: 'tool_use',
+  // As ids of calls begin there.
+  id: String(id).replace(/^call_/, 'toolu_'),
+  name,
+  input: {},
+  caller: { type: 'direct' },
+})
+
+/** The signature of thoughts, which all thoughts have there: made of them when nobody signed them. */
+export const signatureOf = (thoughts: string, given: unknown): string =>
+  asText(given) || Buffer.from(fingerprint(thoughts)).toString('base64')
+
+const count = (value: unknown) => Number(value ?? 0)
+
+/** The token counts at the end of a stream: those of the input less what was read from and written to the prompt cache. */
+export function usageAtEnd(given: unknown): JsonObject {
+  const usage = asObject(given) ?? {}
+  const details = asObject(usage.prompt_tokens_details) ?? {}
+  const thought = count(asObject(usage.completion_tokens_details)?.reasoning_tokens)
+  const read = count(details.cached_tokens)
+  const created = count(details.cache_creation_tokens)
+  return {
+    input_tokens: Math.max(0, count(usage.prompt_tokens) - read - created),
+    cache_creation_input_tokens: created,
+    cache_read_input_tokens: read,
+    output_tokens: count(usage.completion_tokens),
+    output_tokens_details: thought > 0 ? { thinking_tokens: thought } : null,
+    server_tool_use: null,
+  }
+}
+
+/** The token counts of a whole message. */
+export function messageUsage(given: unknown): JsonObject {
+  const usage = usageAtEnd(given)
+  const cache_creation = { ephemeral_5m_input_tokens: usage.cache_creation_input_tokens, ephemeral_1h_input_tokens: 0 }
+  return { ...usage, cache_creation, inference_geo: null, service_tier: 'standard', speed: null }
+}

@@ -1,0 +1,107 @@
+// Anthropic's Messages API at /v1/messages: chat completions as its clients send and read them.
+import type { Reply } from '../../contract/core/reply.ts'
+import type { Wire, WireCall } from '../../contract/core/wire.ts'
+import { asObject, asText, type JsonObject, objectsIn, parsedJson } from '../../lib/values.ts'
+import { renamed } from '../names.ts'
+import { assembleMessage } from './assemble.ts'
+import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, toolUse } from './from-chat.ts'
+import { messageEvents, messageRules } from './stream.ts'
+import { completionRequestOf, countRequestOf } from './to-chat.ts'
+
+/** Requests and answers in the words of Anthropic; a model without a provider is one of its own. */
+export const anthropicWire: Wire = {
+  api: 'anthropic',
+  idHeader: 'request-id',
+  provider: 'anthropic',
+  words: 'anthropic',
+  events: messageRules,
+  assemble: assembleMessage,
+  wrongWith: (value) => (Array.isArray(asObject(value)?.content) ? undefined : "it has no list 'content'"),
+  take: completionRequestOf,
+  put(reply, call) {
+    const { body, stoppedBy } = reply
+    if (body.kind === 'bytes') return reply
+    if (body.kind === 'value') {
+      const completion = asObject(renamed(body.value, call)) ?? {}
+      return { ...reply, body: { kind: 'value', value: messageOf(completion, stoppedBy) } }
+    }
+    return { ...reply, body: { kind: 'events', events: eventsOf(body.events, reply, call), marked: true } }
+  },
+  // A provider's own id is the one that is in its header.
+  error: ({ status, type, code, message, headers }, id) =>
+    errorBody({ status, names: [type, code], message, id: headers['request-id'] ?? id }),
+}
+
+/** The same for counts of tokens, which are answered as they are. */
+export const countWire: Wire = {
+  api: anthropicWire.api,
+  idHeader: 'request-id',
+  provider: 'anthropic',
+  words: anthropicWire.words,
+  take: countRequestOf,
+  put: (reply) => reply,
+  error: anthropicWire.error,
+}
+
+const eventsOf = (events: Parameters<typeof messageEvents>[0], { headers, usage, stoppedBy }: Reply, call: WireCall) =>
+  messageEvents(events, {
+    rename: (chunk) => renamed(chunk, call) as JsonObject,
+    failure({ code: status, error }) {
+      const { code, message } = asObject(error) ?? {}
+      const about = { status: Number(status) || 500, names: [asText(code)], message: String(message) }
+      return errorBody({ ...about, id: headers['x-request-id'] ?? '' })
+    },
+    usage,
+    stoppedBy,
+  })
+
+const TYPES: Record<number, string> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+const KNOWN = [...Object.values(TYPES), 'api_error', 'invalid_request_error']
+
+interface ErrorFacts {
+  status: number
+  /** What it is called by whoever says it. */
+  names: readonly (string | undefined)[]
+  message: string
+  id: string
+}
+
+function errorBody({ status, names, message, id }: ErrorFacts) {
+  const usual = TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
+  // What a fixture or a provider says is said, when it is known there.
+  const type = names.find((name) => name !== undefined && KNOWN.includes(name)) ?? usual
+  const details = names.includes(THREAD_NOT_FOUND) && { details: { error_code: THREAD_NOT_FOUND } }
+  return { type: 'error' as const, error: { type, message, ...details }, request_id: id }
+}
+
+/** A whole completion as a message. */
+function messageOf(completion: JsonObject, stoppedBy: string | undefined): JsonObject {
+  const [choice] = objectsIn(completion.choices)
+  const message = asObject(choice?.message) ?? {}
+  const { reasoning, reasoning_signature: signature, redacted_reasoning: redacted, content, refusal } = message
+  const thoughts = asText(reasoning)
+  const text = asText(content) || asText(refusal)
+  return {
+    ...emptyMessage(completion),
+    content: [
+      ...(thoughts ? [{ type: 'thinking', thinking: thoughts, signature: signatureOf(thoughts, signature) }] : []),
+      ...(asText(redacted) ? [{ type: 'redacted_thinking', data: redacted }] : []),
+      ...(text ? [{ type: 'text', text }] : []),
+      ...objectsIn(message.tool_calls).map(({ id, function: called }) => ({
+        ...toolUse(id, asObject(called)?.name),
+        input: parsedJson(asText(asObject(called)?.arguments) ?? '') ?? {},
+      })),
+    ],
+    ...messageEnd({ finish: choice?.finish_reason, stoppedBy, refused: Boolean(asText(refusal)) }),
+    usage: messageUsage(completion.usage),
+  }
+}

@@ -1,0 +1,41 @@
+// A message as the OpenAPI document shows it: the operation of chat completions in the words of Anthropic.
+import type { Operation } from '../../contract/core/operation.ts'
+import { AnthropicCountRequest, AnthropicRequest } from './request-schema.ts'
+import { AnthropicEvent, AnthropicMessage } from './response-schema.ts'
+
+const weather = {
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+}
+const ask = (content: string, more: object = {}) => ({
+  model: 'claude-sonnet-4',
+  max_tokens: 1024,
+  messages: [{ role: 'user', content }],
+  ...more,
+})
+
+/** A count under the name and with the request of Anthropic. */
+export const shownCount = (operation: Operation): Operation => ({
+  ...operation,
+  name: 'countTokens',
+  request: AnthropicCountRequest,
+})
+
+/** The operation under the name and with the shapes of messages. */
+export const shownMessages = (operation: Operation): Operation => ({
+  ...operation,
+  name: 'messages',
+  summary: 'Create a message',
+  description:
+    'A chat completion in the words of Anthropic: the same fixtures, faults and traces. The fields of the router may stand beside its own.',
+  examples: {
+    greeting: ask('Hello!', { system: 'Be brief.' }),
+    stream: ask('Hello!', { stream: true }),
+    tools: ask('What is the weather in Paris?', { tools: [weather], tool_choice: { type: 'auto' } }),
+    thinking: ask('How many days has a year?', { thinking: { type: 'enabled', budget_tokens: 512 } }),
+  },
+  request: AnthropicRequest,
+  response: AnthropicMessage,
+  chunk: AnthropicEvent,
+})

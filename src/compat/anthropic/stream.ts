@@ -1,0 +1,131 @@
+// A stream of chat chunks as the events of a message: blocks that begin, grow and end, and the end of the message.
+import type { StreamRules } from '../../contract/core/operation.ts'
+import { DONE_EVENT, dataEvent, type EventBatch, type EventStream, mapEvents, type StreamEvent } from '../../lib/sse.ts'
+import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { emptyMessage, messageEnd, messageUsage, signatureOf, toolUse, usageAtEnd } from './from-chat.ts'
+
+const named = (type: string, more: object, tokens?: number): StreamEvent =>
+  dataEvent({ type, ...more }, { event: type, tokens })
+
+/** How faults between the gateway and the client understand these events. */
+export const messageRules: StreamRules = {
+  ends: ({ type }) => type === 'message_stop',
+  wrongWith: ({ type }) => (typeof type === 'string' ? undefined : "it has no 'type'"),
+  hasContent: ({ type }) => type === 'content_block_delta',
+  // The message is whole once it says why it ends; `message_stop` is but the mark behind it.
+  complete: (events) => events.some(({ data }) => endsMessage(asObject(data))),
+  failureIn: (data) => (data.type === 'error' ? data : undefined),
+}
+
+const endsMessage = (data: JsonObject | undefined): boolean =>
+  data?.type === 'message_delta' && asText(asObject(data.delta)?.stop_reason) !== undefined
+
+/** What is known of a stream besides its chunks. */
+interface MessageStream {
+  /** A chunk with its model as the request named it. */
+  rename(chunk: JsonObject): JsonObject
+  /** The body of an error. */
+  failure(error: JsonObject): object
+  /** The token counts, as far as they are known when it begins. */
+  usage: unknown
+  /** The stop sequence that ends the text, when that is known. */
+  stoppedBy: string | undefined
+}
+
+/** The events of a message from those of a completion. */
+export function messageEvents(events: EventStream, stream: MessageStream): EventStream {
+  const message = growingMessage(stream)
+  return mapEvents(events, ({ data, text, tokens }): EventBatch => {
+    if (text === DONE_EVENT.text) return [...message.end()]
+    const chunk = asObject(data)
+    if (asObject(chunk?.error)) return [dataEvent(stream.failure(chunk ?? {}), { event: 'error' })]
+    return chunk ? [...message.add(stream.rename(chunk), tokens)] : []
+  })
+}
+
+const delta = (index: number, type: string, more: object, tokens?: number): StreamEvent =>
+  named('content_block_delta', { index, delta: { type, ...more } }, tokens)
+
+/** The blocks of a message as far as they have come: one of them is open. */
+function growingBlocks() {
+  let index = -1
+  let open: string | undefined
+  let thoughts = ''
+  let signed = false
+  const sign = (given: unknown): StreamEvent => {
+    signed = true
+    return delta(index, 'signature_delta', { signature: signatureOf(thoughts, given) })
+  }
+  const close = (): StreamEvent[] => {
+    if (open === undefined) return []
+    const signature = open === 'thinking' && !signed ? [sign(undefined)] : []
+    open = undefined
+    return [...signature, named('content_block_stop', { index })]
+  }
+  const block = (key: string, content_block: JsonObject): StreamEvent[] => {
+    if (open === key) return []
+    const before = close()
+    open = key
+    index++
+    return [...before, named('content_block_start', { index, content_block })]
+  }
+  function* think(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+    const thought = asText(given.reasoning)
+    const signature = asText(given.reasoning_signature)
+    const redacted = asText(given.redacted_reasoning)
+    if (thought || signature) yield* block('thinking', { type: 'thinking', thinking: '', signature: '' })
+    if (thought) {
+      thoughts += thought
+      yield delta(index, 'thinking_delta', { thinking: thought }, tokens)
+    }
+    if (signature) yield sign(signature)
+    if (redacted) yield* block('redacted', { type: 'redacted_thinking', data: redacted })
+  }
+  return {
+    close,
+    *grow(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+      yield* think(given, tokens)
+      const text = asText(given.content) || asText(given.refusal)
+      if (text) {
+        yield* block('text', { type: 'text', text: '' })
+        yield delta(index, 'text_delta', { text }, tokens)
+      }
+      for (const { index: at, id, function: called } of objectsIn(given.tool_calls)) {
+        const { name, arguments: json } = asObject(called) ?? {}
+        yield* block(`call ${at}`, toolUse(id, name))
+        if (asText(json)) yield delta(index, 'input_json_delta', { partial_json: json }, tokens)
+      }
+    },
+  }
+}
+
+/** A message as far as it has come, and why it ends. */
+function growingMessage({ usage: known, stoppedBy }: MessageStream) {
+  const blocks = growingBlocks()
+  let begun = false
+  let finish: unknown
+  let refused = false
+  let usage = known
+  return {
+    *add(chunk: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+      if (!begun) {
+        begun = true
+        const open = messageEnd({ finish: null, stoppedBy: undefined, refused: false })
+        // As there, one token of the answer is counted when it begins.
+        const counted = { ...messageUsage(known), output_tokens: 1 }
+        yield named('message_start', { message: { ...emptyMessage(chunk), ...open, usage: counted } })
+      }
+      usage = chunk.usage ?? usage
+      const [choice] = objectsIn(chunk.choices)
+      const given = asObject(choice?.delta) ?? {}
+      if (asText(given.refusal)) refused = true
+      yield* blocks.grow(given, tokens)
+      finish = choice?.finish_reason ?? finish
+    },
+    *end(): Generator<StreamEvent> {
+      yield* blocks.close()
+      yield named('message_delta', { delta: messageEnd({ finish, stoppedBy, refused }), usage: usageAtEnd(usage) })
+      yield named('message_stop', {})
+    },
+  }
+}

@@ -1,0 +1,128 @@
+// A request of Anthropic's Messages API as a chat completion: its blocks as messages, parts and tool calls.
+import type { z } from 'zod'
+import { ApiError } from '../../contract/core/error.ts'
+import { asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { parseRequest } from '../../schema/validation.ts'
+import { THREAD_NOT_FOUND } from './from-chat.ts'
+import { AnthropicCountRequest, AnthropicRequest } from './request-schema.ts'
+
+/**
+ * The body of a chat completion that asks the same; fields that both APIs have, and those of the router, stay as they are.
+ * What is wrong is found here, where it still has the names that the client gave it.
+ */
+export const completionRequestOf = (body: unknown): JsonObject =>
+  asCompletion(parseRequest(AnthropicRequest, withoutThread(body)))
+
+/**
+ * A body without the thread in which the provider would keep the conversation: none is kept here, and clients who would go on
+ * in one send all of it when they are told so. What is called a thread by the router stays.
+ */
+function withoutThread(body: unknown): unknown {
+  const { thread, ...rest } = asObject(body) ?? {}
+  const type = asObject(thread)?.type
+  if (type === 'create') return rest
+  if (type !== 'continue') return body
+  const message = 'threads are not kept here: send the whole conversation'
+  throw new ApiError(404, THREAD_NOT_FOUND, message, { param: 'thread' })
+}
+
+/** The same of a request that only counts. */
+export const countRequestOf = (body: unknown): JsonObject =>
+  asCompletion(parseRequest(AnthropicCountRequest, withoutThread(body)))
+
+function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject): JsonObject {
+  const {
+    system,
+    messages,
+    stop_sequences: stop,
+    tools,
+    tool_choice: choice,
+    metadata,
+    output_config: out,
+    ...rest
+  } = given
+  const user = asText(asObject(metadata)?.user_id)
+  const effort = out?.effort === 'max' ? 'xhigh' : out?.effort
+  const schema = out?.format?.schema
+  return {
+    ...rest,
+    messages: [...(system == null ? [] : [{ role: 'system', content: system }]), ...messages.flatMap(messagesOf)],
+    ...(stop != null && { stop }),
+    ...(tools != null && { tools: toolsOf(tools) }),
+    ...(choice != null && { tool_choice: choiceOf(choice) }),
+    ...(choice?.disable_parallel_tool_use === true && { parallel_tool_calls: false }),
+    ...(user !== undefined && { metadata: { user_id: user } }),
+    ...(effort != null && { reasoning_effort: effort }),
+    ...(schema && { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } }),
+    ...(given.stream === true && { stream_options: { include_usage: true } }),
+  }
+}
+
+/** What the provider itself would run, such as a search, has no schema: it is accepted, and never called here. */
+const toolsOf = (tools: unknown): unknown =>
+  objectsIn(tools).flatMap(({ name, description, input_schema: parameters, strict }) =>
+    parameters === undefined ? [] : [{ type: 'function', function: { name, description, parameters, strict } }],
+  )
+
+function choiceOf({ type, name }: JsonObject): unknown {
+  if (type === 'tool') return { type: 'function', function: { name } }
+  return type === 'any' ? 'required' : type
+}
+
+/** One message as one or more: the results of tools are messages of their own there. */
+function messagesOf(message: unknown): unknown[] {
+  const given = asObject(message)
+  if (!given || !Array.isArray(given.content)) return [message]
+  const blocks = given.content
+  if (given.role === 'assistant') return [assistantOf(objectsIn(blocks))]
+  const results = objectsIn(blocks).filter(({ type }) => type === 'tool_result')
+  const parts = blocks.filter((block) => asObject(block)?.type !== 'tool_result')
+  return [
+    ...results.map((result) => ({
+      role: 'tool',
+      tool_call_id: result.tool_use_id,
+      content: textIn(result.content),
+    })),
+    ...(parts.length > 0 || results.length === 0 ? [{ ...given, content: parts.map(partOf) }] : []),
+  ]
+}
+
+const textIn = (content: unknown): string =>
+  asText(content) ??
+  asList(content)
+    .flatMap((block) => asText(asObject(block)?.text) ?? [])
+    .join('\n')
+
+function assistantOf(blocks: readonly JsonObject[]): JsonObject {
+  const calls = blocks.filter(({ type }) => type === 'tool_use')
+  const content = blocks.flatMap((block): JsonObject[] => {
+    if (block.type === 'tool_use') return []
+    if (block.type === 'thinking') return [{ type: 'reasoning', reasoning: block.thinking, signature: block.signature }]
+    return [block.type === 'redacted_thinking' ? { type: 'redacted_reasoning', data: block.data } : block]
+  })
+  return {
+    role: 'assistant',
+    ...(content.length > 0 ? { content } : { content: null }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name, input }) => ({
+        ...{ id, type: 'function' },
+        function: { name, arguments: JSON.stringify(input ?? {}) },
+      })),
+    }),
+  }
+}
+
+/** A block of a user as a part: pictures and documents by address or in the request. */
+function partOf(block: unknown): unknown {
+  const given = asObject(block)
+  const source = asObject(given?.source)
+  if (!given || !source) return block
+  const data = `data:${source.media_type};base64,${source.data}`
+  if (given.type === 'image')
+    return { type: 'image_url', image_url: { url: source.type === 'url' ? source.url : data } }
+  if (given.type !== 'document') return block
+  if (source.type === 'text') return { type: 'text', text: source.data }
+  const name = asText(given.title)
+  const file = source.type === 'url' ? { uri: source.url } : { file_data: data }
+  return { type: 'file', file: { ...file, ...(name !== undefined && { filename: name }) } }
+}

@@ -1,0 +1,64 @@
+// The registry of doors: foreign APIs whose paths lead to the router's operations. What a door does is loaded by its first call.
+import { countEndpoint, endpoints } from '../endpoints/index.ts'
+import { lazy } from '../lib/lazy.ts'
+import { likelyPath } from '../lib/likely-path.ts'
+import { isOfAnthropic } from './names.ts'
+import type { Door, DoorDeps } from './types.ts'
+
+const anthropic = lazy<typeof import('./anthropic/messages.ts')>(() => require('./anthropic/messages.ts'))
+const answers = lazy<typeof import('./anthropic/response-schema.ts')>(() => require('./anthropic/response-schema.ts'))
+const shown = lazy<typeof import('./anthropic/openapi.ts')>(() => require('./anthropic/openapi.ts'))
+const openai = lazy<typeof import('./openai.ts')>(() => require('./openai.ts'))
+const models = lazy<typeof import('./models.ts')>(() => require('./models.ts'))
+const ROUTER = '/v2/router/'
+const chat = endpoints.filter(({ name }) => name === 'chat.completions')
+
+/** All doors; of two whose prefix fits, the first one. */
+export const doors: readonly Door[] = [
+  {
+    name: 'anthropic',
+    tag: "Anthropic's API",
+    prefix: '/v1/messages',
+    claims: isOfAnthropic,
+    paths: {
+      ...Object.fromEntries(chat.map((endpoint) => ['/v1/messages', endpoint])),
+      [countEndpoint.path]: countEndpoint,
+    },
+    wire: (path) => (path === countEndpoint.path ? anthropic().countWire : anthropic().anthropicWire),
+    shown: (operation) =>
+      operation.name === countEndpoint.name ? shown().shownCount(operation) : shown().shownMessages(operation),
+    errorBody: () => answers().AnthropicError,
+    routes: () => [],
+    shares: ['/v1/models', '/v1/models/:model'],
+  },
+  {
+    name: 'openai',
+    tag: "OpenAI's API",
+    prefix: '/v1/',
+    paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path.replace(ROUTER, '/v1/'), endpoint])),
+    wire: () => openai().openaiWire,
+    errorBody: () => openai().OpenaiError,
+    routes: ({ defaultProvider }) => models().modelRoutes(defaultProvider),
+  },
+]
+
+const FOREIGN = '/v1/'
+const PATH = /^(?:\w+:\/\/[^/]*)?(?:\/s\/[^/]+)?(\/[^?#]*)/
+/** The door that a request came by, whatever its session; undefined when it is of this API. */
+export function doorOf(request: Pick<Request, 'url' | 'headers'>): Door | undefined {
+  const { url } = request
+  // Nearly every call.
+  if (!url.includes(FOREIGN)) return undefined
+  const path = PATH.exec(url)?.[1] ?? ''
+  if (!path.startsWith(FOREIGN)) return undefined
+  return doors.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
+}
+
+const NOTHING_READ: DoorDeps = { defaultProvider: '' }
+
+/** What a door says of a path that it does not have. */
+export function notEmulated({ tag, paths, routes, shares = [] }: Door, path: string): string {
+  const own = [...Object.keys(paths), ...routes(NOTHING_READ).map((route) => route.path), ...shares]
+  const likely = likelyPath(path, own)
+  return `${path} of ${tag} is not emulated${likely === null ? '' : `: did you mean ${likely}?`}; what is: ${own.join(', ')}`
+}

@@ -1,0 +1,130 @@
+// The models that something is known of, as OpenAI lists them, and as Anthropic does for its own clients.
+import { z } from 'zod'
+import { ApiError } from '../contract/core/error.ts'
+import { asRoute, type Route } from '../contract/core/route.ts'
+import { modelOf } from '../providers/catalogue.ts'
+import { knownModels } from '../providers/names.ts'
+import { isOfAnthropic, withoutProvider } from './names.ts'
+
+/** No model has a date here: it would say nothing, and a list of them should not change. */
+const CREATED = 1_686_935_002
+/** What is known of no model. */
+const NOTHING = ['capabilities', 'deprecated_at', 'line', 'max_tokens', 'retires_at']
+const OpenaiModel = z.object({
+  id: z.string().describe('How requests name it.'),
+  object: z.literal('model').describe('Always `model`.'),
+  created: z.int().describe('The same of all.'),
+  owned_by: z.string().describe('The provider.'),
+})
+const OpenaiModels = z.object({
+  object: z.literal('list').describe('Always `list`.'),
+  data: z.array(OpenaiModel).describe('The models.'),
+})
+const AnthropicModel = z.object({
+  type: z.literal('model').describe('Always `model`.'),
+  id: z.string().describe('How requests name it.'),
+  display_name: z.string().describe('How people name it.'),
+  created_at: z.string().describe('The same of all.'),
+  lifecycle: z.literal('active').describe('Always `active`.'),
+  max_input_tokens: z.int().nullable().describe('Tokens that it reads, when that is known.'),
+  ...Object.fromEntries(NOTHING.map((field) => [field, z.null().describe('Always null.')])),
+})
+const AnthropicModels = z.object({
+  data: z.array(AnthropicModel).describe('The models.'),
+  has_more: z.boolean().describe('Whether there are more behind them.'),
+  first_id: z.string().nullable().describe('Id of the first one.'),
+  last_id: z.string().nullable().describe('Id of the last one.'),
+})
+
+/** A model as a client names it, and of whom it is. */
+interface ListedModel {
+  id: string
+  /** `<provider>/<model>` */
+  full: string
+}
+
+const openaiModel = ({ id, full }: ListedModel): z.infer<typeof OpenaiModel> => ({
+  id,
+  object: 'model',
+  created: CREATED,
+  owned_by: full.slice(0, full.indexOf('/')),
+})
+
+const anthropicModel = ({ id, full }: ListedModel) => ({
+  type: 'model' as const,
+  id,
+  display_name: id,
+  created_at: new Date(CREATED * 1000).toISOString(),
+  lifecycle: 'active' as const,
+  max_input_tokens: modelOf(full)?.context ?? null,
+  ...Object.fromEntries(NOTHING.map((field) => [field, null])),
+})
+
+const Page = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).optional().describe("How many; of Anthropic's list alone."),
+  after_id: z.string().optional().describe("The id that the list goes on behind; of Anthropic's list alone."),
+  before_id: z.string().optional().describe("The id that the list ends before; of Anthropic's list alone."),
+})
+const ALL = 1000
+
+/** A page of models in the shape of Anthropic, twenty as there when nobody asks for more. */
+function anthropicPage(
+  models: readonly ListedModel[],
+  { limit = 20, after_id: after, before_id: before }: z.infer<typeof Page>,
+) {
+  const placeOf = (id: string | undefined) => models.findIndex((model) => model.id === id)
+  const end = placeOf(before)
+  const from =
+    before === undefined ? placeOf(after) + 1 : Math.max(0, (end < 0 ? models.length : end) - Math.min(limit, ALL))
+  const data = models.slice(from, before === undefined || end < 0 ? from + limit : end)
+  const has_more = before === undefined ? from + data.length < models.length : from > 0
+  return { data: data.map(anthropicModel), has_more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
+}
+
+/** The models that something is known of, those of the default provider first; each API gets its own under bare names. */
+export function modelRoutes(defaultProvider: string): readonly Route[] {
+  const listed = (provider: string): ListedModel[] => {
+    const isOwn = (model: string) => model.startsWith(`${provider}/`)
+    return knownModels()
+      .toSorted((one, other) => Number(isOwn(other)) - Number(isOwn(one)))
+      .map((full) => ({ id: isOwn(full) ? withoutProvider(full) : full, full }))
+  }
+  return [
+    asRoute({
+      method: 'get',
+      path: '/v1/models',
+      operationId: 'openaiModels',
+      tag: "OpenAI's API",
+      summary: 'List models',
+      description:
+        'The models that something is known of; others answer too. With the header `anthropic-version`, as Anthropic lists them.',
+      query: Page,
+      response: z.union([OpenaiModels, AnthropicModels]),
+      handle: ({ request, query }) =>
+        isOfAnthropic(request)
+          ? anthropicPage(listed('anthropic'), query)
+          : { object: 'list', data: listed(defaultProvider).map(openaiModel) },
+    }),
+    asRoute({
+      method: 'get',
+      path: '/v1/models/:model',
+      operationId: 'openaiModel',
+      tag: "OpenAI's API",
+      summary: 'Retrieve a model',
+      description: 'One that something is known of; with the header `anthropic-version`, as Anthropic shows it.',
+      response: z.union([OpenaiModel, AnthropicModel]),
+      errors: [404],
+      handle({ request, params }) {
+        const id = params.model ?? ''
+        const provider = isOfAnthropic(request) ? 'anthropic' : defaultProvider
+        const full = id.includes('/') ? id : `${provider}/${id}`
+        if (!modelOf(full)) {
+          const message = `the model ${JSON.stringify(id)} is not known; /v1/models lists those that are`
+          throw new ApiError(404, 'model_not_found', message, { param: 'model' })
+        }
+        const shown = { id: full.startsWith(`${provider}/`) ? withoutProvider(full) : full, full }
+        return isOfAnthropic(request) ? anthropicModel(shown) : openaiModel(shown)
+      },
+    }),
+  ]
+}

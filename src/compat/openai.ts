@@ -1,0 +1,48 @@
+// OpenAI's own API at /v1: a program that was written for it works as it is. Its models have no provider before their names.
+import { z } from 'zod'
+import { envelope } from '../contract/core/error.ts'
+import type { Wire, WireCall } from '../contract/core/wire.ts'
+import { DONE_EVENT, dataEvent, type EventBatch, mapEvents, type StreamEvent } from '../lib/sse.ts'
+import { asObject } from '../lib/values.ts'
+import { renamed } from './names.ts'
+
+/** Answers name a model as the request did, and errors are told in nothing but `error`. */
+export const openaiWire: Wire = {
+  api: 'openai',
+  words: 'openai',
+  put(reply, call) {
+    const { body } = reply
+    if (body.kind === 'events') {
+      return { ...reply, body: { ...body, events: mapEvents(body.events, (event) => eventFor(event, call)) } }
+    }
+    if (body.kind === 'bytes') return reply
+    const value = renamed(body.value, call)
+    return value === body.value ? reply : { ...reply, body: { kind: 'value', value } }
+  },
+  error: (error) => ({ error: envelope(error).error }),
+}
+
+function eventFor(event: StreamEvent, call: WireCall): EventBatch {
+  // Where the API has a last event of its own, it has no mark behind that; the router's own API has one.
+  if (event.text === DONE_EVENT.text && call.operation.events?.last) return []
+  const data = asObject(event.data)
+  if (!data) return [event]
+  // A failure in a stream that has begun, in the words of this API.
+  if (typeof data.code === 'string' && asObject(data.error)) return [dataEvent({ error: data.error })]
+  const inner = renamed(data.response, call)
+  const put = inner === data.response ? renamed(data, call) : { ...data, response: inner }
+  return put === data ? [event] : [dataEvent(put, event)]
+}
+
+/** The body of every error. */
+export const OpenaiError = z.looseObject({
+  error: z
+    .looseObject({
+      message: z.string().describe('What is wrong, for people.'),
+      type: z.string().describe('The kind of error.'),
+      param: z.string().nullable().describe('The field at fault.'),
+      code: z.string().nullable().describe('What is wrong, for programs.'),
+    })
+    .optional()
+    .describe('The error. A provider with an error body of its own, such as Cohere, sends that instead.'),
+})

@@ -1,0 +1,79 @@
+// The one way a call is refused. Thrown anywhere, rendered in app.ts only.
+import { cutWhole } from '../../lib/well-formed.ts'
+
+/** What an error may say besides. */
+interface ErrorDetails {
+  param?: string | null
+  headers?: Record<string, string>
+  type?: string | undefined
+  /** Whether the body's `error` is the message alone, as clients of some paths read it. */
+  inWords?: boolean
+}
+
+/** What a refused caller reads: see `envelope` for the body. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  /** JSON path of the field at fault, such as `messages[0].role`. */
+  readonly param: string | null
+  readonly headers: Record<string, string>
+  /** The kind of error as clients read it, when it is not that of the status. */
+  readonly type: string | undefined
+  /** Whether the body's `error` is the message alone. */
+  readonly inWords: boolean
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { param = null, headers = {}, type, inWords = false }: ErrorDetails = {},
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.param = param
+    this.headers = headers
+    this.type = type
+    this.inWords = inWords
+  }
+}
+
+/** What a caller is told of a bug: not what it is, but that it is one. */
+export const bugError = (): ApiError =>
+  new ApiError(500, 'internal_error', 'Understudy failed at this call, which is a bug in it; its output says more')
+
+/** Code of a call that is not forwarded, since the limit for real calls is reached. */
+export const SPENDING_LIMIT = 'spending_limit'
+
+const TYPES: Record<number, string> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
+}
+
+/** The error type of a status, as clients of the OpenAI family name them. */
+const errorType = (status: number): string =>
+  TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
+
+type EnvelopeContent = Pick<ApiError, 'status' | 'message' | 'param' | 'code'> & { type?: string | undefined }
+
+/** The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family. */
+export function envelope({ status, message, param, code, type = errorType(status) }: EnvelopeContent) {
+  const said = shortened(message, MOST_OF_MESSAGE)
+  const error = { message: said, type, param: param && shortened(param, MOST_OF_PARAM), code }
+  return { code: String(status), message: said, error }
+}
+
+/** The body of an answer that refuses a call. */
+export function refusalBody(error: ApiError): object {
+  const body = envelope(error)
+  return error.inWords ? { ...body, error: body.message } : body
+}
+
+// Names of fields are as long as clients make them.
+const MOST_OF_MESSAGE = 10_000
+const MOST_OF_PARAM = 500
+const shortened = (text: string, most: number) => (text.length > most ? `${cutWhole(text, most - 3)}...` : text)

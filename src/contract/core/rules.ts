@@ -1,0 +1,63 @@
+// The rules and conversions of schemas that are functions, by name: an outline (outline.ts) in the executable can hold no more of them.
+// Those of a schema that are not here work as well; but then zod is loaded for the first value that they are about.
+import { boundedRegex, RegexLimit } from '../../lib/bounded-regex.ts'
+import { parseDuration, parseSize } from '../../lib/units.ts'
+import { chatProblems } from '../router/chat-rules.ts'
+
+/** Most pairs of a call's metadata. */
+export const MAX_METADATA_PAIRS = 16
+
+/** What a rule looks at, and adds what it finds to. */
+interface Payload<T> {
+  value: T
+  issues: object[]
+}
+
+/** A rule that finds problems by path. */
+const finding =
+  <T>(problemsOf: (value: T) => [path: string, message: string][]) =>
+  ({ value, issues }: Payload<T>): void => {
+    for (const [path, message] of problemsOf(value))
+      issues.push({ code: 'custom', path: path === '' ? [] : [path], message, input: value, continue: true })
+  }
+
+/** Why a text is not a regular expression. */
+function regexProblems(source: string): [string, string][] {
+  try {
+    boundedRegex(source)
+    return []
+  } catch (error) {
+    if (error instanceof RegexLimit) return [['', `is too large: ${error.message}`]]
+    const wrong = (error as Error).message.replace(/^Invalid regular expression: /, '')
+    return [['', `must be a regular expression: ${wrong}`]]
+  }
+}
+
+type Given<Names extends string> = { readonly [Name in Names]?: unknown }
+const countOf = (values: readonly unknown[]) => values.filter((one) => one !== undefined).length
+
+/** All of them. */
+export const rules = {
+  chat: finding(chatProblems),
+  regex: finding(regexProblems),
+  isInteger: (value: unknown) => Number.isInteger(value),
+  isNothing: (value: unknown) => value == null,
+  hasFewPairs: (pairs: object) => Object.keys(pairs).length <= MAX_METADATA_PAIRS,
+  hasContent: (file: Given<'file_data' | 'uri' | 'file_id'>) => (file.file_data ?? file.uri ?? file.file_id) != null,
+  saysSomething: (script: Given<'content' | 'tool_calls' | 'refusal'>) =>
+    script.content !== undefined || Boolean(script.tool_calls) || script.refusal !== undefined,
+  hasOneReply: ({ reply, replies }: Given<'reply' | 'replies'>) => (reply === undefined) !== (replies === undefined),
+  hasOneComparison: (match: Given<'equals' | 'contains' | 'regex'>) =>
+    countOf([match.equals, match.contains, match.regex]) === 1,
+  isDuration: (value: string | number) => parseDuration(value) !== undefined,
+  milliseconds: (value: string | number) => parseDuration(value) ?? 0,
+  bytes: (value: string | number) => parseSize(value),
+  number: (text: string) => Number(text),
+  text: (value: string | number) => String(value),
+  isOrigin: (text: string) => text === '*' || URL.parse(text)?.origin === text,
+  isCollector: (text: string) => text === 'env' || /^https?:$/.test(URL.parse(text)?.protocol ?? ''),
+  isTrue: (text: string) => text === 'true' || text === '1',
+} as const
+
+/** The name of a rule. */
+export type RuleName = keyof typeof rules

@@ -1,0 +1,127 @@
+// Legacy completions on the wire, and what a fixture says of them.
+import { z } from 'zod'
+import { textsSchema } from '../core/texts.ts'
+import { Usage } from './chat.ts'
+import { TextScript } from './script.ts'
+import {
+  Identity,
+  Metadata,
+  ModelId,
+  ModelSeed,
+  PromptServiceOptions,
+  Routing,
+  TemplateEngine,
+  Thinking,
+  Thread,
+} from './shared.ts'
+
+const penalty = z.number().min(-2).max(2).nullish().meta({ default: 0 })
+/** Most tokens of a choice when the call says nothing, as of the models of this operation. */
+export const DEFAULT_MAX_TOKENS = 16
+/** Most choices that one call may ask for, over all of its prompts. */
+const MOST_CHOICES = 2048
+
+/** The body of `POST /v2/router/completions`; unknown fields are kept. */
+export const CompletionRequest = z
+  .looseObject({
+    model: ModelId.meta({ examples: ['openai/gpt-3.5-turbo-instruct'] }),
+    prompt: textsSchema(0).describe(
+      'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+    ),
+    echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.').meta({ default: false }),
+    frequency_penalty: penalty.describe('Makes tokens less likely the more often they have come already; default 0.'),
+    presence_penalty: penalty.describe('Makes tokens less likely that have come already; default 0.'),
+    max_tokens: z
+      .int()
+      .min(0)
+      .nullish()
+      .describe('Most tokens generated for each choice.')
+      .meta({ default: DEFAULT_MAX_TOKENS }),
+    seed: ModelSeed.describe(
+      'Answers of a real model repeat with it, as far as the provider can; fixtures repeat anyway.',
+    ).nullish(),
+    stop: z
+      .union([z.string(), z.array(z.string()).max(4)])
+      .nullish()
+      .describe('Up to 4 sequences that end the text; they are not part of it.'),
+    temperature: z
+      .number()
+      .min(0)
+      .max(2)
+      .nullish()
+      .meta({ default: 1 })
+      .describe('How much chance there is in the answer: 0 is the least.'),
+    top_p: z
+      .number()
+      .min(0)
+      .max(1)
+      .nullish()
+      .meta({ default: 1 })
+      .describe('Only the likeliest tokens that make up this share are considered.'),
+    n: z.int().min(1).max(128).nullish().describe('Choices for each prompt.').meta({ default: 1 }),
+    user: z.string().nullish().describe('The end user, by any name.'),
+    thinking: Thinking.nullish(),
+    metadata: Metadata.nullish(),
+    identity: Identity.nullish(),
+    thread: Thread.nullish(),
+    variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the prompt.'),
+    template_engine: TemplateEngine.nullish(),
+    ...Routing,
+    svc: PromptServiceOptions.nullish(),
+    stream: z.boolean().nullish().default(false),
+    stream_options: z
+      .looseObject({
+        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
+      })
+      .nullish()
+      .describe('Only with `stream: true`.'),
+  })
+  .superRefine((body, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (body.stream_options != null && body.stream !== true) refuse('stream_options', "needs 'stream' to be true")
+    const choices = promptCount(body.prompt) * (body.n ?? 1)
+    if (choices > MOST_CHOICES) refuse('n', `must give at most ${MOST_CHOICES} choices over all prompts`)
+  })
+export type CompletionRequest = z.infer<typeof CompletionRequest>
+
+const promptCount = (prompt: unknown): number =>
+  Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
+
+/** Why a text ended; strict clients take no other value, and never null. */
+const FinishReason = z.enum(['stop', 'length', 'content_filter', 'tool_calls'])
+
+/** The answer, and one chunk of it when it is streamed: choices are ordered by prompt, then by number. */
+export const Completion = z.object({
+  id: z.string().describe('Names this answer, beginning with `cmpl-`.'),
+  object: z.literal('text_completion'),
+  created: z.int().describe('Unix time in seconds: a number, as clients read it.'),
+  model: z.string().describe('The model that answered, as `<provider>/<model>`, which a fallback may have changed.'),
+  system_fingerprint: z.string().describe('Names the configuration that answered: the same for the same model.'),
+  choices: z
+    .array(
+      z.object({
+        index: z.int().min(0).describe('Which answer of several it is, from 0.'),
+        text: z.string().describe('The text that follows the prompt.'),
+        logprobs: z.null().describe('Log probabilities of the tokens, when `logprobs` asked for them.'),
+        finish_reason: FinishReason.describe(
+          'Why it ends: `stop` by itself or at a stop sequence, `length` at the limit of tokens, `tool_calls` to have tools called, `content_filter` because the provider held it back; null in a stream until it ends.',
+        ),
+      }),
+    )
+    .describe('The answers, `n` of them, in the order of `index`.'),
+  usage: Usage.optional(),
+})
+export type Completion = z.infer<typeof Completion>
+
+const { content, usage, timing } = TextScript.shape
+
+/** A completion as a fixture writes it. */
+export const CompletionScript = z.strictObject({
+  content: z
+    .union([content.unwrap(), z.array(z.string()).min(1)])
+    .describe('The text; a list has one for each prompt, the last one repeats.'),
+  finish_reason: FinishReason.optional().describe('Worked out from the reply when left out.'),
+  usage,
+  timing,
+})
+export type CompletionScript = z.infer<typeof CompletionScript>

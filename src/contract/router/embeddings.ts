@@ -1,0 +1,68 @@
+// Embeddings on the wire, and what a fixture says of them.
+import { z } from 'zod'
+import { textsSchema } from '../core/texts.ts'
+import { Timing } from './script.ts'
+import { CallFields, ModelId } from './shared.ts'
+
+// More than any model in use has; models that are not in the catalogue have no limit of their own.
+const LONGEST_VECTOR = 16_384
+
+/** The body of `POST /v2/router/embeddings`; unknown fields are kept. */
+export const EmbeddingsRequest = z.looseObject({
+  input: textsSchema(1).describe(
+    'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+  ),
+  model: ModelId.meta({ examples: ['openai/text-embedding-3-small'] }),
+  encoding_format: z
+    .enum(['float', 'base64'])
+    .nullish()
+    .describe('float: numbers (the default); base64: 32-bit floats, little-endian.'),
+  dimensions: z
+    .int()
+    .min(1)
+    .max(LONGEST_VECTOR)
+    .nullish()
+    .describe('Length of the vectors, where the model can shorten them.'),
+  user: z.string().nullish().describe('The end user, by any name.'),
+  ...CallFields,
+})
+export type EmbeddingsRequest = z.infer<typeof EmbeddingsRequest>
+
+/** The answer: one vector an input, in the order of the inputs. */
+export const EmbeddingList = z.object({
+  object: z.literal('list'),
+  data: z
+    .array(
+      z.object({
+        object: z.literal('embedding'),
+        embedding: z
+          .union([z.array(z.number()), z.string()])
+          .describe('The vector, as numbers or, when asked for, as base64 of 32-bit floats.'),
+        index: z.int().min(0).describe('Which input it is of, from 0.'),
+      }),
+    )
+    .describe('One vector for each input, in their order.'),
+  model: z.string().describe('The model that answered, as `<provider>/<model>`.'),
+  usage: z.object({ prompt_tokens: z.int().min(0).describe('Tokens of the request.'), total_tokens: z.int().min(0) }),
+})
+export type EmbeddingList = z.infer<typeof EmbeddingList>
+
+const Vector = z.array(z.number()).min(1)
+const sources = ['embedding', 'embeddings', 'like'] as const
+
+/** An embeddings reply as a fixture writes it; without a vector the inputs have their own. */
+export const EmbeddingScript = z
+  .strictObject({
+    embedding: Vector.optional().describe('The vector of every input.'),
+    embeddings: z.array(Vector).min(1).optional().describe('A vector for each input; the last one repeats.'),
+    like: z.string().min(1).optional().describe('Every input has the vector of this text.'),
+    usage: z
+      .strictObject({ prompt_tokens: z.int().min(0) })
+      .optional()
+      .describe('Instead of the counted tokens.'),
+    timing: Timing.optional(),
+  })
+  .refine((script) => sources.filter((source) => script[source] !== undefined).length <= 1, {
+    error: "must have at most one of 'embedding', 'embeddings' and 'like'",
+  })
+export type EmbeddingScript = z.infer<typeof EmbeddingScript>

@@ -1,0 +1,171 @@
+// Images on the wire (the specification, "Generate images" and "Image result"), and what a fixture says of them.
+import { z } from 'zod'
+import { type ImageSource, imageFormatOf } from '../../lib/media/image-format.ts'
+import { IMAGE_MODELS, type ImageChoice, valuesOf } from './image-models.ts'
+import { Timing } from './script.ts'
+import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
+
+/** A field that is checked against the model's rules: the document names its values, `imageProblems` holds them. */
+function choice(field: ImageChoice, about: string) {
+  const rows = Object.entries(IMAGE_MODELS).flatMap(([model, { choices }]) => {
+    const values = choices[field]
+    return values ? [`${model} takes ${values.map((value) => `\`${value}\``).join(', ')}`] : []
+  })
+  // Only sizes are open: other models have others.
+  const values = valuesOf(field)
+  return z
+    .string()
+    .meta(field === 'size' ? { examples: values } : { enum: values })
+    .nullish()
+    .describe(`${about} ${rows.join('; ')}. The first is the default.`)
+}
+
+/** The body of `POST /v2/router/images/generations`; unknown fields are kept. */
+export const ImageRequest = z.looseObject({
+  prompt: z.string().min(1).describe('What the pictures show.'),
+  model: ModelId.describe(
+    `One of ${Object.keys(IMAGE_MODELS).join(', ')}, whose rules are held; any other image model takes what one of them does.`,
+  ).meta({ examples: Object.keys(IMAGE_MODELS) }),
+  n: z
+    .int()
+    .min(1)
+    .max(10)
+    .nullish()
+    .describe('Number of pictures; openai/dall-e-3 makes only 1.')
+    .meta({ default: 1 }),
+  size: choice('size', 'Width and height in pixels.'),
+  quality: choice('quality', 'How much detail.'),
+  style: choice('style', 'How dramatic.'),
+  background: choice('background', 'Whether it is cut out; transparent needs png or webp.'),
+  moderation: choice('moderation', 'How strictly prompts are checked.'),
+  output_format: choice('output_format', 'The file format.'),
+  output_compression: z
+    .int()
+    .min(0)
+    .max(100)
+    .nullish()
+    .describe(
+      'Quality that is kept, in percent; less than 100 needs `output_format` jpeg or webp, which openai/gpt-image-1 takes.',
+    ),
+  response_format: choice('response_format', 'The picture itself or its address.'),
+  stream: z
+    .boolean()
+    .nullish()
+    .describe('Whether the picture comes as events, with partial ones before it; openai/gpt-image-1 does.'),
+  partial_images: z.int().min(0).max(3).nullish().describe('Partial pictures of a stream; none when left out.'),
+  user: z.string().nullish().describe('The end user.'),
+  metadata: z.looseObject({}).nullish().describe('Stored in the trace.'),
+  identity: Identity.nullish(),
+  thread: Thread.nullish(),
+  ...Routing,
+  svc: ServiceOptions.nullish(),
+})
+export type ImageRequest = z.infer<typeof ImageRequest>
+
+const integer = z.int().min(0)
+
+/** Token counts of a call. */
+export const ImageUsage = z.object({
+  input_tokens: integer.describe('Tokens of the request.'),
+  input_tokens_details: z
+    .object({ image_tokens: integer.describe('Tokens of pictures.'), text_tokens: integer.describe('Tokens of text.') })
+    .describe('What of the request is counted apart.'),
+  output_tokens: integer.describe('Tokens of the answer.'),
+  total_tokens: integer,
+})
+export type ImageUsage = z.infer<typeof ImageUsage>
+
+const settings = {
+  background: z.string().describe('The background that the pictures have.'),
+  output_format: z.string().describe('The format of the bytes: `png`, `jpeg` or `webp`.'),
+  quality: z.string().describe('The quality that it was made in.'),
+  size: z.string().describe('Width and height in pixels, such as `1024x1024`.'),
+}
+
+/** The answer: each picture has either `url` or `b64_json`. */
+export const ImageResult = z.object({
+  created: z.int().describe('When the pictures were made, in seconds since 1970.'),
+  data: z
+    .array(
+      z.object({
+        revised_prompt: z.string().optional().describe('Only of openai/dall-e-3.'),
+        b64_json: z.string().describe('The bytes of the picture in base64.').optional(),
+        url: z.string().optional().describe('Serves the file for an hour, without a token.'),
+      }),
+    )
+    .describe('The pictures, `n` of them.'),
+  ...z.object(settings).partial().describe('What the pictures are like; only of openai/gpt-image-1.').shape,
+  usage: ImageUsage.optional().describe('Only of openai/gpt-image-1.'),
+})
+export type ImageResult = z.infer<typeof ImageResult>
+
+const picture = {
+  b64_json: z.string().describe('The bytes of the picture in base64.'),
+  created_at: z.int().describe('When the picture was made, in seconds since 1970.'),
+  ...settings,
+  background: settings.background.describe('The background that the picture has.'),
+}
+/** The data of one event of a streamed picture. */
+export const ImageEvent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('image_generation.partial_image'),
+    partial_image_index: z.int().min(0).max(2).describe('Which of the sketches before the picture it is, from 0.'),
+    ...picture,
+  }),
+  z.object({ type: z.literal('image_generation.completed'), ...picture, usage: ImageUsage }),
+])
+export type ImageEvent = z.infer<typeof ImageEvent>
+
+const GivenImage = z.base64().refine((text) => imageFormatOf(text) !== undefined, {
+  error: 'must be a PNG, JPEG or WebP file as base64',
+})
+
+const FileName = z.strictObject({ file: z.string().min(1) })
+
+/** What a fixture says under `reply` of an image call; what it leaves out is drawn and counted. */
+export const ImageScript = z
+  .strictObject({
+    prompt: z.string().min(1).optional().describe("Draws the pictures of this prompt instead of the call's own."),
+    images: z
+      .array(z.union([GivenImage, FileName]))
+      .min(1)
+      .optional()
+      .describe(
+        'PNG, JPEG or WebP files as base64, or by name beside the fixture, given as they are; when more are asked for they begin again.',
+      ),
+    revised_prompt: z.string().min(1).optional().describe('Shown by models that have it: openai/dall-e-3.'),
+    usage: z
+      .strictObject({ input_tokens: integer.optional(), output_tokens: integer.optional() })
+      .optional()
+      .describe('Token counts instead of the counted ones, for models that show them: openai/gpt-image-1.'),
+    timing: Timing.optional(),
+  })
+  .refine((script) => script.prompt === undefined || script.images === undefined, {
+    error: "must have at most one of 'prompt' and 'images'",
+  })
+export type ImageScript = z.infer<typeof ImageScript>
+
+/** Kind under which a session keeps the pictures that its answers point at. */
+export const FILE_KIND = 'file'
+/** How long an address of a picture works after it was given out, in milliseconds. */
+export const FILE_LIFE = 3_600_000
+/** A kept picture: what it is made from, which is small when it is drawn, and until when (ms since the epoch). */
+export interface StoredFile {
+  source: ImageSource
+  expires: number
+}
+const side = z.int().min(1).max(4_096)
+const format = z.enum(['png', 'jpeg', 'webp'])
+const Stored = z.looseObject({
+  source: z.union([
+    z.looseObject({ base64: z.string(), format }),
+    z.looseObject({
+      ...{ width: side, height: side, format, transparent: z.boolean(), key: z.string() },
+      compression: z.number().min(0).max(100).optional(),
+      coarseness: z.int().min(1).optional(),
+    }),
+  ]),
+  expires: z.number(),
+})
+/** Whether a value is a kept picture. */
+export const isStoredFile = (value: unknown): value is StoredFile => Stored.safeParse(value).success

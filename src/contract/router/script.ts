@@ -1,0 +1,71 @@
+// What a fixture says under `reply` for operations that answer with text.
+import { z } from 'zod'
+import { Duration } from '../core/duration.ts'
+import { rules } from '../core/rules.ts'
+import { FinishReason } from './finish-reason.ts'
+
+/** How fast a reply comes, on the session's clock. */
+export const Timing = z.strictObject({
+  first_token: Duration.optional().describe('Wait before the first token: 300ms, 2s, or a number of milliseconds.'),
+  tokens_per_second: z.number().positive().optional().describe('Pace of the tokens after the first.'),
+})
+export type Timing = z.infer<typeof Timing>
+
+const HEADER_NAME = /^(?!content-|transfer-encoding$|connection$)[\w-]+$/i
+/** An error as a fixture writes it: the reply of any operation. */
+export const ErrorScript = z.strictObject({
+  error: z.strictObject({
+    status: z.int().min(400).max(599).describe('Retries and fallbacks act on it as on that of a provider.'),
+    type: z.string().min(1).optional().describe('That of the status when left out.'),
+    code: z.string().min(1).optional().describe('The type when left out.'),
+    message: z.string().min(1).optional(),
+    param: z.string().optional(),
+    headers: z
+      .record(
+        z.string().regex(HEADER_NAME, { error: 'must be the name of a header that does not frame the body' }),
+        z.union([z.string(), z.number()]).transform(rules.text),
+      )
+      .default({})
+      .describe('Such as `retry-after: 7`.'),
+  }),
+  timing: Timing.optional(),
+})
+export type ErrorScript = z.infer<typeof ErrorScript>
+
+/** A text reply as a fixture writes it. */
+export const TextScript = z
+  .strictObject({
+    content: z
+      .string()
+      .optional()
+      .describe('The text; `{{captures.name}}`, `{{call.model}}` and `{{prompt.user}}` are filled in.'),
+    tool_calls: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1),
+          arguments: z
+            .union([z.record(z.string(), z.unknown()), z.string()])
+            .optional()
+            .describe('An object, or the text as it is; {} when left out.'),
+          input: z.string().optional().describe('The text for a custom tool, instead of arguments.'),
+          id: z.string().optional(),
+        }),
+      )
+      .optional(),
+    refusal: z.string().optional(),
+    audio: z
+      .union([z.base64(), z.strictObject({ file: z.string().min(1) })])
+      .optional()
+      .describe('The sound of `content`, for calls that want audio: a file as base64, or by name beside the fixture.'),
+    reasoning: z.string().optional(),
+    finish_reason: FinishReason.optional().describe('Worked out from the reply when left out.'),
+    usage: z
+      .strictObject({ prompt_tokens: z.int().min(0).optional(), completion_tokens: z.int().min(0).optional() })
+      .optional()
+      .describe('Token counts instead of the counted ones.'),
+    timing: Timing.optional(),
+  })
+  .refine(rules.saysSomething, {
+    error: "must have at least one of 'content', 'tool_calls' and 'refusal'",
+  })
+export type TextScript = z.infer<typeof TextScript>

@@ -1,0 +1,189 @@
+// Request shapes that the router operations share (the specification, "Shared request structures"), with their limits and defaults.
+import { z } from 'zod'
+import { MAX_METADATA_PAIRS, rules } from '../core/rules.ts'
+import { FilterBy } from '../workspace/filter.ts'
+
+/** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
+export const ModelId = z
+  .string()
+  .regex(/^[^/\s]+\/\S+$/, { error: "must be '<provider>/<model>', such as 'openai/gpt-4o'" })
+  .describe('The model, as `<provider>/<model>`.')
+  .meta({ examples: ['openai/gpt-4o'] })
+
+const SEED_BITS = 63
+/** Programs take all of 64 bits, of which a number here keeps the first 53. */
+export const ModelSeed = z
+  .number()
+  .min(-(2 ** SEED_BITS))
+  .max(2 ** SEED_BITS)
+  .refine(rules.isInteger, 'must be an integer')
+  .meta({ type: 'integer' })
+
+export const Fallbacks = z
+  .array(z.looseObject({ model: ModelId }))
+  .describe('Models tried in order when the primary one fails.')
+export const Retry = z
+  .looseObject({
+    count: z.int().min(1).max(5).optional().describe('Extra attempts.').meta({ default: 3 }),
+    on_codes: z
+      .array(z.int().min(100).max(599))
+      .optional()
+      .describe('Statuses that are retried.')
+      .meta({ default: [429] }),
+  })
+  .describe('When and how often a failed attempt is repeated.')
+export const LoadBalancer = z
+  .looseObject({
+    type: z.literal('weight_based'),
+    models: z
+      .array(
+        z.looseObject({
+          model: ModelId,
+          weight: z.number().min(0.001).max(1).default(0.5).describe('Share of the calls.'),
+        }),
+      )
+      .min(1)
+      .describe('The models that share the calls; the `model` of the request is ignored then.'),
+  })
+  .describe('Shares calls between models by weight.')
+export const Cache = z
+  .looseObject({
+    type: z.literal('exact_match'),
+    ttl: z.int().min(1).max(259_200).optional().describe('Seconds an answer is kept.').meta({ default: 1800 }),
+  })
+  .describe('Answers equal calls from a stored answer.')
+export const Timeout = z
+  .looseObject({ call_timeout: z.int().min(1).describe('Milliseconds an attempt may take.') })
+  .describe('How long one attempt may take.')
+export const Thinking = z
+  .discriminatedUnion('type', [
+    z.looseObject({ type: z.literal('disabled') }),
+    z.looseObject({ type: z.literal('adaptive') }),
+    z.looseObject({
+      type: z.literal('enabled'),
+      budget_tokens: z.int().min(1).describe('Most tokens spent on thinking.'),
+      thinking_level: z.enum(['low', 'medium', 'high']).describe('How hard it thinks.').optional(),
+    }),
+  ])
+  .describe('Whether and how long the model thinks before it answers.')
+export const ReasoningEffort = z
+  .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+  .describe('How hard a reasoning model thinks; which of them a model takes depends on it.')
+export type ReasoningEffort = z.infer<typeof ReasoningEffort>
+export const Guardrails = z
+  .array(
+    z.looseObject({
+      id: z.string().min(1).describe('Which guardrail: a built-in one, or an evaluator of the workspace by key or id.'),
+      execute_on: z
+        .enum(['input', 'output'])
+        .describe('Whether it looks at what is sent to the model or at what the model answers.'),
+    }),
+  )
+  .describe(
+    'Checks of the input or the output; built in: `svc_pii_detection`, `svc_sexual_moderation`, `svc_harmful_moderation`.',
+  )
+export const Identity = z
+  .looseObject({
+    id: z.string().min(1).describe("The person's id in your own system."),
+    display_name: z.string().describe("The person's name.").optional(),
+    email: z.email({ error: 'must be an e-mail address' }).optional(),
+    metadata: z.array(z.record(z.string(), z.unknown())).describe('Values of your own about the person.').optional(),
+    logo_url: z.string().describe('Address of a picture of the person.').optional(),
+    tags: z.array(z.string()).describe('Words to find the person by.').optional(),
+  })
+  .describe('The end user on whose behalf the call is made.')
+export const Thread = z
+  .looseObject({
+    id: z.string().min(1).describe('Names the thread: calls with the same one belong together in the traces.'),
+    tags: z.array(z.string()).describe('Words to find the thread by.').optional(),
+  })
+  .describe('Groups related calls.')
+export const SearchType = z
+  .enum(['vector_search', 'keyword_search', 'hybrid_search'])
+  .describe(
+    'By what chunks are scored, from 0 to 1: the cosine of their vectors, their words (BM25; the best match is 1), or the mean of both.',
+  )
+export const KnowledgeBases = z
+  .array(
+    z.looseObject({
+      knowledge_id: z.string().min(1),
+      top_k: z.int().min(1).max(100).optional().describe('Most chunks.').meta({ default: 5 }),
+      threshold: z.number().min(0).max(1).optional().describe('Least score of a chunk.').meta({ default: 0 }),
+      search_type: SearchType.default('hybrid_search'),
+      filter_by: FilterBy.optional(),
+      query: z.string().min(1).optional().describe('What is looked for; the last user message when left out.'),
+    }),
+  )
+  .describe('Knowledge bases whose chunks are put before the messages.')
+export const Metadata = z
+  .record(z.string().max(64), z.string().max(512))
+  .refine(rules.hasFewPairs, { error: `must have at most ${MAX_METADATA_PAIRS} pairs` })
+  .meta({ maxProperties: MAX_METADATA_PAIRS })
+  .describe('At most 16 pairs, stored with the trace; keys up to 64 characters, values up to 512.')
+
+const Inputs = z
+  .union([
+    z.record(z.string(), z.unknown()),
+    z.array(
+      z.looseObject({
+        key: z.string().describe('Name of the variable.'),
+        value: z.unknown().describe('What stands in its place: any JSON value.').optional(),
+        is_pii: z.boolean().describe('Whether it says something of a person. Nothing is hidden here.').optional(),
+      }),
+    ),
+  ])
+  .describe('Values of the prompt variables; deprecated in favour of `variables`.')
+export type Inputs = z.infer<typeof Inputs>
+
+/** How variables stand in the texts: `{{name}}` (text), Jinja or Mustache. */
+export const TemplateEngine = z
+  .enum(['text', 'jinja', 'mustache'])
+  .describe('Syntax of the variables; text when left out.')
+export type TemplateEngine = z.infer<typeof TemplateEngine>
+
+const routing = {
+  name: z.string().nullish().describe('Display name of the trace.'),
+  fallbacks: Fallbacks.nullish(),
+  retry: Retry.nullish(),
+  load_balancer: LoadBalancer.nullish(),
+  timeout: Timeout.nullish(),
+}
+const who = {
+  identity: Identity.nullish(),
+  contact: Identity.nullish().meta({ deprecated: true }),
+  thread: Thread.nullish(),
+}
+
+/** Routing fields at the top level of every router operation. */
+export const Routing = { ...routing, cache: Cache.nullish() }
+
+/** The service options of image and embedding calls. */
+export const ServiceOptions = z
+  .looseObject({ ...Routing, ...who })
+  .describe('Service options; the same fields at top level win.')
+/** The service options of audio calls. */
+export const ServiceOptionsUncached = z
+  .looseObject({ ...routing, ...who })
+  .describe('Service options; the same fields at top level win.')
+const about = { metadata: Metadata.nullish(), identity: Identity.nullish(), thread: Thread.nullish() }
+/** What every call may say beside what it asks for. */
+export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() }
+/** The same of audio calls. */
+export const CallFieldsUncached = { ...about, ...routing, svc: ServiceOptionsUncached.nullish() }
+/** The service options of calls with a prompt: chat, legacy completions, responses. */
+export const PromptServiceOptions = z
+  .looseObject({
+    ...Routing,
+    ...who,
+    prompt: z
+      .unknown()
+      .optional()
+      .refine(rules.isNothing, {
+        error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
+      })
+      .optional()
+      .meta({ description: 'Not emulated: refused when given.' }),
+    inputs: Inputs.nullish(),
+    knowledge_bases: KnowledgeBases.nullish(),
+  })
+  .describe('Service options; the same fields at top level win.')

@@ -1,0 +1,131 @@
+// Audio translation on the wire: the form of the specification with the defaults of real services, the answer, and what a fixture replies.
+import { z } from 'zod'
+import type { PromptFile } from '../core/operation.ts'
+import { Timing } from './script.ts'
+import { CallFieldsUncached, ModelId } from './shared.ts'
+
+const fields = {
+  file: z.file().describe('The audio: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm.'),
+  model: ModelId.meta({ examples: ['openai/whisper-1'] }),
+  prompt: z.string().optional().describe('Guides the style, or continues an earlier piece.'),
+  enable_logging: z.boolean().default(true).describe('When false, the trace keeps neither the request nor the answer.'),
+  diarize: z.boolean().default(false).describe('Says who is speaking, as `speaker_0`, `speaker_1` and so on.'),
+  response_format: z
+    .enum(['json', 'text', 'srt', 'verbose_json', 'vtt'])
+    .default('json')
+    .describe('Form of the answer; `text`, `srt` and `vtt` come as one JSON string.'),
+  tag_audio_events: z.boolean().default(true).describe('Puts events such as `(laughter)` into the text.'),
+  num_speakers: z.int().min(1).max(32).optional().describe('Most speakers told apart.'),
+  timestamps_granularity: z
+    .enum(['none', 'word', 'character'])
+    .default('word')
+    .describe('What `verbose_json` times besides the segments.'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe('Recorded; at 0 a hosted model raises it by itself until it is content.'),
+  ...CallFieldsUncached,
+}
+
+/** The fields of `POST /v2/router/audio/translations`, each read from its text; unknown fields are kept. */
+export const TranslationForm = z.looseObject(fields)
+export type TranslationForm = z.infer<typeof TranslationForm>
+
+/** An audio file that has been read; its length is in whole milliseconds. */
+export interface AudioFile extends PromptFile {
+  /** Media type that the form gave. */
+  type: string
+  /** Bytes. */
+  size: number
+  /** What the bytes are, whatever the name says: `wav`, `mp3`. */
+  container: string
+  /** The file itself, for a provider that the call is forwarded to. */
+  source: File
+}
+
+/** A call whose file has been read. */
+export type TranslationRequest = Omit<z.infer<z.ZodObject<typeof fields>>, 'file'> & { file: AudioFile }
+
+const seconds = z.number().min(0)
+const Span = z.object({
+  start: seconds.describe('Where it begins, in seconds.'),
+  end: seconds.describe('Where it ends, in seconds.'),
+})
+const speaker = z.string().describe('Who speaks, when `diarize` asked for it.').optional()
+
+/** The answer to `verbose_json`; `speaker` is there when the call asked for it, `characters` with that granularity. */
+export const VerboseTranslation = z.object({
+  task: z.literal('translate'),
+  language: z.string().describe('The language that is spoken.'),
+  duration: seconds.describe('Length of the sound in seconds.'),
+  text: z.string().describe('What is said, in English.'),
+  words: z
+    .array(
+      Span.extend({
+        word: z.string().describe('The word itself.'),
+        speaker,
+        characters: z
+          .array(Span.extend({ text: z.string().describe('The character itself.') }))
+          .describe('The characters of the word with their times.')
+          .optional(),
+      }),
+    )
+    .describe('The words with their times, when `timestamps_granularity` asked for them.')
+    .optional(),
+  segments: z
+    .array(
+      Span.extend({
+        id: z.int().describe('Which segment it is, from 0.'),
+        seek: z.int().describe('Where the window of sound begins that it was heard in, in hundredths of a second.'),
+        text: z.string().describe('What is said in it.'),
+        tokens: z.array(z.int()).describe('The tokens of its text.'),
+        temperature: z.number().describe('The temperature that it was made with.'),
+        avg_logprob: z.number().describe('Mean log probability of its tokens.'),
+        compression_ratio: z.number().describe('How well its text can be compressed; a high one means repetition.'),
+        no_speech_prob: z.number().describe('How likely it is that nobody speaks.'),
+        speaker,
+      }),
+    )
+    .describe('The sentences with their times.'),
+})
+export type VerboseTranslation = z.infer<typeof VerboseTranslation>
+
+/** The answer in each of its forms: `text`, `srt` and `vtt` are one JSON string, which every client reads. */
+export const Translation = z.union([
+  VerboseTranslation,
+  z.object({ text: z.string().describe('What is said, in English.') }),
+  z.string(),
+])
+export type Translation = z.infer<typeof Translation>
+
+const ScriptSegment = z
+  .strictObject({
+    text: z.string().default(''),
+    speaker: z
+      .union([z.string(), z.int()])
+      .optional()
+      .describe('Any name; answers number the speakers in the order in which they come.'),
+    event: z.string().min(1).optional().describe('Heard after the text: `laughter`.'),
+    start: seconds.optional().describe('Seconds; worked out from the length of the text when left out.'),
+    end: seconds.optional(),
+  })
+  .refine((segment) => segment.text !== '' || segment.event !== undefined, {
+    error: "must have a 'text', an 'event' or both",
+  })
+  .refine(({ start = 0, end }) => end === undefined || end >= start, { error: "'end' must not be before 'start'" })
+export type ScriptSegment = z.infer<typeof ScriptSegment>
+
+/** What was said, as a fixture writes it: one text, or its segments. */
+export const TranslationScript = z
+  .strictObject({
+    text: z.string().optional().describe('The whole text; its sentences become the segments.'),
+    segments: z.array(ScriptSegment).optional(),
+    language: z.string().optional().describe('Name of the language of the text; english when left out.'),
+    timing: Timing.optional(),
+  })
+  .refine((script) => (script.text === undefined) !== (script.segments === undefined), {
+    error: "must have exactly one of 'text' and 'segments'",
+  })
+export type TranslationScript = z.infer<typeof TranslationScript>

@@ -1,0 +1,163 @@
+// Agent tasks in the form of A2A: messages of parts, and the state of one run (the specification, "Agent task (A2A)").
+import { z } from 'zod'
+import { Identity, TemplateEngine, Thread } from '../router/shared.ts'
+import { Ulid } from './shared.ts'
+
+/** The states of a task; the last three exist in A2A and are never reached by ours. */
+export const TASK_STATES = [
+  'submitted',
+  'working',
+  'input-required',
+  'completed',
+  'failed',
+  'canceled',
+  'rejected',
+  'auth-required',
+] as const
+export type TaskState = (typeof TASK_STATES)[number]
+/** The states in which nothing of a task runs, so that a message may continue it. */
+export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'completed', 'failed', 'canceled', 'rejected']
+
+/** Whether a task in a state is at work. */
+export const isActive = (state: string): boolean => state === 'submitted' || state === 'working'
+
+const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string().describe('The text.') })
+const FilePart = z.looseObject({
+  kind: z.literal('file'),
+  file: z
+    .looseObject({
+      bytes: z.string().optional().describe('Base64.'),
+      uri: z.string().describe('Address of the file. Nothing is fetched.').optional(),
+      mimeType: z.string().describe('Its media type.').optional(),
+      name: z.string().describe('Its name.').optional(),
+    })
+    .refine((file) => (file.bytes === undefined) !== (file.uri === undefined), {
+      error: "must have exactly one of 'bytes' and 'uri'",
+    })
+    .describe('A file: its bytes or its address.'),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+const ToolResultPart = z.looseObject({
+  kind: z.literal('tool_result'),
+  tool_call_id: z.string().min(1).describe('The call of a tool that it belongs to.'),
+  result: z.unknown().describe('What the tool gave: any JSON value.').optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+const ErrorPart = z.looseObject({
+  kind: z.literal('error'),
+  error: z.string().describe('What went wrong, for people.'),
+  code: z.string().describe('Which error it is, for programs.').optional(),
+})
+const DataPart = z.looseObject({ kind: z.literal('data'), data: z.unknown().describe('Any JSON value.') })
+const ToolCallPart = z.looseObject({
+  kind: z.literal('tool_call'),
+  tool_name: z.string().describe('Name of the tool.'),
+  tool_call_id: z.string().describe('The call of a tool that it belongs to.'),
+  arguments: z.record(z.string(), z.unknown()).describe('What the tool is called with.'),
+  thought_signature: z
+    .string()
+    .describe('The signature of the provider on the thought behind the call; send it back unchanged.')
+    .optional(),
+})
+/** A part that a client sends. */
+const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
+/** A part of an answer. */
+const TaskMessagePart = z.discriminatedUnion('kind', [
+  TextPart,
+  FilePart,
+  ToolResultPart,
+  ErrorPart,
+  DataPart,
+  ToolCallPart,
+])
+export type TaskPart = z.infer<typeof TaskMessagePart>
+
+/** A message that a client sends: of a user, or the results of tools. */
+export const RequestMessage = z
+  .looseObject({
+    kind: z.literal('message').optional(),
+    messageId: z.string().min(1).max(255).optional().describe('Made when left out.'),
+    role: z.enum(['user', 'tool']),
+    parts: z.array(RequestPart).min(1).describe('What it says, part by part.'),
+  })
+  .superRefine(({ role, parts }, context) => {
+    for (const [index, { kind }] of parts.entries()) {
+      const wrong = role === 'tool' ? kind !== 'tool_result' : kind === 'tool_result'
+      if (!wrong) continue
+      const message =
+        role === 'tool'
+          ? "must be 'tool_result' in a message of role 'tool'"
+          : "must not be 'tool_result': use role 'tool'"
+      context.addIssue({ code: 'custom', path: ['parts', index, 'kind'], message })
+    }
+  })
+export type RequestMessage = z.infer<typeof RequestMessage>
+
+/** What submits a task, or continues one. */
+export const TaskBody = z.object({
+  message: RequestMessage.describe('What the user says, or the results of tools.'),
+  task_id: z.string().min(1).optional().describe('Continues this task, which must be inactive.'),
+  variables: z
+    .record(z.string(), z.unknown())
+    .describe('What stands in the place of `{{name}}` in the system prompt, the instructions and the messages.')
+    .optional(),
+  identity: Identity.describe('That of the request.').optional(),
+  contact: Identity.optional().meta({ deprecated: true }),
+  thread: Thread.describe('That of the request.').optional(),
+  memory: z
+    .looseObject({
+      entity_id: z.string().min(1).describe('The user, session or other entity that the memories are about.'),
+    })
+    .describe('Whom the agent remembers.')
+    .optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  engine: TemplateEngine.optional(),
+  configuration: z
+    .looseObject({
+      blocking: z
+        .boolean()
+        .describe('Whether the answer waits for the end of the turn and has its messages.')
+        .default(false),
+    })
+    .optional()
+    .describe('`blocking` waits for the end of the turn and answers with the messages.'),
+})
+export type TaskBody = z.infer<typeof TaskBody>
+
+/** A message as it is answered. */
+export const TaskMessage = z.object({
+  kind: z.literal('message'),
+  messageId: z.string().describe('Names the message.'),
+  role: z.enum(['user', 'agent', 'tool', 'system']),
+  parts: z.array(TaskMessagePart).describe('What it says, part by part.'),
+  taskId: z.string().describe('The task that the message belongs to.').optional(),
+  contextId: z.string().describe('Names the conversation that the task belongs to.').optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
+})
+export type TaskMessage = z.infer<typeof TaskMessage>
+
+/** A task as it is answered. */
+export const AgentTask = z.object({
+  id: Ulid.describe('Names the task; `task_id` of a later call continues it.'),
+  contextId: z.string().describe('Names the conversation that the task belongs to.'),
+  kind: z.literal('task'),
+  status: z
+    .object({
+      state: z
+        .enum(TASK_STATES)
+        .describe('Inactive ones can be continued: `input-required`, `completed`, `failed`, `canceled`, `rejected`.'),
+      timestamp: z.string().describe('Since when: ISO 8601.'),
+      message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true })
+        .describe('What the agent says to it.')
+        .optional(),
+    })
+    .describe('How far the task has come.'),
+  messages: z.array(TaskMessage).optional().describe('Only when it was waited for.'),
+  metadata: z
+    .looseObject({
+      workspace_id: z.string().describe('The workspace of the agent.'),
+      trace_id: z.string().describe('The trace of the turn, which feedback refers to.'),
+    })
+    .describe('What feedback and tracking refer to.'),
+})
+export type AgentTask = z.infer<typeof AgentTask>

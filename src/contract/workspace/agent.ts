@@ -1,0 +1,287 @@
+// Agents as they are made, changed and answered (the specification, "Agent" and "Create an agent").
+import { z } from 'zod'
+import { ChatRequest } from '../router/chat-request.ts'
+import { KnowledgeBases, ModelId, Retry, TemplateEngine } from '../router/shared.ts'
+import { Path, Ulid, Uuid } from './shared.ts'
+
+/** A key that begins with a letter, in parts of letters and digits. */
+const AgentKey = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*$/, {
+    error: "must begin with a letter and be letters and digits, with '.', '_' and '-' only between them",
+  })
+
+const { shape: chat } = ChatRequest
+/** What the specification names as `model.parameters` ("Agent"): fields of a chat completion. */
+const Parameters = z
+  .looseObject({
+    name: chat.name,
+    frequency_penalty: chat.frequency_penalty,
+    max_tokens: chat.max_tokens,
+    max_completion_tokens: chat.max_completion_tokens,
+    presence_penalty: chat.presence_penalty,
+    response_format: chat.response_format,
+    reasoning_effort: chat.reasoning_effort,
+    verbosity: chat.verbosity,
+    seed: chat.seed,
+    stop: chat.stop,
+    thinking: chat.thinking,
+    temperature: chat.temperature,
+    top_p: chat.top_p,
+    top_k: chat.top_k,
+    tool_choice: chat.tool_choice,
+    parallel_tool_calls: chat.parallel_tool_calls,
+    modalities: chat.modalities,
+    guardrails: chat.guardrails,
+    fallbacks: chat.fallbacks,
+    cache: chat.cache,
+    load_balancer: chat.load_balancer,
+    timeout: chat.timeout,
+  })
+  .describe('What is sent to the model beside the conversation, with the meanings that it has in chat completions.')
+const ModelObject = z.looseObject({
+  id: ModelId,
+  integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
+  parameters: Parameters.optional(),
+  retry: Retry.optional(),
+})
+const ModelChoice = z.union([ModelId, ModelObject])
+
+/** The tools that are there without being made: what they do is in `src/agents/tools`. */
+const BUILT_IN_TOOLS = [
+  'google_search',
+  'web_scraper',
+  'call_sub_agent',
+  'retrieve_agents',
+  'query_memory_store',
+  'write_memory_store',
+  'retrieve_memory_stores',
+  'delete_memory_document',
+  'retrieve_knowledge_bases',
+  'query_knowledge_base',
+  'current_date',
+] as const
+/** The tools of the workspace that an agent may refer to. */
+const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as const
+
+/** Seconds that a call of a tool may take when nobody says. */
+export const TOOL_TIMEOUT = 120
+const TIMEOUT = z.int().min(1).max(600).describe("Seconds that a call of it may take, on the session's clock.")
+const approval = {
+  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').optional(),
+}
+const AgentToolBody = z
+  .looseObject({
+    type: z.string().min(1).describe('The kind of tool: of the workspace, of the platform, or of a provider.'),
+    key: z.string().min(1).describe('Key of the tool in the workspace.').optional(),
+    id: z.string().min(1).describe('Id of the tool in the workspace, instead of its key.').optional(),
+    tool_id: z.string().min(1).describe('Of an MCP server: which of its tools.').optional(),
+    timeout: TIMEOUT.optional(),
+    ...approval,
+  })
+  .superRefine((tool, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    const known: readonly string[] = [...BUILT_IN_TOOLS, ...REFERRED_TOOLS]
+    if (!known.includes(tool.type) && !/^[a-z]+:[a-z_]+$/.test(tool.type))
+      refuse('type', `must be one of ${known.join(', ')}, or a tool of a provider such as 'openai:web_search'`)
+    if ((REFERRED_TOOLS as readonly string[]).includes(tool.type) && tool.key === undefined && tool.id === undefined)
+      refuse('key', `is required when 'type' is '${tool.type}', or 'id': the tool of the workspace that is meant`)
+    if (tool.type === 'mcp' && tool.tool_id === undefined)
+      refuse('tool_id', "is required when 'type' is 'mcp': the one of the server's tools")
+  })
+const Check = z.looseObject({
+  id: z.string().min(1).describe('An evaluator of the workspace by key or id.'),
+  execute_on: z
+    .enum(['input', 'output'])
+    .describe('Whether it looks at what is sent to the model or at what the model answers.'),
+  sample_rate: z.number().min(1).max(100).default(50).describe('Percent of the iterations that it looks at.'),
+})
+const Guardrail = Check.extend({
+  id: Check.shape.id.describe('A built-in guardrail, or an evaluator of the workspace by key or id.'),
+})
+const settings = {
+  max_iterations: z.int().min(1).max(1000).default(100).describe('Model calls of one turn.'),
+  max_execution_time: z.number().min(1).default(600).describe("Seconds of one turn, on the session's clock."),
+  max_cost: z.number().min(0).default(0).describe('USD of one turn; 0 is without a limit.'),
+  tool_approval_required: z
+    .enum(['all', 'respect_tool', 'none'])
+    .default('respect_tool')
+    .describe('Which tool calls wait until somebody approves them.'),
+}
+const SettingsBody = z.looseObject({
+  ...settings,
+  tools: z.array(AgentToolBody).describe('The tools that it may call.').default([]),
+  evaluators: z
+    .array(Check)
+    .describe('Evaluators that look at its model calls; what they say is in the trace.')
+    .default([]),
+  guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.').default([]),
+})
+const TeamMember = z.looseObject({
+  key: z.string().min(1).describe('Key of the agent.'),
+  role: z.string().optional().describe('What the orchestrator is told of it.'),
+})
+const fields = {
+  key: AgentKey.describe('Unique in the workspace.'),
+  role: z.string().min(1).describe('What the agent is, in a few words; part of its system prompt.'),
+  description: z.string().min(1),
+  instructions: z.string().describe('What the agent is told to do; `{{name}}` stands for a variable.'),
+  path: Path,
+  display_name: z.string().max(255).optional(),
+  system_prompt: z.string().min(1).nullish().describe('A usual one when left out.'),
+  memory_stores: z.array(z.string().min(1)).describe('Memory stores by key or id.'),
+  knowledge_bases: KnowledgeBases.describe('Knowledge bases that its tools may search.'),
+  team_of_agents: z.array(TeamMember).describe('Agents that it may hand tasks to.'),
+  variables: z
+    .record(z.string(), z.unknown())
+    .describe('Values of the variables; those of the instructions are added.'),
+  source: z
+    .enum(['internal', 'external', 'experiment'])
+    .describe('Where the agent comes from; kept, and not used here.')
+    .optional(),
+  engine: TemplateEngine,
+}
+const model = {
+  model: ModelChoice.describe('A model that supports tools: its id, or an object with its parameters and retries.'),
+  fallback_models: z
+    .array(ModelChoice)
+    .nullish()
+    .describe(
+      'Tried in order when the model fails, before the `fallbacks` of its parameters. An object has parameters, retries and a timeout of its own; the name, guardrails, cache and balancer of a call are those of `model`.',
+    ),
+}
+const HEADERS = 20
+const a2aFields = {
+  agent_url: z.url().describe('Address at which it is called.'),
+  card_url: z.url().describe('Address of its card; the former with `/card` when left out.').optional(),
+  headers: z
+    .record(
+      z.string(),
+      z.looseObject({
+        value: z.string().describe('The text of the header.'),
+        encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
+      }),
+    )
+    .refine((headers) => Object.keys(headers).length <= HEADERS, { error: `must have at most ${HEADERS} headers` })
+    .meta({ maxProperties: HEADERS })
+    .optional(),
+  cached_card: z.unknown().describe('Its card as it was read last.').optional(),
+}
+const A2a = z
+  .looseObject(a2aFields)
+  .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
+const kind = {
+  type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is an agent somewhere else: kept, not run.'),
+  a2a: A2a.describe('Where an agent somewhere else is.').optional(),
+}
+
+/** What makes an agent. */
+export const AgentBody = z
+  .object({
+    ...fields,
+    ...model,
+    ...kind,
+    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
+    memory_stores: fields.memory_stores.default([]),
+    knowledge_bases: fields.knowledge_bases.default([]),
+    team_of_agents: fields.team_of_agents.default([]),
+    variables: fields.variables.default({}),
+    engine: fields.engine.default('text'),
+    settings: SettingsBody.describe('The limits, tools and checks of the agent.'),
+  })
+  .superRefine((agent, context) => {
+    const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
+    if (agent.type === 'a2a' && !agent.a2a) refuse('a2a', "is required when 'type' is 'a2a'")
+    if (agent.type === 'internal' && agent.a2a) refuse('a2a', "is only for agents of 'type' 'a2a'")
+    const tools = agent.settings.tools.map(({ type }) => type)
+    const team = tools.filter((type) => type === 'retrieve_agents' || type === 'call_sub_agent')
+    if (agent.team_of_agents.length > 0 && new Set(team).size < 2)
+      refuse('settings.tools', "must have 'retrieve_agents' and 'call_sub_agent' when there is a team")
+  })
+export type AgentBody = z.infer<typeof AgentBody>
+
+/** What changes one: any of the fields. */
+export const AgentPatch = z
+  .object({
+    ...fields,
+    ...model,
+    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
+    settings: z
+      .looseObject({
+        max_iterations: settings.max_iterations.unwrap().describe('Most model calls of one turn.'),
+        max_execution_time: settings.max_execution_time
+          .unwrap()
+          .describe("Most seconds of one turn, on the session's clock."),
+        max_cost: settings.max_cost.unwrap().describe('Most USD of one turn at list price; 0 is without a limit.'),
+        tool_approval_required: settings.tool_approval_required
+          .unwrap()
+          .describe('Which tool calls wait until somebody approves them.'),
+        tools: z.array(AgentToolBody).describe('The tools that it may call.'),
+        evaluators: z.array(Check).describe('Evaluators that look at its model calls; what they say is in the trace.'),
+        guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.'),
+      })
+      .partial()
+      .describe('The limits, tools and checks of the agent.'),
+  })
+  .partial()
+
+/** A tool of an agent as it is answered: an entry of its own, whatever the request looked like. */
+export const AgentTool = z.object({
+  id: z.string().describe('Id of the tool among those of the agent.'),
+  action_type: z.string().describe('What kind of tool it is, as `type` in the request.'),
+  key: z.string().describe('The name by which the model calls it.').optional(),
+  display_name: z.string().optional(),
+  description: z.string().optional(),
+  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').default(false),
+  tool_id: z.string().describe('Of an MCP server: which of its tools.').optional(),
+  timeout: TIMEOUT.default(TOOL_TIMEOUT),
+})
+export type AgentTool = z.infer<typeof AgentTool>
+
+/** An agent as it is answered. */
+export const Agent = z.object({
+  _id: Ulid,
+  ...fields,
+  project_id: Uuid,
+  status: z.enum(['live', 'draft', 'pending', 'published']).describe('`live` is the latest version.'),
+  skills: z.array(z.string()).describe('Names of skills; kept, and not used here.'),
+  model: z
+    .object({
+      id: z.string().describe('The model, as `<provider>/<model>`.'),
+      integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
+      parameters: Parameters.optional(),
+      retry: Retry.optional(),
+      fallback_models: z.array(z.string()).describe('Models that are tried in order when it fails.').nullish(),
+    })
+    .describe('The model that it thinks with.'),
+  version: z
+    .string()
+    .describe('Semantic version of the manifest.')
+    .meta({ examples: ['1.0.0'] }),
+  metrics: z
+    .object({ total_cost: z.number().describe('USD at list price.') })
+    .describe('What its tasks took together.'),
+  type: z.enum(['internal', 'a2a']).describe('`a2a` is an agent somewhere else: kept, not run.'),
+  a2a: z
+    .looseObject({
+      ...a2aFields,
+      card_url: z.url().describe('Address of its card; the former with `/card` when left out.'),
+    })
+    .optional()
+    .describe('Only of agents of type `a2a`.'),
+  settings: z
+    .object({
+      ...settings,
+      tools: z.array(AgentTool).describe('The tools that it may call.'),
+      evaluators: z.array(Check).describe('Evaluators that look at its model calls; what they say is in the trace.'),
+      guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.'),
+    })
+    .describe('The limits, tools and checks of the agent.'),
+  created_by_id: Uuid.nullish(),
+  updated_by_id: Uuid.nullish(),
+  created: z.string().describe('When it was made: ISO 8601, UTC.'),
+  updated: z.string().describe('When it was changed last: ISO 8601, UTC.'),
+})
+export type Agent = z.infer<typeof Agent>

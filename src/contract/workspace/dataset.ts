@@ -1,0 +1,77 @@
+// Datasets and their datapoints.
+import { z } from 'zod'
+import { Message } from '../router/chat-request.ts'
+import { common, Path, timestamp, Ulid, Uuid } from './shared.ts'
+
+const display_name = z.string().min(1).max(128).describe('1 to 128 characters.')
+const datasetFields = {
+  display_name,
+  project_id: Uuid.optional().describe('The project it belongs to.'),
+  path: Path.optional(),
+}
+/** What makes a dataset. */
+export const DatasetBody = z.object(datasetFields)
+/** What changes one. */
+export const DatasetPatch = z.object(datasetFields).partial()
+/** A dataset as it is answered. */
+export const Dataset = z.object({
+  _id: Uuid,
+  display_name,
+  project_id: Uuid,
+  metadata: z
+    .object({
+      total_versions: z.int().describe('Versions so far: each change of the dataset or of a datapoint makes one.'),
+      datapoints_count: z.int().describe('How many datapoints it has.'),
+    })
+    .describe('Counts.'),
+  ...common,
+})
+
+const PLAIN = ['string', 'number', 'boolean', 'null']
+const isPlain = (value: unknown): boolean => typeof value !== 'object' || value === null
+const Inputs = z
+  .record(
+    z.string(),
+    z
+      .unknown()
+      .refine((value) => isPlain(value) || (Array.isArray(value) && value.every(isPlain)), {
+        error: 'must be a text, a number, a boolean, null or a list of these: nested objects are not supported',
+      })
+      .meta({ anyOf: [{ type: PLAIN }, { type: 'array', items: { type: PLAIN } }] }),
+  )
+  .describe('Input values by name; nested objects are not supported.')
+const review = {
+  id: z.string().describe('Id of the evaluation.'),
+  evaluation_type: z.literal('human_review'),
+  human_review_id: Ulid.describe('The human review that it answers.'),
+  reviewed_by_id: z.string().describe('Who reviewed it.'),
+  source: z.string().describe('Where it was made: the name of the service options (`svc`), or `external`.'),
+  reviewed_at: timestamp,
+}
+const said = 'What the reviewer entered.'
+/** What a person says of a datapoint. */
+const HumanReview = z.discriminatedUnion('type', [
+  z.looseObject({ ...review, type: z.literal('string'), value: z.string().describe(said) }),
+  z.looseObject({ ...review, type: z.literal('number'), value: z.number().describe(said) }),
+  z.looseObject({
+    ...review,
+    type: z.literal('string_array'),
+    values: z.array(z.string()).describe('What the reviewer chose.'),
+  }),
+])
+const datapointFields = {
+  inputs: Inputs.optional(),
+  messages: z.array(Message).optional().describe('The conversation so far.'),
+  expected_output: z.string().describe('What a good answer would be.').optional(),
+}
+/** What makes or changes a datapoint. */
+export const DatapointBody = z.object(datapointFields)
+/** A datapoint as it is answered. */
+export const Datapoint = z.object({
+  _id: Ulid,
+  dataset_id: Uuid.describe('The dataset that it belongs to.'),
+  ...datapointFields,
+  evaluations: z.array(HumanReview).optional().describe('Human reviews.'),
+  snapshot_version: z.string().describe("The dataset's version that the last change made."),
+  ...common,
+})

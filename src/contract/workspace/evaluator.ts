@@ -1,0 +1,157 @@
+// Evaluators: questions about a text that a model or a schema answers.
+import { z } from 'zod'
+import { nestingProblem } from '../../lib/nesting.ts'
+import { Evaluation } from '../core/trace.ts'
+import { ModelId } from '../router/shared.ts'
+import { common, Key, Path, Ulid, Uuid, VersionPatch } from './shared.ts'
+
+const operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'])
+const guardrail = {
+  enabled: z.boolean().describe('Whether the evaluator may be used as a guardrail.'),
+  alert_on_failure: z.boolean().describe('Kept; nobody is alerted here.').default(false),
+}
+const GuardrailConfig = z
+  .discriminatedUnion('type', [
+    z.object({
+      ...guardrail,
+      type: z.literal('boolean'),
+      value: z.boolean().describe('The result that passes, or that it is compared with.'),
+    }),
+    z.object({
+      ...guardrail,
+      type: z.literal('categorical'),
+      values: z.array(z.string()).min(1).describe('The results that pass.'),
+    }),
+    z.object({
+      ...guardrail,
+      type: z.literal('number'),
+      value: z.number().describe('The result that passes, or that it is compared with.'),
+      operator: operator.describe('How the result is compared with `value`.'),
+    }),
+  ])
+  .describe('Which results pass when it is used as a guardrail.')
+
+const shared = {
+  path: Path,
+  key: Key.describe('Unique in the workspace.'),
+  description: z.string(),
+  guardrail_config: GuardrailConfig.nullish(),
+}
+const llm = {
+  prompt: z.string().describe('The question; `{{log.output}}` and `{{log.input}}` stand for what is judged.'),
+  mode: z.literal('single', { error: "must be 'single': a jury is not emulated" }),
+  model: ModelId,
+  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).describe('What its result is.').optional(),
+  repetitions: z
+    .int()
+    .min(1)
+    .max(3)
+    .describe('How often the model is asked; the middle or commonest result counts.')
+    .optional(),
+  categories: z.array(z.string()).describe('The results that it may have.').optional(),
+  categorical_labels: z
+    .array(
+      z.object({
+        value: z.string().describe('The result.'),
+        description: z.string().describe('What it means, for the model.').optional(),
+      }),
+    )
+    .describe('The same, with what each of them means.')
+    .optional(),
+}
+const schema = {
+  schema: z
+    .union([z.string().transform(parsedSchema), z.looseObject({})])
+    .describe('JSON Schema that the text must satisfy: its JSON as a string, or an object.'),
+}
+/** The schema that a string is the JSON of. */
+function parsedSchema(text: string, context: z.RefinementCtx): Record<string, unknown> {
+  const refuse = (message: string) => {
+    context.addIssue({ code: 'custom', message })
+    return z.NEVER
+  }
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+      return refuse('must be the JSON of an object')
+    const problem = nestingProblem(parsed)
+    return problem === undefined ? (parsed as Record<string, unknown>) : refuse(problem)
+  } catch (error) {
+    return refuse(`must be JSON: ${(error as Error).message}`)
+  }
+}
+/** What is wrong with another type. */
+export const EVALUATOR_TYPES =
+  "must be 'llm_eval' or 'json_schema': evaluators that run code or call a server are not emulated"
+const withDefaults = { ...shared, path: Path.default('Default'), description: z.string().default('') }
+
+/** What makes an evaluator. */
+export const EvaluatorBody = z.discriminatedUnion(
+  'type',
+  [
+    z.object({ type: z.literal('llm_eval'), ...withDefaults, ...llm, mode: llm.mode.default('single') }),
+    z.object({ type: z.literal('json_schema'), ...withDefaults, ...schema }),
+  ],
+  { error: EVALUATOR_TYPES },
+)
+/** What changes one; its type stays. */
+export const EvaluatorPatch = z.object({ ...shared, ...llm, ...schema }).partial()
+/** The same with what is said of the version. */
+export const EvaluatorUpdate = EvaluatorPatch.extend(VersionPatch)
+/** An evaluator as it is answered. */
+export const Evaluator = z.object({
+  _id: Ulid,
+  type: z.enum(['llm_eval', 'json_schema']).describe('Whether a model answers the question or a schema.'),
+  ...shared,
+  ...z
+    .object({ ...llm, schema: z.string().describe('JSON Schema that the text must satisfy, as JSON.') })
+    .partial()
+    .omit({ output_type: true }).shape,
+  project_id: Uuid,
+  ...common,
+})
+
+/** An evaluator as it works, from what is stored. */
+export type EvaluatorFields = Pick<z.infer<typeof Evaluator>, '_id' | 'key' | 'type' | 'guardrail_config'> &
+  Partial<z.infer<typeof EvaluatorPatch>>
+export type GuardrailConfig = z.infer<typeof GuardrailConfig>
+
+/** What an evaluator is run on. */
+export const RunBody = z.object({
+  text: z.string().describe('What is judged: `{{log.output}}` in the prompt.'),
+  input: z.string().default('').describe('What the user said: `{{log.input}}` in the prompt.'),
+})
+/** What it makes of it. */
+export const RunAnswer = Evaluation.extend({
+  id: z.string().describe('Id of the evaluator.'),
+  key: z.string().describe('Key of the evaluator.'),
+  passed: z.boolean().nullable().describe('Whether the text passes as by its guardrail_config; null when it has none.'),
+  reason: z.string().nullable().describe('What is wrong with the text, or with the answer of the model.'),
+})
+
+/** What an evaluator is invoked with. */
+export const InvokeBody = z.object({
+  query: z.string().nullish().describe('What the user said: `{{log.input}}` in the prompt.'),
+  output: z.string().nullish().describe('What is judged: `{{log.output}}` in the prompt.'),
+  reference: z.string().nullish().describe('What was expected: `{{log.reference}}` in the prompt.'),
+  retrievals: z.array(z.string()).nullish().describe('What was found for it: `{{log.retrievals}}` in the prompt.'),
+  messages: z.array(z.looseObject({})).nullish().describe('The conversation: `{{log.messages}}` in the prompt.'),
+  model: ModelId.nullish().describe('Asked instead of its own model.'),
+})
+/** What it gives, by what it is. */
+export const InvokeAnswer = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('boolean'), value: z.boolean().describe('What it gives.') }),
+  z.object({
+    type: z.literal('llm_evaluator'),
+    value: z
+      .object({
+        workflow_run_id: z.string().describe('The trace of the call that asked its model.'),
+        value: z
+          .union([z.number(), z.boolean(), z.string()])
+          .nullable()
+          .describe('The result of the model; null when it cannot be read.'),
+        explanation: z.string().describe('Why there is no result; null when there is one.').nullable(),
+      })
+      .describe('What it gives.'),
+  }),
+])

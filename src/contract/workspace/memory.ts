@@ -1,0 +1,54 @@
+// Memory stores, the memories of entities in them, and the documents of a memory.
+import { z } from 'zod'
+import { ModelId } from '../router/shared.ts'
+import { common, Key, Path, Ulid, Uuid } from './shared.ts'
+
+const by = { created_by_id: Uuid, updated_by_id: Uuid }
+const dates = { created: common.created, updated: common.updated }
+const store = {
+  key: Key.max(255).describe('Unique in the workspace.'),
+  description: z.string(),
+  embedding_config: z.looseObject({ model: ModelId }).describe('The model that texts are embedded with.'),
+  path: Path,
+  ttl: z.number().min(0).optional().describe('Seconds that a document is remembered; for ever when left out.'),
+}
+/** What makes a memory store. */
+export const MemoryStoreBody = z.object({ ...store, path: Path.default('Default') })
+/** What changes one. */
+export const MemoryStorePatch = z.object(store).partial()
+/** A memory store as it is answered. */
+export const MemoryStore = z.object({ _id: Ulid, ...store, ...by, ...dates }).omit({ path: true })
+
+const metadata = z.record(z.string(), z.string()).optional()
+const entity = { entity_id: z.string().min(1).max(255).describe('Whom or what it is about.'), metadata }
+/** What makes the memory of an entity. */
+export const MemoryBody = z.object(entity)
+/** What changes one. */
+export const MemoryPatch = z.object({ metadata })
+/** A memory as it is answered. */
+export const Memory = z.object({
+  _id: Ulid,
+  ...entity,
+  store_id: Ulid.describe('The memory store that it lies in.'),
+  documents_count: z.int().min(0).describe('How many documents it has.'),
+  workspace_id: Uuid,
+  ...by,
+  ...dates,
+})
+
+const document = { text: z.string().trim().min(1).describe('What is to be remembered.'), metadata }
+/** What makes a document. */
+export const MemoryDocumentBody = z.object(document)
+/** What changes one. */
+export const MemoryDocumentPatch = z.object(document).partial()
+/** A document as it is answered. */
+export const MemoryDocument = z.object({
+  _id: Ulid,
+  memory_id: Ulid.describe('The memory that it belongs to.'),
+  store_id: Ulid.describe('The memory store that it lies in.'),
+  ...document,
+  text: document.text.describe('What is remembered.'),
+  workspace_id: Uuid,
+  ...by,
+  ...dates,
+})

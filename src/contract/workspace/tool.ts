@@ -1,0 +1,174 @@
+// Tools, kept in the workspace: what models may call, and what a call of each means.
+import { z } from 'zod'
+import { common, Key, Path, prefixedForm, Uuid, VersionPatch } from './shared.ts'
+
+export const toolId = prefixedForm('tool')
+
+const FunctionName = z
+  .string()
+  .regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "must be 1 to 64 letters, digits, '_' and '-'" })
+// Clients take no parameters without `properties` and `required`, so both are always there.
+const Parameters = z
+  .looseObject({
+    type: z.literal('object').default('object'),
+    properties: z
+      .record(z.string(), z.unknown())
+      .describe('The arguments, by name, each as a JSON Schema.')
+      .default({}),
+    required: z.array(z.string()).describe('Names of the arguments that must be given.').default([]),
+  })
+  .describe('JSON Schema of the arguments.')
+const ToolFunction = z
+  .object({
+    name: FunctionName.describe('The name by which models call it: at most 64 letters, digits, `_` and `-`.'),
+    description: z.string().describe('What it does: the model decides by that when to call it.').optional(),
+    strict: z.boolean().optional(),
+    parameters: Parameters.optional(),
+  })
+  .describe('A function of the client, who runs it and sends the result.')
+const JsonSchemaTool = z
+  .object({
+    name: FunctionName.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
+    description: z.string().describe('What it is for, for the model.'),
+    schema: Parameters,
+    strict: z.boolean().optional(),
+  })
+  .describe('The form that a model has to bring something into.')
+
+const output_schema = z.looseObject({}).optional().describe('JSON Schema of a made-up result. Beyond the API.')
+
+const Header = z.union([
+  z.string(),
+  z.object({
+    value: z.string().describe('The text of the header.'),
+    encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
+  }),
+])
+const Headers = z.record(z.string(), Header)
+const Argument = z.object({
+  type: z.enum(['string', 'number', 'boolean']).describe('What it is.'),
+  description: z.string(),
+  send_to_model: z.boolean().default(true).describe('Whether the model gives it, or its default value is sent.'),
+  default_value: z
+    .union([z.string(), z.number(), z.boolean()])
+    .describe('What it is when the model gives none.')
+    .optional(),
+})
+const HttpTool = z
+  .object({
+    blueprint: z
+      .object({
+        url: z.string().min(1).describe('Its address.'),
+        method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).describe('Its method.'),
+        headers: Headers.optional(),
+        body: z.unknown().describe('Its body.').optional(),
+      })
+      .describe(
+        'The request that the tool makes; `{{name}}` stands for an argument. Nothing is sent: fixtures answer.',
+      ),
+    arguments: z
+      .record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), Argument)
+      .describe('The arguments, by name.')
+      .optional(),
+    output_schema,
+  })
+  .describe('A call of a server. It is never made: fixtures answer, or a made-up result.')
+const McpTool = z
+  .object({
+    server_url: z.string().min(1).describe('Address of the MCP server. Nothing is sent: fixtures answer.'),
+    connection_type: z.enum(['http', 'sse']).describe('How the server is spoken to.'),
+    headers: Headers.optional(),
+    tools: z
+      .array(
+        z.object({
+          id: z.string().min(1).describe('Id of the tool.').optional(),
+          name: z.string().min(1).describe('The name by which models call it.'),
+          description: z.string().optional(),
+          schema: Parameters.prefault({}),
+          output_schema,
+        }),
+      )
+      .default([])
+      .describe('What the server offers: it is not asked, so whoever makes the tool says so.'),
+  })
+  .describe('A server of the Model Context Protocol. It is never called: fixtures answer, or a made-up result.')
+const CodeTool = z
+  .object({
+    language: z.literal('python').describe('The language of the code.'),
+    code: z.string().describe('The code. It is not run: fixtures answer.'),
+    parameters: Parameters.optional(),
+    output_schema,
+  })
+  .describe('Code, which is never run: fixtures answer, or a made-up result.')
+
+/** The types of tools, each with the field that says what is of its own. */
+const FIELD_OF = {
+  function: 'function',
+  json_schema: 'json_schema',
+  http: 'http',
+  mcp: 'mcp',
+  code: 'code_tool',
+} as const
+type ToolType = keyof typeof FIELD_OF
+const TOOL_TYPES = Object.keys(FIELD_OF) as ToolType[]
+const type = z.enum(TOOL_TYPES)
+
+const own = { function: ToolFunction, json_schema: JsonSchemaTool, http: HttpTool, mcp: McpTool, code_tool: CodeTool }
+const ownOptional = z.object(own).partial().shape
+const fields = {
+  path: Path,
+  key: Key.describe('Unique in the workspace.'),
+  display_name: z.string().optional().describe('Shown instead of the key.'),
+  description: z.string(),
+  status: z.enum(['live', 'draft', 'pending', 'published']).describe('Whether it is in use.'),
+}
+
+/** Finds what is missing in a tool, or does not belong to its type. */
+export function checkToolType(tool: { type: ToolType }, context: z.RefinementCtx): void {
+  const field = FIELD_OF[tool.type]
+  for (const name of Object.values(FIELD_OF)) {
+    const isThere = (tool as Record<string, unknown>)[name] !== undefined
+    if (isThere === (name === field)) continue
+    const message = isThere
+      ? `is not for tools of type '${tool.type}', which have '${field}'`
+      : `is required when 'type' is '${tool.type}'`
+    context.addIssue({ code: 'custom', path: [name], message })
+  }
+}
+
+/** What makes a tool, less the check of its type. */
+export const ToolShape = z.object({
+  ...fields,
+  path: fields.path.default('Default'),
+  description: fields.description.default(''),
+  status: fields.status.describe('Whether it is in use.').default('live'),
+  type: type.describe('The kind of tool; the field of that name says more.').default('function'),
+  ...ownOptional,
+})
+/** What makes a tool. */
+export const ToolBody = ToolShape.superRefine(checkToolType)
+/** What changes one; what belongs to its type is changed as a whole. */
+export const ToolPatch = z
+  .object({ ...fields, type: type.describe('The kind of tool; the field of that name says more.'), ...ownOptional })
+  .partial()
+/** The same with what is said of the version. */
+export const ToolUpdate = ToolPatch.extend(VersionPatch)
+/** A tool as it is answered. */
+export const Tool = z.object({
+  _id: toolId.schema,
+  ...fields,
+  type: type.describe('The kind of tool; the field of that name says more.'),
+  ...ownOptional,
+  project_id: Uuid,
+  ...common,
+})
+
+/** A tool that has been changed, without what belonged to another type that it had. */
+export function ofOneType(tool: Record<string, unknown>, named: object): Record<string, unknown> {
+  const field = FIELD_OF[tool.type as ToolType]
+  const others = Object.values(FIELD_OF).filter((name) => name !== field && !(name in named))
+  return Object.fromEntries(Object.entries(tool).filter(([name]) => !(others as string[]).includes(name)))
+}
+
+/** The parts of stored tools that say what a call of one means. */
+export type ToolParts = { [Name in keyof typeof own]?: z.infer<(typeof own)[Name]> }

@@ -1,0 +1,99 @@
+// What a call says of the client behind it: its connection, which repetition it is, its idempotency key.
+import type { ClientMark, ClientNote, ClientTimeout } from '../../contract/core/finding.ts'
+import { HangReset } from '../../lib/hang-reset.ts'
+import { fingerprint, unguessable } from '../../lib/ids.ts'
+import { questionOf } from '../../lib/question.ts'
+import { rememberingAll } from '../../lib/remember.ts'
+import type { Call } from '../call.ts'
+import { isDated } from '../retry.ts'
+
+/** Headers that count repetitions from 0, by SDKs of model providers, proxies and gRPC. */
+const COUNTS = ['x-stainless-retry-count', 'x-retry-count', 'grpc-previous-rpc-attempts']
+/** AWS counts attempts from 1: `attempt=2; max=3`. */
+const AWS_ATTEMPT = /\battempt=(\d+)/
+
+/** How a call ended for its client. */
+interface CallEnded {
+  /** Headers of the answer. */
+  headers: Record<string, string>
+  /** Whether there was one, and it went well: no connection was then reset. */
+  answered: boolean
+}
+
+/** The note of a call that has ended. */
+export function clientNote(call: Call, { headers: answerHeaders, answered }: CallEnded): ClientNote {
+  const { headers, hold, session, retained, text } = call
+  const note = clientMark(headers, session.secret) as ClientNote
+  note.until = session.calls
+  note.connection = hold?.peer?.() ?? null
+  const timeout = timeoutOf(headers)
+  if (timeout !== undefined) note.timeout = timeout
+  const reason: unknown = !answered && call.aborted ? call.signal.reason : undefined
+  if (reason instanceof HangReset) {
+    const { limit, silence } = reason
+    note.hung = { limit, ...(silence !== undefined && { silence }) }
+  }
+  if (!retained) {
+    note.request = fingerprint(text)
+    note.question = questionOf(text)
+  }
+  if (answerHeaders['x-should-retry'] !== undefined) note.advised = true
+  if (session.clock.kind === 'virtual' && isDated(answerHeaders)) note.dated = true
+  return note
+}
+
+/** Where clients of providers put their API key. */
+const KEYS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']
+
+/** A fingerprint of the API key of a call, without the session that it names; undefined when there is none. */
+function callerOf(headers: Headers, secret: string): string | undefined {
+  for (const name of KEYS) {
+    const value = headers.get(name)
+    if (value !== null) return keyPrint(secret, value)
+  }
+  return undefined
+}
+
+/** Digits of a fingerprint of a key: enough to tell those of one program apart. */
+const KEY_DIGITS = 12
+const keyPrint = rememberingAll((secret: string, value: string): string =>
+  unguessable(secret, value.replace(/^Bearer\s+/i, '').replace(/#.*$/s, '')).slice(0, KEY_DIGITS),
+)
+
+/** What headers say of the client behind a call; `secret` keeps the fingerprint of its API key from being guessed. */
+export function clientMark(headers: Headers, secret: string): ClientMark {
+  const key = headers.get('idempotency-key')
+  const mark: ClientMark = { connection: null, retry: retryOf(headers), key: key === null ? null : fingerprint(key) }
+  const caller = callerOf(headers, secret)
+  if (caller !== undefined) mark.caller = caller
+  return mark
+}
+
+/** Headers that declare how long a client waits for a response, in seconds: by SDKs of OpenAI, Anthropic and Google. */
+const TIMEOUTS = ['x-stainless-timeout', 'x-stainless-read-timeout', 'x-server-timeout']
+/** gRPC has units: `10S`, `500m`. */
+const GRPC_TIMEOUT = /^(\d{1,8})([HMSmun])$/
+const GRPC_UNITS: Record<string, number> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000_001 }
+/** What the SDKs that send `x-stainless-*` wait for by default; openai-node declares a timeout only when a call sets its own. */
+const STAINLESS_DEFAULT_MS = 600_000
+
+/** How long a client waits for a response; undefined when it does not say. Those below one second are rounded to nothing. */
+function timeoutOf(headers: Headers): ClientTimeout | undefined {
+  for (const name of TIMEOUTS) {
+    const seconds = Number(headers.get(name) ?? Number.NaN)
+    if (seconds > 0) return { ms: seconds * 1_000 }
+    if (seconds === 0) return undefined
+  }
+  const [, number, unit = ''] = GRPC_TIMEOUT.exec(headers.get('grpc-timeout') ?? '') ?? []
+  if (number !== undefined) return { ms: Number(number) * (GRPC_UNITS[unit] ?? 0) }
+  return headers.has('x-stainless-lang') ? { ms: STAINLESS_DEFAULT_MS, assumed: true } : undefined
+}
+
+function retryOf(headers: Headers): number | null {
+  for (const name of COUNTS) {
+    const text = headers.get(name)
+    if (text !== null && /^\d{1,4}$/.test(text)) return Number(text)
+  }
+  const attempt = AWS_ATTEMPT.exec(headers.get('amz-sdk-request') ?? '')?.[1]
+  return attempt === undefined ? null : Math.max(0, Number(attempt) - 1)
+}

@@ -1,0 +1,218 @@
+// The one end of every call, whatever it was: its trace is queued before anything else can go wrong, a bug on the way is
+// reported and written into it, and it lies outside of everything that happens to an answer, faults included.
+import { ApiError, bugError, envelope } from '../../contract/core/error.ts'
+import type { ExchangeNote } from '../../contract/core/exchange-note.ts'
+import type { KeyValueEntry, KeyValueStore } from '../../contract/core/key-value.ts'
+import { REFUSAL_TYPE, refusalOf } from '../../contract/core/refusal.ts'
+import { ConnectionFailure } from '../../contract/core/reply.ts'
+import { storageError } from '../../contract/core/storage-error.ts'
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import type { Allowance } from '../../lib/allowance.ts'
+import { realClock } from '../../lib/clock.ts'
+import { jsonInSlices } from '../../lib/json-slices.ts'
+import { isLarge } from '../../lib/slices.ts'
+import type { Call } from '../call.ts'
+import { bugOf, errorOf, type Failure, failureOf, UNHEARD } from '../outcome.ts'
+import { sentWhole } from '../stream/sent-body.ts'
+import { endOfAborted } from '../stream/sent-end.ts'
+import type { CallEnd, CallResult } from '../types.ts'
+import { clientNote } from './client-mark.ts'
+import { exchangeNote } from './exchange-note.ts'
+import { headersOf } from './recorder.ts'
+import type { SentResponse, TraceRecorder } from './recording.ts'
+import { shownHeaders } from './request-headers.ts'
+import {
+  StepGuard,
+  type StoredAnswer,
+  storedAnswer,
+  type TraceOutcome,
+  traceOf,
+  withoutContent,
+} from './trace-record.ts'
+
+/** What the end of a call needs beside it. */
+export interface CallEnding {
+  /** Takes notice of bugs. */
+  report(error: unknown): void
+  /** How often the headers of a call that went well are kept. */
+  headers: Allowance
+}
+
+/** The end of a call that is being recorded. */
+export const callEndOf = (recording: TraceRecorder, ending: CallEnding): CallEnd => new RecordedEnd(recording, ending)
+
+class RecordedEnd implements CallEnd {
+  readonly #recording: TraceRecorder
+  readonly #ending: CallEnding
+  #saved: Promise<ApiError | undefined> | undefined
+
+  constructor(recording: TraceRecorder, ending: CallEnding) {
+    this.#recording = recording
+    this.#ending = ending
+  }
+
+  end(result: CallResult): Promise<ApiError | undefined> {
+    this.#saved ??= save(this.#recording, result, this.#ending)
+    return this.#saved
+  }
+
+  async refuse(thrown: unknown): Promise<ApiError> {
+    const recording = this.#recording
+    const known = thrown instanceof ApiError
+    if (!known && this.#saved) this.#ending.report(thrown)
+    const { call } = recording
+    const { signal } = call
+    const ownFailure = failureOf(thrown, signal)
+    const failure = known && !signal.aborted ? recording.failure : ownFailure
+    // What an abort breaks off on the way is no bug: it is the failure that the abort is.
+    const unknown = signal.aborted ? errorOf(ownFailure) : bugError()
+    const error = known ? (call.inOwnTerms?.(thrown) ?? thrown) : unknown
+    // A provider's own id of the call is the one that its client asks it about.
+    Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
+    if (!this.#saved) recording.sent = refusalSent(error, call)
+    await this.end({ status: error.status, headers: error.headers, failure, error })
+    return error
+  }
+}
+
+/** The refusal of a call, as its client gets it. */
+function refusalSent(error: ApiError, { aborted, signal, wire }: Call): SentResponse {
+  const ended = aborted ? endOfAborted(signal) : 'complete'
+  if (ended !== 'complete') return { ended, nothing: true }
+  return { body: sentWhole(JSON.stringify(refusalOf(error, wire))), type: REFUSAL_TYPE }
+}
+
+async function save(
+  recording: TraceRecorder,
+  result: CallResult,
+  { report, headers }: CallEnding,
+): Promise<ApiError | undefined> {
+  const { observers, seq, call, endedSteps: steps } = recording
+  let saved: TraceRecord | undefined
+  let value: unknown
+  try {
+    const guard = new StepGuard()
+    const outcome = outcomeOf(recording, result)
+    const answer = await storedAnswer(recording, guard)
+    const record = traceOf(recording, outcome, { usage: answer.usage, guard })
+    const connection = guard.take(connectionOf, { recording, record, answer, result, allowance: headers }, {})
+    const { bugs } = guard
+    if (bugs.length > 0) record.error ??= envelope(bugOf(bugs[0])).error
+    const committed = commit(recording, record, { answer, answerHeaders: result.headers, connection })
+    reportBugs([result.failure, recording.answer?.failure], bugs, report)
+    await committed
+    saved = record
+    value = answer.value
+  } catch (error) {
+    const refusal = storageError(error)
+    if (!refusal) report(error)
+    return refusal ?? bugError()
+  } finally {
+    // Whatever could not be stored: it is under way no more.
+    call.session.underWay.delete(seq)
+    if (!saved) observers.notify({ type: 'call-lost', session: call.session.name, trace: recording.id })
+    call.over?.(saved)
+  }
+  const { request } = recording
+  if (!observers.active) {
+    observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved })
+    return undefined
+  }
+  const httpStatus = recording.sent?.nothing || saved.status === 0 ? null : saved.status
+  const material = { request, answer: value, steps, retained: call.retained, httpStatus }
+  observers.notify({ type: 'trace-saved', session: saved.session, seq, trace: saved }, material)
+  return undefined
+}
+
+const isBug = (failure: Failure | undefined) => failure?.kind === 'bug'
+
+/** Reports each bug once, those of the steps and those that failures are. */
+function reportBugs(
+  failures: readonly (Failure | undefined)[],
+  bugs: readonly unknown[],
+  report: CallEnding['report'],
+) {
+  if (bugs.length === 0 && !failures.some(isBug)) return
+  const all = new Set(bugs)
+  for (const failure of failures) if (failure?.kind === 'bug') all.add(failure.cause)
+  for (const bug of all) report(bug)
+}
+
+/** What became of the call, from what its client heard and from what the gateway had answered behind the faults. */
+function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result: CallResult): TraceOutcome {
+  const { status, headers, error } = result
+  const unheard = answer !== undefined && !answer.complete
+  const behind =
+    answer?.failure ?? (unheard ? failureOf(new ConnectionFailure(UNHEARD.message), call.signal) : undefined)
+  const failure = result.failure ?? (result.read ? undefined : behind)
+  if (error) {
+    // The client is told that there is a bug, the trace which.
+    const shown = failure?.kind === 'bug' ? failure : error
+    return { status, headers, outcome: failure?.kind ?? 'refused', error: envelope(shown).error }
+  }
+  if (failure) return { status, headers, outcome: failure.kind, error: envelope(failure).error }
+  if (status < 400) return { status, headers, outcome: 'answered', error: null }
+  const message = last?.message ?? `answered by a fault: ${steps.faults.join(', ')}`
+  const injected = envelope({ status, code: 'injected_fault', message, param: null })
+  return { status, headers, outcome: 'refused', error: injected.error }
+}
+
+const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
+
+/** What is kept of the connection that a call came on: nothing of a call from inside, or one that is not to be kept. */
+interface KeptConnection {
+  /** Headers of the request. */
+  headers?: Record<string, string>
+  exchange?: ExchangeNote | undefined
+}
+
+interface EndedCall {
+  recording: TraceRecorder
+  record: TraceRecord
+  answer: StoredAnswer
+  result: CallResult
+  /** How often the headers of a call that went well are kept. */
+  allowance: Allowance
+}
+
+function connectionOf({ recording, record, answer, result, allowance }: EndedCall): KeptConnection {
+  const { received, retained } = recording.call
+  if (!received || !retained) return {}
+  // Those of calls that failed are what people look for.
+  const shows = allowance.take(realClock.now()) || record.outcome !== 'answered'
+  const exchange = exchangeNote(recording, { answer: answer.text, headers: shows ? result.headers : undefined })
+  return shows ? { exchange, headers: shownHeaders(received.headers) } : { exchange }
+}
+
+interface CommitOptions {
+  answer: StoredAnswer
+  answerHeaders: Record<string, string>
+  connection: KeptConnection
+}
+
+/** Queues the trace, and with it what the answer leaves: written in one turn, so that they stand or fall together. */
+function commit(
+  recording: TraceRecorder,
+  record: TraceRecord,
+  { answer: { text, keep }, answerHeaders, connection }: CommitOptions,
+): Promise<void> {
+  const { arrived, call, rendered, seq, stores } = recording
+  const left = realClock.now()
+  const client = clientNote(call, { headers: answerHeaders, answered: record.outcome === 'answered' })
+  if (connection.headers) client.headers = connection.headers
+  const { exchange } = connection
+  const recorded = call.retained
+    ? stores.traces.record(seq, record, { arrived, left, client, exchange, request: call.text, rendered, answer: text })
+    : stores.traces.record(seq, withoutContent(record), { arrived, left, client, exchange, ...NOTHING_KEPT })
+  const { sequences } = recording
+  if (keep.length === 0 && !sequences) return recorded
+  const put = isLarge(call.text) || isLarge(text) ? putLarge(stores.keyValues) : stores.keyValues.put
+  const used = sequences ? [stores.sequences.put(sequences.used)] : []
+  return Promise.all([recorded, ...used, ...keep.map(put)]).then(() => {})
+}
+
+/** To put what is large into JSON takes too long for one turn. */
+const putLarge =
+  ({ put }: KeyValueStore) =>
+  async (entry: KeyValueEntry): Promise<void> =>
+    put({ ...entry, text: await jsonInSlices(entry.value) })

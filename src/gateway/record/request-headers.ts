@@ -1,0 +1,77 @@
+// The headers and the address of a call as its trace has them: few and short, and nothing secret.
+import { Allowance } from '../../lib/allowance.ts'
+import { MASK, shownQuery, shownUrl, withoutRandom, withoutSecrets } from '../../lib/secrets.ts'
+
+/** To read and store them takes as long as a small call, so not every one of thousands of calls a second has them. */
+export const headerAllowance = () => new Allowance({ perSecond: 25, most: 1_000 })
+
+const MAX_HEADERS = 64
+const MAX_CHARACTERS = 500
+/** Characters in which secrets are looked for: a key that is cut is no longer recognized. */
+const MAX_READ = 4_000
+
+/** How the value of a header is shown. */
+type Shows = (value: string) => string
+
+/** Headers whose value may be shown. Nobody knows what others hold, so of those the trace has the name alone. */
+const SHOWN: ReadonlyMap<string, Shows> = new Map([
+  ...listed(withoutSecrets, [
+    // HTTP
+    ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'accept-ranges', 'age', 'allow', 'alt-svc'],
+    ...['cache-control', 'connection', 'content-disposition', 'content-encoding', 'content-language', 'content-length'],
+    ...['content-type', 'date', 'dnt', 'etag', 'expect', 'expires', 'if-match', 'if-modified-since'],
+    ...['if-none-match', 'if-unmodified-since', 'keep-alive', 'last-modified', 'pragma', 'prefer', 'priority', 'range'],
+    ...['retry-after', 'retry-after-ms', 'server', 'server-timing', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+    ...['upgrade-insecure-requests', 'vary', 'via', 'warning', 'www-authenticate', 'x-content-type-options'],
+    ...['strict-transport-security', 'referrer-policy', 'x-should-retry', 'x-powered-by', 'x-robots-tag'],
+    ...['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-requested-with'],
+    ...['x-envoy-upstream-service-time', 'cf-ray', 'cf-cache-status'],
+    // Ids of calls and spans
+    ...['idempotency-key', 'request-id', 'traceparent', 'x-client-request-id', 'x-correlation-id', 'x-request-id'],
+    ...['x-amzn-requestid', 'x-amzn-errortype', 'apim-request-id', 'x-debug-trace-id', 'x-trace-id', 'x-ms-region'],
+    // Repetitions and how long a client waits
+    ...['amz-sdk-invocation-id', 'amz-sdk-request', 'grpc-previous-rpc-attempts', 'grpc-timeout', 'x-retry-count'],
+    ...['x-server-timeout', 'x-goog-api-client', 'x-goog-user-project'],
+    // What the APIs of providers take and send
+    ...['anthropic-beta', 'anthropic-dangerous-direct-browser-access', 'anthropic-organization-id'],
+    ...['anthropic-version', 'openai-beta', 'openai-model', 'openai-organization', 'openai-processing-ms'],
+    ...['openai-project', 'openai-version', 'x-app', 'x-title'],
+  ]),
+  ...listed(withoutRandom, ['user-agent', 'sec-websocket-protocol']),
+  ...listed(shownUrl, ['content-location', 'http-referer', 'location', 'origin', 'referer']),
+  ...listed((value) => value, ['host']),
+  ...listed(tokenShown, ['authorization', 'x-api-key']),
+])
+/** The same by how their name begins. */
+const SHOWN_FAMILIES =
+  /^(?:(?:x-understudy-|x-stainless-)(?!.*(?:key|token|secret|auth))|(?:anthropic-|x-)?ratelimit-|sec-fetch-|sec-ch-|access-control-|x-trial-endpoint-call-)[a-z0-9-]*$/
+
+function listed(shows: Shows, names: readonly string[]): [string, Shows][] {
+  return names.map((name) => [name, shows])
+}
+
+const showsOf = (name: string): Shows | undefined =>
+  SHOWN.get(name) ?? (SHOWN_FAMILIES.test(name) ? withoutSecrets : undefined)
+
+/** Headers by name, in their order: of those that are not listed the name alone, of a token its kind and the session that it names. */
+export function shownHeaders(headers: Iterable<readonly [string, string]>): Record<string, string> {
+  const shown: Record<string, string> = {}
+  let count = 0
+  for (const [name, value] of headers) {
+    if (++count > MAX_HEADERS) break
+    shown[name] = cut(showsOf(name.toLowerCase())?.(value.slice(0, MAX_READ)) ?? MASK)
+  }
+  return shown
+}
+
+/** `Bearer abc` keeps its first word; a token that is nothing but the name of a session is no secret, and neither is the name behind one. */
+function tokenShown(value: string): string {
+  const [, kind = '', token = ''] = /^((?:Bearer|Basic|Digest|Token|ApiKey|Negotiate) +)?(.*)$/is.exec(value) ?? []
+  if (/^session:[\w.-]+$/.test(token)) return `${kind}${withoutSecrets(token)}`
+  return `${kind}${MASK}${/#(?:session:)?[\w.-]{1,64}$/.exec(token)?.[0] ?? ''}`
+}
+
+/** Path and query of a URL; of parameters that are not known to be harmless only the name. */
+export const addressShown = (url: string): string => shownQuery(url.slice(url.indexOf('/', url.indexOf('://') + 3)))
+
+const cut = (value: string) => (value.length > MAX_CHARACTERS ? `${value.slice(0, MAX_CHARACTERS)}…` : value)

@@ -1,0 +1,201 @@
+// Puts a call's trace together. No part of it may take the others with it: what cannot be worked out is left out.
+import { type AnswerAssembly, assembled } from '../../contract/core/assembly.ts'
+import type { Operation } from '../../contract/core/operation.ts'
+import type { TraceRecord } from '../../contract/core/trace.ts'
+import { jsonInSlices } from '../../lib/json-slices.ts'
+import { remembering } from '../../lib/remember.ts'
+import { inSlices } from '../../lib/slices.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+import { costOf } from '../../providers/catalogue.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import { retryAfter } from '../retry.ts'
+import type { AnswerEffects, AnswerRecord, TraceRecorder } from './recording.ts'
+
+/** Takes the steps of which a trace is put together; one that fails by a bug takes no other with it. */
+export class StepGuard {
+  /** What was thrown. */
+  readonly bugs: unknown[] = []
+
+  /** What a step makes of something; `instead` when it fails. The step is no closure, since every call takes several. */
+  take<From, Value>(step: (from: From) => Value, from: From, instead: Value): Value {
+    try {
+      return step(from)
+    } catch (error) {
+      this.bugs.push(error)
+      return instead
+    }
+  }
+}
+
+/** The answer as it is stored, and what it leaves. */
+export interface StoredAnswer extends AnswerEffects {
+  /** As JSON. */
+  text: string
+  /** The same, not to be changed. */
+  value: unknown
+}
+const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
+
+/** Events that are put together in one turn: that takes some milliseconds. */
+const FEW_EVENTS = 5_000
+
+/** The answer that was given: a stream put together again, a long one in slices. */
+export function storedAnswer(recording: TraceRecorder, guard: StepGuard): StoredAnswer | Promise<StoredAnswer> {
+  const { answer, call } = recording
+  if (!answer) return NO_ANSWER
+  const { content, complete } = answer
+  if (content.kind === 'value') return withEffects(content, answer, guard)
+  const assembly = content.events.length > FEW_EVENTS ? call.operation.assembly?.() : undefined
+  if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
+  // What was composed here is known: nothing of it is read again.
+  const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
+  return withEffects(guard.take(written, whole, undefined), answer, guard)
+}
+
+const assemblyOf =
+  ({ assembly }: Operation, events: readonly StreamEvent[]) =>
+  () =>
+    assembly ? assembled(assembly(), events) : {}
+
+async function storedInSlices(
+  assembly: AnswerAssembly,
+  events: readonly StreamEvent[],
+  { answer, guard }: { answer: AnswerRecord; guard: StepGuard },
+): Promise<StoredAnswer> {
+  try {
+    return withEffects(await assembledInSlices(assembly, events), answer, guard)
+  } catch (error) {
+    guard.bugs.push(error)
+    return NO_ANSWER
+  }
+}
+
+const NO_ANSWER: StoredAnswer = { text: 'null', value: null, ...NO_EFFECTS }
+
+function withEffects(whole: WholeAnswer | undefined, answer: AnswerRecord, guard: StepGuard): StoredAnswer {
+  if (!whole) return NO_ANSWER
+  const { text, value } = redacted(whole, answer.answer.from.redact)
+  const { usage, keep } = answer.complete ? guard.take(effectsOf, { answer, value }, NO_EFFECTS) : NO_EFFECTS
+  return { text, value, usage, keep }
+}
+
+/** The answer without what must not be kept. */
+function redacted(whole: WholeAnswer, redact: ((text: string) => string) | undefined): WholeAnswer {
+  if (!redact) return whole
+  // As this program writes it: a provider may write any character as an escape.
+  const written = whole.text.includes('\\u') ? JSON.stringify(whole.value) : whole.text
+  const text = redact(written)
+  return text === written ? whole : { text, value: JSON.parse(text) }
+}
+const effectsOf = ({ answer, value }: { answer: AnswerRecord; value: unknown }) => answer.effects(value)
+
+interface WholeAnswer {
+  value: unknown
+  text: string
+}
+function written(whole: () => object): WholeAnswer {
+  const value = whole()
+  return { value, text: JSON.stringify(value) }
+}
+
+async function assembledInSlices(assembly: AnswerAssembly, events: readonly StreamEvent[]): Promise<WholeAnswer> {
+  await inSlices(events, assembly.add)
+  const value = assembly.whole()
+  return { value, text: await jsonInSlices(value) }
+}
+
+/** How a call ended, in the terms of its trace. */
+export type TraceOutcome = Pick<TraceRecord, 'outcome' | 'status' | 'error'> & { headers: Record<string, string> }
+
+const isoTime = remembering((time: number) => new Date(time).toISOString())
+
+type SessionPart = Pick<TraceRecord, 'session' | 'instance' | 'new_session'>
+
+/** What a trace says of its session: which it is, where it lives, and whether it began by this call. */
+export const sessionPart = (session: Pick<Session, 'name' | 'slot'>, seq: number): SessionPart =>
+  inSession({ session: session.name }, session, seq)
+
+function inSession<Part extends SessionPart>(part: Part, { slot }: Pick<Session, 'slot'>, seq: number): Part {
+  const { instance, origin } = slot
+  if (instance.traced !== undefined) part.instance = instance.traced
+  if (seq === 1 && origin === 'called') part.new_session = true
+  return part
+}
+
+/** The trace of a call that has ended. */
+export function traceOf(
+  recording: TraceRecorder,
+  { headers, outcome, status, error }: TraceOutcome,
+  { usage, guard }: { usage: AnswerEffects['usage']; guard: StepGuard },
+): TraceRecord {
+  const { call, request, settings, steps } = recording
+  const { operation, session, inner } = call
+  const answer = recording.answer?.answer
+  const lastAttempt = steps.attempts.at(-1)
+  const model = answer?.model ?? lastAttempt?.target ?? guard.take(modelAsked, recording, null)
+  const used = usage ?? answer?.from.usage ?? null
+  const ended = recording.started + recording.elapsed()
+  const record: TraceRecord = {
+    id: recording.id,
+    session: session.name,
+    operation: operation.name,
+    parent: inner?.parent ?? null,
+    inner: inner !== undefined,
+    name: settings?.name ?? operation.name,
+    model,
+    stream: guard.take(isStream, recording, false),
+    route: recording.direct ? 'direct' : 'gateway',
+    status,
+    outcome,
+    started_at: isoTime(recording.started),
+    duration_ms: ended - recording.started,
+    fixture: answer ? answer.from.fixture : (lastAttempt?.fixture ?? null),
+    synthesized: answer?.from.synthesized ?? false,
+    plan: steps.plan,
+    scenario: steps.scenario,
+    faults: steps.faults,
+    attempts: steps.attempts,
+    cache: steps.cache,
+    guardrails: steps.guardrails,
+    retrievals: steps.retrievals,
+    retry_after_ms: guard.take(waitAdvised, { headers, at: ended }, null),
+    usage: used,
+    cost: guard.take(costIn, { model, used, attempted: answer?.attempt !== undefined }, null),
+    attachments: guard.take(attachmentsOf, recording, []),
+    metadata: request?.metadata ?? null,
+    identity: settings?.identity ?? null,
+    thread: settings?.thread ?? null,
+    error,
+  }
+  if (recording.point !== undefined) record.point = recording.point
+  if (call.assumed) record.assumed = call.assumed
+  return inSession(record, session, recording.seq)
+}
+
+const modelAsked = ({ call, request }: TraceRecorder) => (request === undefined ? null : call.operation.model(request))
+const isStream = ({ call, request }: TraceRecorder) => request !== undefined && call.operation.streams(request)
+const waitAdvised = ({ headers, at }: { headers: Record<string, string>; at: number }) =>
+  retryAfter(headers, at) ?? null
+/** An answer from the cache costs nothing. */
+const costIn = ({
+  model,
+  used,
+  attempted,
+}: {
+  model: string | null
+  used: TraceRecord['usage']
+  attempted: boolean
+}) => (used && model ? (attempted ? costOf(model, used) : 0) : null)
+const attachmentsOf = ({ call, request, isRead }: TraceRecorder) =>
+  request === undefined || !isRead ? [] : [...(call.operation.attachments?.(request) ?? [])]
+
+const NOT_KEPT = 'not kept'
+/** A record without what quotes the request or the answer. */
+export const withoutContent = (record: TraceRecord): TraceRecord => ({
+  ...record,
+  attempts: record.attempts.map((attempt) => ({ ...attempt, error: attempt.error && NOT_KEPT })),
+  guardrails: record.guardrails.map((verdict) => ({ ...verdict, reason: verdict.reason && NOT_KEPT })),
+  retrievals: record.retrievals.map((search) => ({ ...search, query: NOT_KEPT, chunks: [] })),
+  attachments: [],
+  error: record.error && { ...record.error, message: NOT_KEPT },
+})

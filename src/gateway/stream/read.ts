@@ -1,0 +1,193 @@
+// Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
+import type { Operation, StreamRules } from '../../contract/core/operation.ts'
+import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../../contract/core/reply.ts'
+import { NestedTooDeep, parseInSlices } from '../../lib/json-reading.ts'
+import { mayNestTooDeep, nestingProblem } from '../../lib/nesting.ts'
+import { isLarge } from '../../lib/slices.ts'
+import { StreamEvent } from '../../lib/sse.ts'
+import { parsedJson } from '../../lib/values.ts'
+import { errorIn, type ProviderError, readErrorBody } from '../../providers/error-body.ts'
+import { attributed } from '../../providers/request-id.ts'
+import { quote } from '../../schema/validation.ts'
+import { Refusal } from '../outcome.ts'
+import { broken, type DataBlock, providerEvents } from './provider-events.ts'
+
+/** A reply as an answer of this API. */
+export type ReplyContent =
+  | { kind: 'whole'; value: unknown; text?: string | undefined }
+  | ({ kind: 'stream' } & Pick<EventsBody, 'events' | 'whole'>)
+
+/** What it takes of an operation to read its answers. */
+export type AnswerRules = Pick<Operation, 'name' | 'answerName' | 'binary' | 'wrongWith' | 'events'>
+
+/** What a reply is read as. */
+export interface ReadOptions {
+  operation: AnswerRules
+  stream: boolean
+  signal: AbortSignal
+}
+
+const EVENT_STREAM = /^text\/event-stream\s*(;|$)/i
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(;|$)/i
+/** Status of an error that a provider reports under a 200. */
+const BAD_ANSWER = 502
+
+/**
+ * The content of a reply. A stream's own failures are thrown while it is read.
+ * @throws Refusal, Unreadable, ConnectionFailure
+ */
+export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
+  const { body } = reply
+  if (body.kind === 'value') return { kind: 'whole', value: body.value, text: body.text }
+  if (body.kind === 'events') return { kind: 'stream', events: body.events, whole: body.whole }
+  return readBytes(body, reply, reading)
+}
+
+async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
+  const { status } = reply
+  const { operation, stream } = reading
+  if (status < 200 || status > 299) return readRefusal(body, reply, reading)
+  if (operation.binary) return readBinary(operation.binary, body, { reply, reading })
+  if (!stream) return readText(body, reply, reading)
+  return EVENT_STREAM.test(body.contentType) ? readStream(body, reply, reading) : readNoStream(body, reply, reading)
+}
+
+async function readRefusal(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
+  throw refusal(readErrorBody(await textOf(body, reading)), reply, reply.status)
+}
+
+async function readBinary(
+  binary: NonNullable<Operation['binary']>,
+  body: BytesBody,
+  { reply, reading }: { reply: Reply; reading: ReadOptions },
+): Promise<ReplyContent> {
+  const bytes = await bytesOf(body, reading)
+  const value = bytes.length > 0 ? binary.decode(bytes, body.contentType) : undefined
+  if (value) return { kind: 'whole', value }
+  return readWhole(new TextDecoder().decode(bytes), body, reply, reading.operation)
+}
+
+async function readText(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
+  return readWhole(await textOf(body, reading), body, reply, reading.operation)
+}
+
+/** A provider's error in its own words; behind those of a real one stand its name and its id of the call. */
+function refusal({ message, code, param, type }: ProviderError, reply: Reply, status: number): Refusal {
+  const { headers, provider, verbatim } = reply
+  const attributedMessage = provider ? attributed(message, provider, headers) : message
+  const about = { status, code: code ?? 'provider_error', message: attributedMessage, param: param ?? null, headers }
+  return new Refusal(verbatim ? { ...about, type, verbatim } : about)
+}
+
+async function readWhole(
+  text: string,
+  { contentType }: BytesBody,
+  reply: Reply,
+  operation: AnswerRules,
+): Promise<ReplyContent> {
+  if (text.trim() === '') throw new Unreadable('the provider answered with an empty body')
+  if (!JSON_TYPE.test(contentType) && contentType !== '') {
+    throw new Unreadable(`the provider answered with content-type ${quote(contentType)} instead of application/json`)
+  }
+  const value = isLarge(text) ? await parsedInSlices(text, 'the answer') : parsed(text, 'the answer')
+  const wrong = operation.wrongWith(value)
+  // Not every provider has its error under `error`.
+  const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
+  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (wrong) throw new Unreadable(`the provider's answer is not a valid ${operation.answerName}: ${wrong}`)
+  return { kind: 'whole', value, text }
+}
+
+async function readStream(body: BytesBody, reply: Reply, { operation, signal }: ReadOptions): Promise<ReplyContent> {
+  if (!operation.events) throw noStreams(operation)
+  const about = { rules: operation.events, answerName: operation.answerName }
+  const events = await providerEvents(body, { ...about, signal, readEvent: (block) => readEvent(block, reply, about) })
+  return { kind: 'stream', events, whole: undefined }
+}
+const noStreams = ({ name }: AnswerRules) => new Unreadable(`${name} has no streams`)
+
+/** What came in the place of a stream. */
+async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
+  if (!reading.operation.events) throw noStreams(reading.operation)
+  const text = await textOf(body, reading)
+  const failed = errorIn(parsedJson(text))
+  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  throw new Unreadable(
+    text.trim() === ''
+      ? 'the provider answered with an empty body'
+      : `the provider answered with content-type ${quote(body.contentType)} instead of text/event-stream`,
+  )
+}
+
+function readEvent(
+  { event: { data: text, event } }: DataBlock,
+  reply: Reply,
+  { rules, answerName }: { rules: StreamRules; answerName: string },
+): StreamEvent {
+  const data = parsed(text, 'a chunk')
+  if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
+  const wrong = rules.wrongWith(data)
+  // Not every provider has its error under `error`.
+  const suspect = data.error == null && !wrong ? undefined : data
+  const holder = rules.failureIn ? rules.failureIn(data) : suspect
+  const failed = holder === undefined ? undefined : errorIn(holder)
+  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
+  const tokens = rules.hasContent(data) ? 1 : undefined
+  return new StreamEvent(text, { event, tokens, multiline: text.includes('\n') }, data)
+}
+
+type Fields = Record<string, unknown>
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A JSON text; throws `Unreadable`. */
+function parsed(text: string, what: string): unknown {
+  const value = jsonOf(text, what)
+  const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
+  if (nested) throw new Unreadable(`${what} of the provider ${nested}`)
+  return value
+}
+
+/** The same of a large one. */
+async function parsedInSlices(text: string, what: string): Promise<unknown> {
+  try {
+    return await parseInSlices(text)
+  } catch (error) {
+    if (error instanceof NestedTooDeep) throw new Unreadable(`${what} of the provider ${error.message}`)
+    throw notJson(error, what)
+  }
+}
+
+const notJson = (error: unknown, what: string) =>
+  new Unreadable(`${what} of the provider is not valid JSON: ${(error as Error).message}`)
+
+function jsonOf(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw notJson(error, what)
+  }
+}
+
+/** What is there, or what the runtime reads by itself, it reads faster than we can piece by piece. */
+const wholeOf = async ({ bytes }: BytesBody): Promise<Pick<Response, 'text' | 'bytes'>> =>
+  bytes instanceof Uint8Array || bytes instanceof ReadableStream
+    ? new Response(bytes as Uint8Array<ArrayBuffer> | ReadableStream)
+    : new Response(Buffer.concat(await Array.fromAsync(bytes)))
+
+async function textOf(body: BytesBody, reading: ReadOptions): Promise<string> {
+  try {
+    return await (await wholeOf(body)).text()
+  } catch (error) {
+    throw broken(error, reading.signal)
+  }
+}
+
+async function bytesOf(body: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
+  try {
+    return await (await wholeOf(body)).bytes()
+  } catch (error) {
+    throw broken(error, reading.signal)
+  }
+}

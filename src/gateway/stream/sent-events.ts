@@ -1,0 +1,86 @@
+// The events of a compatible API on their way to a client, noted as they are on the wire; the call ends before the last of them.
+import type { ApiError } from '../../contract/core/error.ts'
+import type { EventsBody, Reply } from '../../contract/core/reply.ts'
+import type { Wire } from '../../contract/core/wire.ts'
+import {
+  DONE_EVENT,
+  type EventBatch,
+  type EventStream,
+  encodeEvent,
+  eventOfType,
+  isComplete,
+  type StreamEvent,
+} from '../../lib/sse.ts'
+import { asObject } from '../../lib/values.ts'
+import type { TraceRecorder } from '../record/recording.ts'
+import type { CallEnd } from '../types.ts'
+import { SentBody } from './sent-body.ts'
+
+/** What the events are sent for. */
+export interface SentStreamCall {
+  wire: Wire
+  recording: TraceRecorder
+  end: CallEnd
+}
+
+/** The reply whose events are noted as they are sent. A list ends with its call, any other stream ends the call itself. */
+export function noted(reply: Reply & { body: EventsBody }, call: SentStreamCall): Reply {
+  const { events } = reply.body
+  const sent = isComplete(events) ? notedAtOnce(events, call) : sentEvents(events, reply.headers, call)
+  return { ...reply, body: { ...reply.body, events: sent, marked: true } }
+}
+
+function notedAtOnce(stream: readonly EventBatch[], { recording }: SentStreamCall): EventStream {
+  const body = new SentBody()
+  const now = recording.elapsed()
+  for (const batch of stream) for (const event of batch) body.add(encodeEvent(event), now)
+  recording.sent = { body }
+  return stream
+}
+
+async function* sentEvents(
+  stream: AsyncIterable<EventBatch>,
+  headers: Record<string, string>,
+  call: SentStreamCall,
+): AsyncGenerator<EventBatch> {
+  const { wire, recording, end } = call
+  const body = new SentBody()
+  let isOver = false
+  const over = (): Promise<ApiError | undefined> => {
+    isOver = true
+    recording.sent = { body }
+    return end.end({ status: 200, headers })
+  }
+  const note = (batch: EventBatch): EventBatch => {
+    const now = recording.elapsed()
+    for (const event of batch) body.add(encodeEvent(event), now)
+    return batch
+  }
+  /** What is the last, unless something comes behind it. */
+  let last: EventBatch = NO_EVENTS
+  try {
+    for await (const batch of stream) {
+      const end = batch.at(-1)
+      if (!end) continue
+      note(batch)
+      if (last.length > 0) yield last
+      const others = mayBeLast(end, call) ? batch.slice(0, -1) : batch
+      last = others === batch ? NO_EVENTS : [end]
+      if (others.length > 0) yield others
+    }
+    const problem = await over()
+    yield problem ? [eventOfType(wire.error(problem, recording.id))] : last
+  } finally {
+    if (!isOver) await over()
+  }
+}
+
+const NO_EVENTS: EventBatch = []
+
+/** Whether an event ends the streams of the API: the end mark, or the last of those that have none. */
+function mayBeLast({ text, data }: StreamEvent, { wire, recording }: SentStreamCall): boolean {
+  if (text === DONE_EVENT.text) return true
+  const value = asObject(data) ?? {}
+  const rules = wire.events
+  return (rules ? rules.ends?.(value) : recording.call.operation.events?.last?.(value)) ?? false
+}

@@ -1,0 +1,126 @@
+// Reads what is sent to a client as a correct client of that API does: with the reader that the gateway has for providers.
+import type { Operation } from '../../contract/core/operation.ts'
+import type { BytesBody, Reply } from '../../contract/core/reply.ts'
+import type { Wire } from '../../contract/core/wire.ts'
+import { nextTurn } from '../../lib/bare-socket.ts'
+import { once } from '../../lib/once.ts'
+import type { StreamEvent } from '../../lib/sse.ts'
+import { type Failure, failureOf } from '../outcome.ts'
+import { type AnswerRules, read } from './read.ts'
+
+/** What a client makes of a response: its whole value or its events, as far as they came, and what is wrong with it. */
+export interface SentContent {
+  value?: unknown
+  events?: StreamEvent[]
+  failure?: Failure | undefined
+}
+
+/** How a response is read. */
+interface SentReading {
+  rules: AnswerRules
+  stream: boolean
+  /** Told of the first part of the answer, and may be told of others. */
+  contentBegan(): void
+}
+
+/** How clients of a wire read the answers of an operation. */
+export const rulesOnWire = (operation: Operation, wire: Wire): AnswerRules => ({
+  name: operation.name,
+  answerName: operation.answerName,
+  ...(operation.binary && { binary: operation.binary }),
+  events: wire.events ?? operation.events,
+  wrongWith: wire.wrongWith ?? operation.wrongWith,
+})
+
+/** Nobody stops a reader before the end of what was sent. */
+const NEVER = new AbortController().signal
+
+/** Reads along while a response is sent: in other turns than those in which its pieces go out. */
+export class SentReader {
+  readonly #pieces = new PieceQueue()
+  readonly #read: () => Promise<SentContent>
+
+  constructor(
+    { status, headers }: Pick<Reply, 'status' | 'headers'>,
+    { contentType }: Pick<BytesBody, 'contentType'>,
+    reading: SentReading,
+  ) {
+    this.#read = once(() => {
+      const body = { kind: 'bytes' as const, contentType, bytes: this.#pieces.all() }
+      return contentOf({ status, headers, body, usage: null, fixture: null, synthesized: false }, reading)
+    })
+  }
+
+  /** The next piece of the body. */
+  add(piece: Uint8Array): void {
+    if (this.#pieces.add(piece)) void nextTurn().then(this.#read)
+  }
+
+  /** What was made of it all; `error` is what broke the connection, if anything did. */
+  end(error?: unknown): Promise<SentContent> {
+    this.#pieces.end(error)
+    return this.#read()
+  }
+}
+
+async function contentOf(reply: Reply, { rules, stream, contentBegan }: SentReading): Promise<SentContent> {
+  const events: StreamEvent[] = []
+  try {
+    const content = await read(reply, { operation: rules, stream, signal: NEVER })
+    if (content.kind === 'whole') {
+      contentBegan()
+      return { value: content.value }
+    }
+    for await (const batch of content.events) {
+      if (batch.some(({ tokens }) => Boolean(tokens))) contentBegan()
+      events.push(...batch)
+    }
+    return { events }
+  } catch (error) {
+    return { events, failure: failureOf(error, NEVER) }
+  }
+}
+
+/** Pieces on their way to who reads them. */
+class PieceQueue {
+  #waiting: Uint8Array[] = []
+  #over: { error: unknown } | undefined
+  #wake: (() => void) | undefined
+  #woken = false
+
+  #isRead = false
+
+  /** Says whether nobody reads them yet; who does has the piece in another turn. */
+  add(piece: Uint8Array): boolean {
+    this.#waiting.push(piece)
+    if (!this.#wake || this.#woken) return !this.#isRead
+    this.#woken = true
+    void nextTurn().then(() => {
+      this.#woken = false
+      this.#wake?.()
+    })
+    return false
+  }
+
+  end(error: unknown): void {
+    this.#over ??= { error }
+    this.#wake?.()
+  }
+
+  async *all(): AsyncGenerator<Uint8Array> {
+    this.#isRead = true
+    for (;;) {
+      const pieces = this.#waiting
+      this.#waiting = []
+      yield* pieces
+      if (this.#waiting.length > 0) continue
+      if (this.#over) {
+        if (this.#over.error !== undefined) throw this.#over.error
+        return
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+}

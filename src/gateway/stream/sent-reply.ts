@@ -1,0 +1,121 @@
+// The reply of a direct call on its way to the client: what is sent is read along, and the call ends with the last of it.
+import type { ApiError } from '../../contract/core/error.ts'
+import { ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
+import type { Wire } from '../../contract/core/wire.ts'
+import { isStream, streamBytes } from '../../faults/wire.ts'
+import { encodeEvent, eventOfType } from '../../lib/sse.ts'
+import { asObject } from '../../lib/values.ts'
+import { type Failure, failureOf, UNHEARD } from '../outcome.ts'
+import type { AnswerRecord, AttemptRecorder } from '../record/recording.ts'
+import { toEnd } from '../through-faults.ts'
+import type { CallContext, CallEnd } from '../types.ts'
+import { SentBody, sentWhole } from './sent-body.ts'
+import { bodyEnd, sentAs } from './sent-end.ts'
+import { rulesOnWire, type SentContent, SentReader } from './sent-reader.ts'
+
+/** What a reply is sent for. */
+export interface SentCall {
+  callContext: CallContext
+  wire: Wire
+  end: CallEnd
+  /** The one attempt, and the `<provider>/<model>` of it. */
+  record: AttemptRecorder
+  model: string
+}
+
+/**
+ * The reply, which ends its call when the last of it has been sent.
+ * @throws ApiError when the call cannot be stored: nothing of a whole answer has been sent then.
+ */
+export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply> {
+  const { callContext, wire, record } = sentCall
+  const { operation, stream, call, recording } = callContext
+  const { signal } = call
+  const body = streamBytes(reply)
+  const { bytes, announced } = body
+  const reading = { rules: rulesOnWire(operation, wire), stream, contentBegan: () => record.contentBegan() }
+  const reader = new SentReader(reply, body, reading)
+  if (bytes instanceof Uint8Array) {
+    reader.add(bytes)
+    const content = await reader.end(announced === undefined ? undefined : new ConnectionFailure(CUT_SHORT))
+    recording.sent = { ...sentAs({ ...reply, body }), body: sentWhole(bytes), ended: bodyEnd(reply, { signal }) }
+    const problem = await endCall(reply, content, sentCall)
+    if (problem) throw problem
+    return reply
+  }
+  const sent = new SentBody()
+  let begun = false
+  const over = async (failure: Failure | undefined, broken: unknown) => {
+    // A head alone is something, too.
+    const isSent = begun || broken === undefined
+    const content = await contentSent(reader, { failure, broken, signal })
+    const ended = bodyEnd(reply, { broken, signal })
+    recording.sent = { ...sentAs({ ...reply, body }), body: sent, ended, ...(!isSent && { nothing: true }) }
+    return endCall(isSent ? reply : { ...reply, status: 0 }, content, sentCall)
+  }
+  const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
+  const came = (piece: Uint8Array) => {
+    begun = true
+    reader.add(piece)
+  }
+  const note = sent.noting<Uint8Array>(() => recording.elapsed())
+  const pieces = toEnd(bytes, { over, signal, came, note, ...(isStream(reply) && { errorItem }) })
+  return { ...reply, body: { ...body, bytes: pieces } }
+}
+const encoder = new TextEncoder()
+const CUT_SHORT = 'the connection was closed before the promised end of the answer'
+
+/** Ends a call with what its client has; gives why it could not be stored. */
+function endCall(
+  { status, headers, raw, redact }: Reply,
+  content: SentContent,
+  { record, end, callContext, model, wire }: SentCall,
+): Promise<ApiError | undefined> {
+  const { failure } = content
+  if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire, redact })
+  // An error inside a stream names a status of its own.
+  record.end(failure && { ...failure, status: failure.kind === 'refused' ? failure.status : status }, status || null)
+  return end.end({ status, headers, failure, read: true })
+}
+
+/** What a provider answered, as far as it came, for the trace; undefined when it is no answer. */
+function passedAnswer(
+  { value, events, failure }: SentContent,
+  { model, record, wire, redact }: Pick<SentCall, 'model' | 'record' | 'wire'> & Pick<Reply, 'redact'>,
+): AnswerRecord | undefined {
+  const { assemble } = wire
+  const from = { headers: {}, usage: null, fixture: null, synthesized: false, ...(redact && { redact }) }
+  const effects = (answer: unknown) => ({ usage: asObject(asObject(answer)?.usage) ?? null, keep: [] })
+  const about = { complete: failure === undefined, effects }
+  if (events) {
+    const whole = assemble && (() => assemble(events))
+    const answer = {
+      kind: 'answered' as const,
+      model,
+      content: { kind: 'stream' as const, events: [events], whole },
+      from,
+      attempt: record,
+    }
+    return { answer, content: { kind: 'events', events, times: [], whole }, ...about }
+  }
+  if (value === undefined) return undefined
+  const content = { kind: 'whole' as const, value }
+  return {
+    answer: { kind: 'answered', model, content, from, attempt: record },
+    content: { kind: 'value', value, text: JSON.stringify(value) },
+    ...about,
+  }
+}
+
+/** What the client has of a body; `failure` and `broken` say what ended it before its end. */
+async function contentSent(
+  reader: SentReader,
+  { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },
+): Promise<SentContent> {
+  const content = await reader.end(
+    failure && failure.kind !== 'bug' ? new ConnectionFailure(failure.message) : undefined,
+  )
+  if (failure?.kind === 'bug' || signal.aborted)
+    return { ...content, failure: failure ?? failureOf(new ConnectionFailure(UNHEARD.message), signal) }
+  return !failure && broken === UNHEARD ? { ...content, failure: UNHEARD } : content
+}

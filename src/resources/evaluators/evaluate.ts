@@ -1,0 +1,130 @@
+// Evaluators at work: what one makes of some texts.
+import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import type { Evaluation } from '../../contract/core/trace.ts'
+import type { EvaluatorFields } from '../../contract/workspace/evaluator.ts'
+import type { AskModel } from '../../gateway/ask.ts'
+import type { CallOrigin } from '../../gateway/call.ts'
+import type { GuardrailInput } from '../../gateway/types.ts'
+import { TemplateTooLong } from '../../lib/template-budget.ts'
+import { fillText } from '../../lib/templates.ts'
+import { quote } from '../../schema/validation.ts'
+import { kindOf, passing, together } from './evaluator-value.ts'
+
+/** What an evaluator says of some texts. */
+interface EvaluationResult extends Evaluation {
+  /** What is wrong with them, or with its own answer; null when it says nothing of it. */
+  reason: string | null
+}
+
+/** What an evaluator works with. */
+interface EvaluationContext {
+  /** The call on whose behalf it judges. */
+  origin: CallOrigin
+  ask: AskModel
+  judged: GuardrailInput
+  /** What its prompt may name besides, as `{{log.<name>}}`. */
+  values?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Statuses of the errors that a judgement may end with: a reset, a schema of no use, or what becomes of its model. */
+export const EVALUATION_ERRORS = [409, 422, 429, 500, 502, 503, 504] as const
+
+/**
+ * Has an evaluator judge some texts: a model all of them together, a schema each of them.
+ * @throws ApiError when the evaluator or its model cannot be used, naming it.
+ */
+export async function evaluate(evaluator: EvaluatorFields, working: EvaluationContext): Promise<EvaluationResult> {
+  try {
+    return await (evaluator.type === 'llm_eval'
+      ? askModel(evaluator, working)
+      : working.origin.session.clock.work(checkSchema(evaluator, working)))
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const { status, code, message, headers } = error
+    throw new ApiError(status, code, `the evaluator ${JSON.stringify(evaluator.key)} failed: ${message}`, {
+      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !SAYS_OF_CALL.test(name))),
+    })
+  }
+}
+
+/** Headers about the call that the evaluator made, which say nothing of the one that it judges. */
+const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
+
+/** Problems that are told at most. */
+const MOST_PROBLEMS = 3
+
+async function checkSchema(
+  { schema = {} }: EvaluatorFields,
+  { judged: { texts, signal }, origin }: EvaluationContext,
+): Promise<EvaluationResult> {
+  const { SchemaError } = await import('../../lib/json-schema/index.ts')
+  const problems: string[] = []
+  for (const text of texts) {
+    try {
+      problems.push(...(await schemaProblems(schema, text, { signal, jobLimits: origin.session.jobLimits })))
+    } catch (error) {
+      if (error instanceof SlowSchema)
+        throw new ApiError(422, 'slow_schema', `its schema is of no use: ${error.message}`)
+      if (error instanceof SchemaError)
+        throw new ApiError(400, 'invalid_schema', `its schema is malformed: ${error.message}`)
+      if (!(error instanceof SyntaxError)) throw error
+      problems.push('it is not JSON')
+    }
+  }
+  const reason = problems.length === 0 ? null : problems.slice(0, MOST_PROBLEMS).join('; ')
+  return { value: reason === null, reason, model: null, fixture: null, synthesized: false, traces: [] }
+}
+
+async function askModel(
+  evaluator: EvaluatorFields,
+  { origin, ask, judged, values }: EvaluationContext,
+): Promise<EvaluationResult> {
+  const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
+  const { schema: value, says, read, plausible } = kindOf(evaluator)
+  const question = {
+    model,
+    system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${says}.`,
+    user: filled(prompt, judged, values),
+    schema: { type: 'object', properties: { value }, required: ['value'], additionalProperties: false },
+  }
+  const answers = []
+  for (let round = 0; round < repetitions; round++) {
+    const key = judged.key === undefined ? undefined : `${judged.key}:${round}`
+    answers.push(await ask(origin, { ...question, key }))
+  }
+  const [{ fixture, synthesized } = { fixture: null, synthesized: false }] = answers
+  const about = { model, fixture, synthesized, traces: answers.map(({ trace }) => trace) }
+  // Nobody has scripted a verdict, so the one that lets the call go on is taken.
+  if (synthesized) return { ...about, value: config ? passing(config) : plausible, reason: null }
+  const given = answers.map(({ text }) => read(String(valueIn(text)).trim()))
+  const unread = given.indexOf(null)
+  if (unread < 0) return { ...about, value: together(given), reason: null }
+  return { ...about, value: null, reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${says}` }
+}
+
+/** The prompt with what is judged in it, or behind it when it has no place for it. */
+function filled(prompt: string, { texts, input }: GuardrailInput, values: EvaluationContext['values'] = {}): string {
+  const output = texts.join('\n\n')
+  const full = filledPrompt(prompt, { ...values, log: { ...values, output, input }, output, input })
+  return full === prompt ? `${prompt}\n\n${output}` : full
+}
+
+function filledPrompt(prompt: string, values: Record<string, unknown>): string {
+  try {
+    return fillText(prompt, values)
+  } catch (error) {
+    if (!(error instanceof TemplateTooLong)) throw error
+    throw new ApiError(422, 'prompt_too_long', `its prompt cannot be filled in: ${error.message}`)
+  }
+}
+
+/** What stands in an answer: the value of the object that was asked for, or the answer itself. */
+function valueIn(text: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null && 'value' in parsed ? parsed.value : parsed
+  } catch {
+    return text
+  }
+}

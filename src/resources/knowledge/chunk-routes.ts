@@ -1,0 +1,223 @@
+// Chunks that clients write themselves: made several at once, changed, counted, found page by page, deleted together.
+
+import { z } from 'zod'
+import { vectorsOf } from '../../answers/vectors.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import { asRoute, type Route } from '../../contract/core/route.ts'
+import {
+  Chunk,
+  ChunkCount,
+  ChunkFilter,
+  ChunkIds,
+  ChunkPatch,
+  ChunkSearch,
+  ChunksBody,
+  ChunksDeleted,
+} from '../../contract/workspace/chunks.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
+import { listOf } from '../../contract/workspace/shared.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import type { JobOwner } from '../../workers/pool.ts'
+import type { Transaction } from '../define.ts'
+import type { ResourceDeps } from '../routes.ts'
+import { createRecord, deleteRecords, findRecord, type PathParams, shown, updateRecord } from '../verbs.ts'
+import { workOf } from '../work.ts'
+import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
+
+const about = { tag: chunks.tag, path: chunks.path } as const
+
+/** What the paths of chunks take besides reading them one by one. */
+export const chunkRoutes = (deps: ResourceDeps): Route[] => [
+  createRoute(deps),
+  updateRoute(deps),
+  deleteRoute(deps),
+  searchRoute(deps),
+  countRoute(deps),
+]
+
+/** Looks for the datasource of a path. */
+const findsDatasource =
+  ({ callOf }: ResourceDeps): NonNullable<Route['find']> =>
+  async ({ request, params }) => {
+    const { session, caller } = await callOf(request)
+    datasourceOf({ records: session.records, caller }, params)
+  }
+
+type Reading = Pick<Transaction, 'records' | 'caller'>
+
+/** The datasource of a path; 404 when there is none. */
+const datasourceOf = (work: Reading, params: PathParams): Fields => findRecord(datasources, work, params)
+
+/** Whose work it is: that of a client, and of a session that may begin anew. */
+const goneWith = ({ ended, jobLimits: limits }: Session, { signal }: Request): JobOwner => ({
+  signal: AbortSignal.any([ended, signal]),
+  limits,
+})
+
+/** The chunks of a datasource, in their order. */
+function chunksIn(work: Reading, { _id }: Fields): Fields[] {
+  const { workspace } = work.caller
+  return work.records.page({ kind: chunks.kind, workspace, parent: String(_id) }).data.reverse()
+}
+
+function createRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
+  return asRoute({
+    ...about,
+    method: 'post',
+    summary: 'Create chunks',
+    description: 'Adds chunks to a datasource, as an array, whose file is not being cut at the time.',
+    operationId: 'createChunks',
+    examples: { two: [{ text: 'Returns are free.', metadata: { topic: 'returns' } }, { text: 'Shipping is not.' }] },
+    body: ChunksBody,
+    response: z.array(Chunk),
+    errors: [404],
+    find: findsDatasource(deps),
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      datasourceOf({ records: session.records, caller }, params)
+      const vectors = await session.clock.work(
+        vectorsOf(
+          body.map(({ text }) => text),
+          goneWith(session, request),
+        ),
+      )
+      const made = await session.transact(() => {
+        const work = workOf(session, caller)
+        const datasource = datasourceOf(work, params)
+        refuseUnderWay(datasource)
+        const { _id: datasource_id, knowledge_id } = datasource
+        const first = Number(chunksIn(work, datasource).at(-1)?.position ?? -1) + 1
+        const records = body.map((chunk, index) => {
+          const vector = vectors[index] ?? new Float32Array()
+          const stored = { knowledge: String(knowledge_id), text: chunk.text, vector }
+          const fields = {
+            datasource_id,
+            knowledge_id,
+            position: first + index,
+            enabled: true,
+            status: 'completed',
+            ...chunk,
+          }
+          const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
+          return createRecord(chunks, work, fields, { params, beside })
+        })
+        if (records.length > 0) countChunks(work, [String(knowledge_id), String(datasource_id)], records.length)
+        return records
+      })
+      return made.map((record) => shown(chunks, record))
+    },
+  })
+}
+
+/** 409 while a file is being cut, whose chunks take the place of all others. */
+function refuseUnderWay({ _id, status }: Fields): void {
+  if (status !== 'queued' && status !== 'processing') return
+  const message = `the datasource ${_id} is ${status}: add chunks when it is completed or failed`
+  throw new ApiError(409, 'datasource_busy', message, { param: datasources.param })
+}
+
+function updateRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    ...about,
+    method: 'patch',
+    path: `${chunks.path}/:${chunks.param}`,
+    summary: 'Update a chunk',
+    description: 'Changes the fields that are named; a new text is found by its own words and vector.',
+    operationId: 'updateChunk',
+    examples: { corrected: { text: 'Returns are free within 30 days.' } },
+    body: ChunkPatch,
+    response: Chunk,
+    errors: [404],
+    async find({ request, params }) {
+      const { session, caller } = await callOf(request)
+      findRecord(chunks, { records: session.records, caller }, params)
+    },
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      findRecord(chunks, { records: session.records, caller }, params)
+      const { text } = body
+      const [vector] = text === undefined ? [] : await session.clock.work(vectorsOf([text], goneWith(session, request)))
+      const changed = await session.transact(() => {
+        const work = workOf(session, caller)
+        const record = updateRecord(chunks, work, body, params)
+        if (text !== undefined && vector) work.contents.changeChunk(String(record._id), { text, vector })
+        return record
+      })
+      return shown(chunks, changed)
+    },
+  })
+}
+
+function deleteRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
+  return asRoute({
+    ...about,
+    method: 'delete',
+    summary: 'Delete chunks',
+    description: 'Removes several chunks of a datasource, and says which ids none of them has.',
+    operationId: 'deleteChunks',
+    examples: { one: { chunk_ids: ['01JGFJJZ00Q8VN5K2ZC3R7WXYA'] } },
+    body: ChunkIds,
+    response: ChunksDeleted,
+    errors: [404],
+    find: findsDatasource(deps),
+    async handle({ request, params, body: { chunk_ids } }) {
+      const { session, caller } = await callOf(request)
+      return session.transact(() => {
+        const work = workOf(session, caller)
+        const wanted = new Set(chunk_ids)
+        const found = chunksIn(work, datasourceOf(work, params)).filter(({ _id }) => wanted.delete(String(_id)))
+        deleteRecords(chunks, work, found, params)
+        return { deleted_count: found.length, ...(wanted.size > 0 && { failed_ids: [...wanted] }) }
+      })
+    },
+  })
+}
+
+function searchRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${chunks.path}/list`,
+    summary: 'Find chunks of a datasource',
+    description: 'The chunks that have a text in them, in their order, by the number of the page.',
+    operationId: 'findChunks',
+    examples: { returns: { q: 'returns', limit: 10 } },
+    body: ChunkSearch,
+    response: listOf(Chunk),
+    errors: [404],
+    find: findsDatasource(deps),
+    async handle({ request, params, body: { limit, page, ...filter } }) {
+      const { session, caller } = await callOf(request)
+      const work = { records: session.records, caller }
+      const found = chunksIn(work, datasourceOf(work, params)).filter((chunk) => includesChunk(chunk, filter))
+      const data = found.slice((page - 1) * limit, page * limit).map((chunk) => shown(chunks, chunk))
+      return { object: 'list', data, has_more: found.length > page * limit }
+    },
+  })
+}
+
+function countRoute(deps: ResourceDeps): Route {
+  const { callOf } = deps
+  return asRoute({
+    ...about,
+    method: 'post',
+    path: `${chunks.path}/count`,
+    summary: 'Count chunks of a datasource',
+    description: 'How many chunks have a text in them.',
+    operationId: 'countChunks',
+    examples: { all: {} },
+    body: ChunkFilter,
+    response: ChunkCount,
+    errors: [404],
+    find: findsDatasource(deps),
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      const work = { records: session.records, caller }
+      const found = chunksIn(work, datasourceOf(work, params)).filter((chunk) => includesChunk(chunk, body))
+      return { count: found.length }
+    },
+  })
+}

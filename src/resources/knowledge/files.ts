@@ -1,0 +1,87 @@
+// Files: uploaded as multipart, given back byte for byte.
+
+import { asRoute, type Route } from '../../contract/core/route.ts'
+import { FILE_PURPOSES, FileBody, FilePatch, FileRecord, fileId } from '../../contract/workspace/knowledge.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
+import { headerText } from '../../lib/header-text.ts'
+import { defineResource, PAGED, type Transaction } from '../define.ts'
+import type { ResourceDeps } from '../routes.ts'
+import { createRecord, findRecord } from '../verbs.ts'
+import { workOf } from '../work.ts'
+
+export const files = defineResource({
+  kind: 'file',
+  noun: 'file',
+  plural: 'files',
+  tag: 'Knowledge',
+  path: '/v2/files',
+  param: 'file_id',
+  id: fileId,
+  deletedStatus: 204,
+  ...PAGED,
+  verbs: ['list', 'get', 'update', 'delete'],
+  examples: { update: { renamed: { file_name: 'returns-2025.txt' } } },
+  update: FilePatch,
+  record: FileRecord,
+  // Files of before may have any purpose.
+  show: ({ purpose, ...file }) => ({
+    ...file,
+    purpose: FILE_PURPOSES.find((one) => one === purpose) ?? 'retrieval',
+  }),
+})
+
+/** A file to keep. */
+interface NewFile {
+  name: string
+  type: string
+  purpose: string
+  bytes: Uint8Array
+}
+
+/** Stores a file. */
+export function createFile(work: Transaction, { name, type, purpose, bytes }: NewFile): Fields {
+  const fields = { file_name: name, content_type: type, bytes: bytes.byteLength, purpose }
+  return createRecord(files, work, fields, { beside: ({ seq }) => work.contents.putFile(seq, bytes) })
+}
+
+/** Upload and content. */
+export function fileRoutes({ callOf }: ResourceDeps): Route[] {
+  const upload = asRoute({
+    method: 'post',
+    path: '/v2/files',
+    tag: 'Knowledge',
+    summary: 'Upload a file',
+    description: 'Keeps a file, which a datasource can then be made of.',
+    operationId: 'createFile',
+    bodyType: 'multipart',
+    examples: { text: { file: 'returns.txt' } },
+    body: FileBody,
+    response: FileRecord,
+    async handle({ request, body: { file, purpose } }) {
+      const { session, caller } = await callOf(request)
+      const bytes = new Uint8Array(await file.arrayBuffer())
+      const type = file.type === '' ? 'application/octet-stream' : file.type
+      return session.transact(() => createFile(workOf(session, caller), { name: file.name, type, purpose, bytes }))
+    },
+  })
+  const content = asRoute({
+    method: 'get',
+    path: '/v2/files/:file_id/content',
+    tag: 'Knowledge',
+    summary: 'Get the content of a file',
+    description: 'The bytes of the file.',
+    operationId: 'getFileContent',
+    response: FileBody.shape.file,
+    contentType: '*/*',
+    errors: [404],
+    async handle({ request, params }) {
+      const { session, caller } = await callOf(request)
+      const record = findRecord(files, { records: session.records, caller }, params)
+      const bytes = session.contents.file(String(record._id)) ?? new Uint8Array()
+      // Never shown as a page of ours, whatever was uploaded.
+      const headers = { 'content-type': headerText(String(record.content_type)), 'content-disposition': 'attachment' }
+      return new Response(bytes.slice(), { headers })
+    },
+  })
+  return [upload, content]
+}

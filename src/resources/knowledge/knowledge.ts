@@ -1,0 +1,210 @@
+// Knowledge bases, their datasources and chunks. A datasource with a file is queued, and cut into chunks by an event.
+
+import { z } from 'zod'
+import { ApiError } from '../../contract/core/error.ts'
+import { Chunk, StatusQuery } from '../../contract/workspace/chunks.ts'
+import {
+  Datasource,
+  DatasourceBody,
+  DatasourcePatch,
+  EMBEDDING_MODEL,
+  Knowledge,
+  KnowledgeBody,
+  KnowledgePatch,
+  knowledgeId,
+} from '../../contract/workspace/knowledge.ts'
+import type { Fields } from '../../contract/workspace/record.ts'
+import { ulidForm } from '../../contract/workspace/shared.ts'
+import { quote } from '../../schema/validation.ts'
+import { defineResource, PAGED, recordOf, type Transaction, VERBS } from '../define.ts'
+import { projectOf } from '../projects.ts'
+import { saveRecord } from '../verbs.ts'
+import { dispatch } from './events.ts'
+import { files } from './files.ts'
+
+export const knowledgeBases = defineResource({
+  kind: 'knowledge',
+  noun: 'knowledge base',
+  plural: 'knowledge bases',
+  tag: 'Knowledge',
+  path: '/v2/knowledge',
+  param: 'knowledge_id',
+  id: knowledgeId,
+  verbs: VERBS,
+  examples: {
+    create: {
+      handbook: { key: 'handbook', embedding_model: 'openai/text-embedding-3-small', path: 'Default' },
+      external: {
+        type: 'external',
+        key: 'wiki',
+        external_config: { name: 'Wiki', api_url: 'https://wiki.example/search', api_key: 'secret' },
+      },
+    },
+    update: { described: { description: 'What customers ask most.' } },
+  },
+  descriptions: {
+    create:
+      'Makes a knowledge base. An external one is kept as it is described, less its key, and never called: searching it is refused.',
+  },
+  create: KnowledgeBody,
+  update: KnowledgePatch,
+  record: Knowledge,
+  key: 'key',
+  named: true,
+  deletedStatus: 204,
+  ...PAGED,
+  fill: ({ external_config: external, ...input }, work) => ({
+    ...input,
+    ...(external !== undefined && { external_config: { ...(external as Fields), api_key: undefined } }),
+    project_id: projectOf(work, String(input.path)),
+  }),
+  merge: (before, patch) => mergedKnowledge(withType(before), patch),
+  show: shownKnowledge,
+})
+
+/** Those of before this was said are internal. */
+const withType = (stored: Fields): Fields => ({ type: 'internal', ...stored })
+
+/** An external base's key is not kept, and its configuration as a client would write it has one. */
+function mergedKnowledge(before: Fields, patch: Fields): Fields {
+  if (patch.type !== undefined && patch.type !== before.type) {
+    const message = `'type' must stay ${quote(before.type)}, got ${quote(patch.type)}`
+    throw new ApiError(400, 'invalid_value', message, { param: 'type' })
+  }
+  const foreign = before.type === 'internal' ? ['external_config'] : ['embedding_model', 'retrieval_settings']
+  for (const param of foreign)
+    if (patch[param] !== undefined) {
+      const message = `'${param}' is not for knowledge bases of type ${quote(before.type)}`
+      throw new ApiError(400, 'invalid_value', message, { param })
+    }
+  const merged = { ...before, ...patch }
+  return before.type === 'internal'
+    ? merged
+    : { ...merged, external_config: { api_key: '', ...(merged.external_config as Fields) } }
+}
+
+/** 400: an external knowledge base is kept here, and not called. */
+export function refuseExternal({ type, key }: Fields, param: string): void {
+  if (type !== 'external') return
+  const message = `the knowledge base ${quote(key)} is external: it is kept here, and not called`
+  throw new ApiError(400, 'knowledge_is_external', message, { param })
+}
+
+/** A knowledge base as clients see it. */
+function shownKnowledge(stored: Fields): Fields {
+  const { embedding_model, ...base } = withType(stored)
+  const model = base.type === 'internal' && { model: embedding_model ?? EMBEDDING_MODEL }
+  return { ...base, ...model, domain_id: base.project_id }
+}
+
+/** The event that a file waits to be cut. */
+export const QUEUED = 'datasource.queued'
+
+export const datasources = defineResource({
+  kind: 'datasource',
+  noun: 'datasource',
+  plural: 'datasources',
+  tag: 'Knowledge',
+  path: '/v2/knowledge/:knowledge_id/datasources',
+  param: 'datasource_id',
+  parent: knowledgeBases,
+  id: ulidForm,
+  verbs: VERBS,
+  shown: ['create'],
+  deletedStatus: 204,
+  mostInPage: PAGED.mostInPage,
+  filter: {
+    query: {
+      q: z.string().optional().describe('What their name has in it, in any case of letters.'),
+      status: StatusQuery,
+    },
+    includes: ({ display_name, status }, { q, status: wanted }) =>
+      holdsText(display_name, q) && isAmong(status, wanted),
+  },
+  descriptions: {
+    create:
+      "Makes a datasource. With a `file_id` it is `queued`, then `processing`, and `completed` once its chunks can be found; `failed` when the file cannot be read. All of it happens on the session's clock.",
+  },
+  examples: {
+    create: { empty: { display_name: 'Returns' } },
+    update: { renamed: { display_name: 'Returns and refunds' } },
+  },
+  create: DatasourceBody,
+  update: DatasourcePatch,
+  record: Datasource,
+  fill(input, work, { parents, before }) {
+    refuseExternal(recordOf(knowledgeBases, work, parents[0] ?? '').body, 'knowledge_id')
+    const file =
+      typeof input.file_id === 'string' && !before ? recordOf(files, work, input.file_id, 'file_id').body : null
+    return {
+      ...input,
+      display_name: input.display_name ?? file?.file_name ?? 'Untitled',
+      knowledge_id: parents[0],
+      status: before?.status ?? (file ? 'queued' : 'pending'),
+      chunks_count: before?.chunks_count ?? 0,
+      ...(before?.error !== undefined && { error: before.error }),
+    }
+  },
+  // The field is spelled so in the specification.
+  stamp: () => (body) => ({ ...body, update_by_id: body.updated_by_id }),
+  changed(work, { verb, parents, records }) {
+    for (const { _id, status } of records)
+      if (verb === 'create' && status === 'queued')
+        dispatch(work, {
+          type: QUEUED,
+          subject: String(_id),
+          data: { knowledge_id: parents[0], datasource_id: _id },
+        })
+  },
+  show: ({ chunking_options: _, tries: __, ...datasource }) => datasource,
+})
+
+export const chunks = defineResource({
+  kind: 'chunk',
+  noun: 'chunk',
+  plural: 'chunks',
+  tag: 'Knowledge',
+  path: '/v2/knowledge/:knowledge_id/datasources/:datasource_id/chunks',
+  param: 'chunk_id',
+  parent: datasources,
+  id: ulidForm,
+  deletedStatus: 204,
+  ...PAGED,
+  verbs: ['list', 'get', 'delete'],
+  record: Chunk,
+  filter: {
+    query: {
+      q: z.string().optional().describe('What their text has in it, in any case of letters.'),
+      status: StatusQuery,
+    },
+    includes: includesChunk,
+  },
+  changed(work, { verb, parents, records: { length } }) {
+    // Who makes chunks says himself how many there are.
+    if (verb === 'delete') countChunks(work, parents, -length)
+  },
+  show: shownChunk,
+})
+
+/** Notes that chunks were added to a datasource, or taken away. */
+export function countChunks(work: Transaction, [knowledge = '', datasource = '']: readonly string[], by: number): void {
+  const before = recordOf(datasources, work, datasource).body
+  const body = { ...before, status: 'completed', chunks_count: Math.max(0, Number(before.chunks_count) + by) }
+  saveRecord(datasources, work, { parents: [knowledge], before }, body)
+}
+
+/** Those of before had neither. */
+function shownChunk({ embedding: _, ...chunk }: Fields): Fields {
+  return { enabled: true, status: 'completed', ...chunk }
+}
+
+const holdsText = (text: unknown, wanted: unknown): boolean =>
+  wanted === undefined || String(text).toLowerCase().includes(String(wanted).toLowerCase())
+const isAmong = (value: unknown, wanted: unknown): boolean =>
+  wanted === undefined || (Array.isArray(wanted) ? wanted.includes(value) : wanted === value)
+
+/** Whether a chunk is one of those that are meant. */
+export function includesChunk(stored: Fields, { q, enabled, status }: Fields): boolean {
+  const chunk = shownChunk(stored)
+  return holdsText(chunk.text, q) && isAmong(chunk.enabled, enabled) && isAmong(chunk.status, status)
+}

@@ -1,0 +1,165 @@
+// Search in knowledge bases: by words, by vectors, or by both; for clients and for the gateway.
+
+import type { z } from 'zod'
+import { vectorsOf } from '../../answers/vectors.ts'
+import { ApiError } from '../../contract/core/error.ts'
+import { asRoute, type Route } from '../../contract/core/route.ts'
+import type { FilterBy } from '../../contract/workspace/filter.ts'
+import { type RetrievalSettings, SearchAnswer, SearchBody } from '../../contract/workspace/knowledge.ts'
+import type { Contents, Fields } from '../../contract/workspace/record.ts'
+import type { KnowledgeDirectory } from '../../gateway/types.ts'
+import { nextTurn } from '../../lib/bare-socket.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import type { JobOwner } from '../../workers/pool.ts'
+import type { Transaction } from '../define.ts'
+import type { ResourceDeps } from '../routes.ts'
+import { findRecord } from '../verbs.ts'
+import { type Filterable, meets } from './filter.ts'
+import { datasources, knowledgeBases, refuseExternal } from './knowledge.ts'
+
+/** How a knowledge base is searched. */
+interface Search {
+  query: string
+  top_k?: number | undefined
+  threshold?: number | undefined
+  search_type?: 'vector_search' | 'keyword_search' | 'hybrid_search' | undefined
+  filter_by?: FilterBy | undefined
+}
+
+const TOP_K = 5
+/** Matches by words that are looked at: far more than anybody asks for. */
+const MOST_MATCHES = 1_000
+const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+
+/** Chunks that fit, best first; equal ones in the order in which they were made. */
+async function searchChunks(
+  { contents, records }: Pick<Transaction, 'contents' | 'records'>,
+  base: Fields,
+  search: Search & JobOwner,
+): Promise<FoundRecord[]> {
+  const usual = base.retrieval_settings as RetrievalSettings | undefined
+  const { query, filter_by: filter } = search
+  const { search_type: type = usual?.retrieval_type ?? 'hybrid_search' } = search
+  const { top_k = usual?.top_k ?? TOP_K, threshold = usual?.threshold ?? 0 } = search
+  const knowledge = String(base._id)
+  const words = wordsOf(query)
+  const byWords =
+    type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MOST_MATCHES)
+  const byVector =
+    type === 'keyword_search' ? new Map() : await nearTo(await vectorOf(query, search), knowledge, contents)
+  // Both halves of a hybrid search count the same.
+  const share = type === 'hybrid_search' ? 0.5 : 1
+  const scores = [...new Set([...byWords.keys(), ...byVector.keys()])].map((seq: number) => ({
+    seq,
+    score: share * Math.max(0, byWords.get(seq) ?? 0) + share * Math.max(0, byVector.get(seq) ?? 0),
+  }))
+  return scores
+    .filter(({ score }) => score > 0 && score >= threshold)
+    .sort((a, b) => b.score - a.score || a.seq - b.seq)
+    .values()
+    .map(({ seq, score }) => ({ score: Math.min(1, score), chunk: contents.bySeq(seq) ?? {} }))
+    .filter(
+      ({ chunk }) => !filter || meets(filterable(chunk, { records, workspace: String(base.workspace_id) }), filter),
+    )
+    .take(top_k)
+    .toArray()
+}
+
+const vectorOf = async (text: string, owner: JobOwner): Promise<Float32Array> =>
+  (await vectorsOf([text], owner))[0] ?? new Float32Array()
+
+/** Chunks that are compared in one go. */
+const COMPARED = 1_000
+
+/** Cosines of all chunks of a knowledge base with a vector, by number. */
+async function nearTo(vector: Float32Array, knowledge: string, contents: Contents): Promise<Map<number, number>> {
+  const all = new Map<number, number>()
+  for (let after = 0; ; ) {
+    const some = contents.byVector(knowledge, vector, { after, limit: COMPARED })
+    for (const [seq, score] of some) all.set(seq, score)
+    if (some.length < COMPARED) return all
+    after = some.at(-1)?.[0] ?? 0
+    await nextTurn()
+  }
+}
+
+const filterable = (
+  { _id, datasource_id, position, metadata }: Fields,
+  { records, workspace }: Pick<Transaction, 'records'> & { workspace: string },
+): Filterable => ({
+  ...(metadata as Filterable | undefined),
+  chunk_id: String(_id),
+  datasource_id: String(datasource_id),
+  datasource: String(records.get(datasources.kind, workspace, String(datasource_id))?.body.display_name),
+  position: Number(position),
+})
+
+/** What the gateway finds in the knowledge bases of a workspace, by id or key. */
+export const knowledgeOf = (prepare: (session: Session) => Promise<void>): KnowledgeDirectory => ({
+  async search({ session, caller, signal }, { knowledge_id, param, ...query }) {
+    await prepare(session)
+    const base = session.records.named(knowledgeBases.kind, caller().workspace, knowledge_id)
+    if (!base) {
+      const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this workspace`
+      throw new ApiError(404, 'knowledge_not_found', message, { param })
+    }
+    refuseExternal(base, param)
+    const found = await searchChunks(session, base, { ...query, signal })
+    return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
+  },
+})
+
+/** Search as a route. */
+export function searchRoute({ callOf }: ResourceDeps): Route {
+  return asRoute({
+    method: 'post',
+    path: '/v2/knowledge/:knowledge_id/search',
+    tag: 'Knowledge',
+    summary: 'Search a knowledge base',
+    description: 'The chunks that fit a query, best first, as retrieval in the router finds them.',
+    operationId: 'searchKnowledgeBase',
+    examples: { returns: { query: 'How long can I return things?', top_k: 3 } },
+    body: SearchBody,
+    response: SearchAnswer,
+    errors: [404],
+    async find({ request, params }) {
+      const { session, caller } = await callOf(request)
+      findRecord(knowledgeBases, { records: session.records, caller }, params)
+    },
+    async handle({ request, params, body }) {
+      const { session, caller } = await callOf(request)
+      const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
+      refuseExternal(base, 'knowledge_id')
+      const found = await searchChunks(session, base, { ...body, signal: request.signal })
+      return { matches: await Promise.all(ranked(found, body).map((one) => matchOf(one, body, request))) }
+    },
+  })
+}
+
+interface FoundRecord {
+  score: number
+  chunk: Fields
+}
+type SearchRequest = z.infer<typeof SearchBody>
+
+/** What reranking leaves of what was found: no model is asked, so the scores stand. */
+function ranked(found: readonly FoundRecord[], { rerank_config: rerank }: SearchRequest): readonly FoundRecord[] {
+  const { threshold = 0, top_k } = rerank ?? {}
+  return found.filter(({ score }) => score >= threshold).slice(0, top_k)
+}
+
+async function matchOf(
+  { score, chunk }: FoundRecord,
+  { search_options: options, rerank_config: rerank }: SearchRequest,
+  owner: JobOwner,
+) {
+  const { _id, text, metadata, embedding } = chunk
+  const vector = options.include_vectors && (embedding ?? [...(await vectorOf(String(text), owner))])
+  return {
+    id: _id,
+    text,
+    ...(vector && { vector }),
+    ...(options.include_metadata && metadata !== undefined && { metadata }),
+    ...(options.include_scores && { scores: { search_score: score, ...(rerank && { rerank_score: score }) } }),
+  }
+}

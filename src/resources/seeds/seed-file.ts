@@ -1,0 +1,143 @@
+// Seed files: a whole workspace in one YAML file, with its documents beside it. Strict, with the place of every mistake.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import type { Problem } from '../../contract/core/problem.ts'
+import { ContactBody } from '../../contract/workspace/contact.ts'
+import { DatapointBody, DatasetBody } from '../../contract/workspace/dataset.ts'
+import { EVALUATOR_TYPES, EvaluatorBody, EvaluatorPatch } from '../../contract/workspace/evaluator.ts'
+import { FeedbackBody } from '../../contract/workspace/feedback.ts'
+import { ChunkingOptions, InternalKnowledgeBody } from '../../contract/workspace/knowledge.ts'
+import { ProjectBody } from '../../contract/workspace/project.ts'
+import { ReviewSetBody } from '../../contract/workspace/review-set.ts'
+import { checkToolType, ToolPatch, ToolShape } from '../../contract/workspace/tool.ts'
+import { readAsset } from '../../lib/assets.ts'
+import { once } from '../../lib/once.ts'
+import { FileError, parseSource } from '../../schema/source.ts'
+import { formatPath, problemsOf, safeParse } from '../../schema/validation.ts'
+import type { YamlLimits } from '../../schema/yaml-text.ts'
+
+const Document = z.strictObject({
+  file: z.string().min(1).describe('Path of the document, from the seed file.'),
+  display_name: z.string().min(1).optional(),
+  chunking_options: ChunkingOptions.optional(),
+})
+const [llmEvaluator, schemaEvaluator] = EvaluatorBody.options
+const [bySpan, byName] = ReviewSetBody.options
+const changes = { changes: z.array(EvaluatorPatch.strict()).default([]) }
+const project = { project: z.string().optional() }
+/** What a seed file may hold. */
+export const SeedSchema = z.strictObject({
+  projects: z.array(ProjectBody.strict()).default([]),
+  contacts: z.array(ContactBody.strict()).default([]),
+  tools: z
+    .array(
+      ToolShape.extend({ changes: z.array(ToolPatch.strict()).default([]) })
+        .strict()
+        .superRefine(checkToolType),
+    )
+    .default([])
+    .describe('Tools by key; each of `changes` makes a version.'),
+  evaluators: z
+    .array(
+      z.discriminatedUnion('type', [llmEvaluator.extend(changes).strict(), schemaEvaluator.extend(changes).strict()], {
+        error: EVALUATOR_TYPES,
+      }),
+    )
+    .default([])
+    .describe('Evaluators by key; each of `changes` makes a version.'),
+  datasets: z
+    .array(z.object({ ...DatasetBody.shape, datapoints: z.array(DatapointBody.strict()).default([]) }).strict())
+    .default([])
+    .describe('Datasets by display_name.'),
+  knowledge: z
+    .array(z.object({ ...InternalKnowledgeBody.shape, documents: z.array(Document).default([]) }).strict())
+    .default([])
+    .describe('Knowledge bases by key, with the documents that become datasources.'),
+  review_sets: z
+    .array(z.discriminatedUnion('filter_type', [bySpan.extend(project).strict(), byName.extend(project).strict()]))
+    .default([])
+    .describe('Review sets by display_name; `project` is the name of one.'),
+  feedback: z
+    .array(FeedbackBody.required({ id: true }).strict())
+    .default([])
+    .describe('Feedback by id. The trace that it names need not be there.'),
+})
+export type Seed = z.infer<typeof SeedSchema>
+
+/** A seed file with its documents, by the path that it calls them. */
+export interface SeedFile {
+  seed: Seed
+  documents: Map<string, Uint8Array>
+}
+
+/** Mistakes that are told of one file: nobody reads thousands. */
+const MAX_PROBLEMS = 100
+
+/** Parses a seed file; `read` gives a document, undefined when there is none. Throws `FileError`. */
+export function parseSeed(
+  text: string,
+  name: string,
+  read: (path: string) => Uint8Array | undefined,
+  limits?: YamlLimits,
+): SeedFile {
+  const file = parseSource(name, text, limits)
+  const value = file.value ?? {}
+  const result = safeParse(SeedSchema, value)
+  const problems = result.success ? dropped(value, result.data) : problemsOf(result.error, value)
+  if (!result.success || problems.length > 0) {
+    const lines = problems.slice(0, MAX_PROBLEMS).map((problem) => file.line(problem, 'the seed'))
+    throw new FileError(lines)
+  }
+  const documents = new Map<string, Uint8Array>()
+  for (const [index, base] of result.data.knowledge.entries()) {
+    for (const [position, { file: path }] of base.documents.entries()) {
+      const bytes = read(path)
+      const at = ['knowledge', index, 'documents', position, 'file']
+      if (!bytes) throw new FileError(`${file.at(at)}: ${formatPath(at)} ${JSON.stringify(path)} does not exist`)
+      documents.set(path, bytes)
+    }
+  }
+  return { seed: result.data, documents }
+}
+
+/** Keys deep inside that calls may have and nothing reads: in a file each is a slip of the pen. */
+function dropped(written: unknown, read: unknown, path: readonly PropertyKey[] = []): Problem[] {
+  if (typeof written !== 'object' || written === null || typeof read !== 'object' || read === null) return []
+  return Object.entries(written).flatMap(([name, value]) => {
+    const at = [...path, Array.isArray(written) ? Number(name) : name]
+    return name in read
+      ? dropped(value, (read as Record<string, unknown>)[name], at)
+      : [{ path: at, message: 'is not known' }]
+  })
+}
+
+/**
+ * Reads a seed file of the user.
+ * @param onFile hears of it and of each of its documents
+ */
+export function readSeed(path: string, onFile: (path: string) => void = () => {}): SeedFile {
+  onFile(path)
+  if (!existsSync(path)) throw new FileError(`seed file ${path}: there is no such file`)
+  const beside = (name: string) => {
+    const file = join(dirname(path), name)
+    onFile(file)
+    return existsSync(file) ? readFileSync(file) : undefined
+  }
+  return parseSeed(readText(path), path, beside)
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new FileError(`seed file ${path} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+const SHIPPED = 'fixtures/workspace.yaml'
+/** The example that ships inside the executable, read once: it is the same for everybody, and nobody changes it. */
+export const shippedSeed = once(
+  (): SeedFile =>
+    parseSeed(new TextDecoder().decode(readAsset(SHIPPED)), SHIPPED, (name) => readAsset(`fixtures/${name}`)),
+)

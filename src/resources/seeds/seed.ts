@@ -1,0 +1,186 @@
+// Fills a workspace from seed files. What is there already, by key, is changed instead of made again.
+import { basename } from 'node:path'
+import { ChunkingOptions } from '../../contract/workspace/knowledge.ts'
+import type { Caller, Fields } from '../../contract/workspace/record.ts'
+import { canonicalJson } from '../../lib/canonical.ts'
+import { UnreadableDocument } from '../../lib/text-of.ts'
+import { FileError } from '../../schema/source.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import { contacts } from '../contacts.ts'
+import { datapoints } from '../datapoints.ts'
+import { datasets } from '../datasets.ts'
+import type { Resource, Transaction } from '../define.ts'
+import { evaluators } from '../evaluators/evaluators.ts'
+import { feedback } from '../feedback.ts'
+import { chunksOfFile, type NewChunk, storeChunks } from '../knowledge/chunk.ts'
+import { createFile } from '../knowledge/files.ts'
+import { datasources, knowledgeBases } from '../knowledge/knowledge.ts'
+import { projects } from '../projects.ts'
+import { reviewSets } from '../review-sets.ts'
+import { tools } from '../tools.ts'
+import { createRecord, type PathParams, updateRecord } from '../verbs.ts'
+import { workOf } from '../work.ts'
+import type { Seed, SeedFile } from './seed-file.ts'
+
+/** A seed whose documents have been cut, ready to be stored at once. */
+interface PreparedSeed {
+  seed: Seed
+  documents: Map<string, { bytes: Uint8Array; chunks: NewChunk[] }>
+}
+
+/** Seeds are read for every session that is still to come. */
+const FOR_ALL = { signal: new AbortController().signal, patient: true }
+const OPTIONS = ChunkingOptions.parse({})
+const namesOf = (file: string) => ({ file_name: basename(file), content_type: '' })
+
+/** How far the documents of a seed have come; storing them all is the last step. */
+export interface SeedProgress {
+  done: number
+  total: number
+}
+
+/** How a seed is prepared. */
+interface PrepareOptions {
+  /** Where its documents are counted. */
+  progress?: SeedProgress
+  /** Hears of each document that cannot be read, which is then left out. */
+  onUnreadable?: (file: string, error: UnreadableDocument) => void
+}
+
+/** Reads and cuts the documents of a seed; throws `UnreadableDocument` unless somebody hears of it. */
+export async function prepareSeed(
+  { seed, documents }: SeedFile,
+  { progress = { done: 0, total: 0 }, onUnreadable }: PrepareOptions = {},
+): Promise<PreparedSeed> {
+  const prepared: PreparedSeed['documents'] = new Map()
+  const named = seed.knowledge.flatMap((base) => base.documents)
+  progress.total = named.length + 1
+  for (const { file, chunking_options } of named) {
+    const bytes = documents.get(file) ?? new Uint8Array()
+    try {
+      const chunks = await chunksOfFile({ bytes, file: namesOf(file), options: chunking_options ?? OPTIONS }, FOR_ALL)
+      prepared.set(file, { bytes, chunks })
+    } catch (error) {
+      if (!(error instanceof UnreadableDocument)) throw error
+      if (!onUnreadable) throw new UnreadableDocument(`${file}: ${error.message}`)
+      onUnreadable(file, error)
+    }
+    progress.done++
+    // Other calls, and who asks how far this is, have their turn.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { seed, documents: prepared }
+}
+
+/** Makes or changes everything in a seed; belongs inside one transaction. */
+export function applySeed(work: Transaction, { seed, documents }: PreparedSeed): void {
+  for (const project of seed.projects) put(projects, work, project)
+  for (const contact of seed.contacts) put(contacts, work, contact)
+  for (const [resource, list] of [
+    [tools, seed.tools],
+    [evaluators, seed.evaluators],
+  ] as const) {
+    for (const { changes, ...body } of list) putVersions(resource, work, body, changes)
+  }
+  for (const { datapoints: points, ...body } of seed.datasets) {
+    const dataset = put(datasets, work, body, 'display_name')
+    const params = { dataset_id: String(dataset._id) }
+    const held = new Set(recordsIn(datapoints, work, params.dataset_id).map(contentOf))
+    for (const point of points) if (!held.has(contentOf(point))) createRecord(datapoints, work, point, { params })
+  }
+  for (const { documents: list, ...body } of seed.knowledge) {
+    const base = put(knowledgeBases, work, body)
+    for (const document of list) putDocument(work, String(base._id), document, documents.get(document.file))
+  }
+  for (const rating of seed.feedback) put(feedback, work, rating)
+  for (const { project, ...body } of seed.review_sets) {
+    const named = project === undefined ? undefined : put(projects, work, { name: project })
+    put(reviewSets, work, { ...body, ...(named && { project_id: named._id }) }, 'display_name')
+  }
+}
+
+const recordsIn = ({ kind }: Resource, { records, caller }: Transaction, parent: string) =>
+  records.page({ kind, workspace: caller.workspace, parent }).data
+const contentOf = ({ inputs, messages, expected_output }: Fields) =>
+  canonicalJson({ inputs, messages, expected_output })
+
+/** The record with the same name, changed to the body, or a new one. */
+function put(resource: Resource, work: Transaction, body: Fields, name = resource.key ?? ''): Fields {
+  const { records, caller } = work
+  const held = resource.key
+    ? records.byKey(resource.kind, caller.workspace, '', String(body[name]))
+    : recordsIn(resource, work, '').find((record) => record[name] === body[name])
+  return held ? updateRecord(resource, work, body, paramsOf(resource, held)) : createRecord(resource, work, body)
+}
+const paramsOf = ({ param }: Resource, { _id }: Fields): PathParams => ({ [param]: String(_id) })
+
+/** A new record goes through all its changes, so that it gets its versions; a known one only to the last. */
+function putVersions(resource: Resource, work: Transaction, body: Fields, changes: readonly Fields[]): void {
+  const known = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
+  const steps = known ? [Object.assign({}, body, ...changes)] : [body, ...changes]
+  for (const step of steps) put(resource, work, { ...step, key: body.key })
+}
+
+function putDocument(
+  work: Transaction,
+  knowledge_id: string,
+  { file, display_name, chunking_options }: Seed['knowledge'][number]['documents'][number],
+  document: { bytes: Uint8Array; chunks: NewChunk[] } | undefined,
+): void {
+  const name = display_name ?? basename(file)
+  if (!document || recordsIn(datasources, work, knowledge_id).some((one) => one.display_name === name)) return
+  const kept = createFile(work, {
+    name: basename(file),
+    type: typeOf(file),
+    purpose: 'retrieval',
+    bytes: document.bytes,
+  })
+  const body = { display_name: name, chunking_options }
+  const datasource = createRecord(datasources, work, body, { params: { knowledge_id } })
+  // With the file named only now, nothing is queued: the chunks are here already.
+  storeChunks(work, { ...datasource, file_id: kept._id }, document.chunks)
+}
+const typeOf = (file: string) => Bun.file(file).type
+
+/** Fills new sessions, once each. */
+interface Seeder {
+  /** Resolves when the session has been filled. */
+  prepare(session: Session): Promise<void>
+}
+
+/** Where a seeder has its seeds from. */
+interface SeederOptions {
+  /** The files in force, asked for with each new session; another list when they have changed. */
+  read(): readonly SeedFile[]
+  /** Who makes the records. */
+  caller: Caller
+  /** Hears of each document that cannot be read. */
+  report(problem: FileError): void
+}
+
+/** A seeder of these files. */
+export function createSeeder({ read, caller, report }: SeederOptions): Seeder {
+  const onUnreadable = (file: string, { message }: UnreadableDocument) =>
+    report(new FileError(`document ${file} of the seed: ${message}; the knowledge base goes without it`))
+  let files: readonly SeedFile[] | undefined
+  let prepared: Promise<PreparedSeed[]> | undefined
+  const inForce = (): Promise<PreparedSeed[]> => {
+    const found = read()
+    if (prepared && found === files) return prepared
+    files = found
+    prepared = Promise.all(found.map((file) => prepareSeed(file, { onUnreadable })))
+    return prepared
+  }
+  return {
+    async prepare(session) {
+      if (!session.records.isNew()) return
+      const seeds = await inForce()
+      if (seeds.length === 0) return
+      await session.transact(() => {
+        if (!session.records.isNew()) return
+        const work = workOf(session, caller)
+        for (const seed of seeds) applySeed(work, seed)
+      })
+    },
+  }
+}

@@ -1,0 +1,139 @@
+// The state of a session as a whole: save, load, and fill from a seed file.
+import { z } from 'zod'
+import { ApiError } from '../../contract/core/error.ts'
+import { asRoute, type Route } from '../../contract/core/route.ts'
+import type { RecordShapes } from '../../db/record-shapes.ts'
+import { SNAPSHOT_FORMAT, type Snapshot } from '../../db/snapshot.ts'
+import { checkedSnapshot } from '../../db/snapshot-rows.ts'
+import { canonicalJson } from '../../lib/canonical.ts'
+import { UnreadableDocument } from '../../lib/text-of.ts'
+import { FileError } from '../../schema/source.ts'
+import { REQUEST_LIMITS } from '../../schema/yaml-text.ts'
+import type { Session } from '../../sessions/sessions.ts'
+import type { ResourceDeps } from '../routes.ts'
+import { workOf } from '../work.ts'
+import { applySeed, prepareSeed, type SeedProgress } from './seed.ts'
+import { parseSeed } from './seed-file.ts'
+
+const SnapshotBody = z.object({
+  understudy_snapshot: z
+    .int()
+    .min(1)
+    .max(SNAPSHOT_FORMAT, { error: `must be at most ${SNAPSHOT_FORMAT}: a newer understudy has written this snapshot` })
+    .describe('Version of the format.'),
+  // Each row is checked by the schema of its table, in slices: to look at all of them here would hold up other calls.
+  tables: z
+    .record(z.string(), z.array(z.unknown().meta({ type: 'object' })))
+    .describe('The rows of each table; the form is not promised between versions of the program.'),
+})
+const SeedBody = z.strictObject({
+  name: z.string().default('seed').describe('What errors call the file.'),
+  yaml: z.string().describe('The text of the seed file.'),
+  documents: z.record(z.string(), z.base64()).default({}).describe('The documents that it names, in base64.'),
+})
+const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that were changed.') })
+const Progress = z.object({
+  done: z.int().min(0).describe('Steps that are done.'),
+  total: z.int().min(0).describe('A step for each document, and one for storing everything; 0 when nothing is seeded.'),
+})
+const shared = { tag: 'Emulator', anySize: true }
+
+/** Snapshot and seed; `shapes` are those of the records that a snapshot may hold. */
+export const stateRoutes = (deps: ResourceDeps, shapes: RecordShapes): Route[] => [
+  saveRoute(deps),
+  loadRoute(deps, shapes),
+  ...seedRoutes(deps),
+]
+
+const saveRoute = ({ callOf }: ResourceDeps): Route =>
+  asRoute({
+    ...shared,
+    method: 'get',
+    path: '/_understudy/snapshot',
+    operationId: 'saveSnapshot',
+    summary: 'Save a session',
+    description: 'Everything that the session holds, files included, as sorted JSON.',
+    response: SnapshotBody,
+    async handle({ request }) {
+      // With its workspace filled, which would else look like something that was made after the snapshot.
+      const { session } = await callOf(request)
+      const text = canonicalJson(session.snapshot())
+      return new Response(text, { headers: { 'content-type': 'application/json' } })
+    },
+  })
+
+const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shapes: RecordShapes): Route =>
+  asRoute({
+    ...shared,
+    method: 'post',
+    path: '/_understudy/snapshot',
+    operationId: 'loadSnapshot',
+    summary: 'Load a session',
+    description: 'Puts a snapshot in the place of everything that the session holds, or changes nothing.',
+    body: SnapshotBody,
+    examples: { empty: { understudy_snapshot: SNAPSHOT_FORMAT, tables: {} } },
+    response: Done,
+    async handle({ request, body }) {
+      const session = sessionOf(request)
+      const snapshot = await checkedSnapshot(body as Snapshot, shapes)
+      const replaced = replacing(session)
+      try {
+        await session.slot.replace(snapshot)
+      } catch (error) {
+        throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
+      }
+      replaced()
+      wake(session)
+      observers.notify({ type: 'session-changed', session: session.name, change: 'replaced' })
+      return { sessions: [session.name] }
+    },
+  })
+
+function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
+  const underWay = new WeakMap<Session, SeedProgress>()
+  const progress = asRoute({
+    method: 'get',
+    path: '/_understudy/seed',
+    tag: 'Emulator',
+    operationId: 'getSeedProgress',
+    summary: 'Watch the workspace being filled',
+    description: 'How far the seed file that is being read into the session has come.',
+    response: Progress,
+    handle: ({ request }) => underWay.get(sessionOf(request)) ?? { done: 0, total: 0 },
+  })
+  const seed = asRoute({
+    ...shared,
+    method: 'post',
+    path: '/_understudy/seed',
+    operationId: 'seedWorkspace',
+    summary: 'Fill the workspace',
+    description:
+      'Makes or changes everything that a seed file holds, all or nothing; the same file again changes nothing.',
+    body: SeedBody,
+    examples: { contact: { yaml: 'contacts: [{ external_id: ada, display_name: Ada }]' } },
+    response: Done,
+    errors: [409],
+    async handle({ request, body: { name, yaml, documents } }) {
+      const { session, caller } = await callOf(request)
+      const bytesOf = (path: string) => {
+        const text = documents[path]
+        return text === undefined ? undefined : Uint8Array.fromBase64(text)
+      }
+      const progress = { done: 0, total: 0 }
+      underWay.set(session, progress)
+      try {
+        const prepared = await session.clock.work(
+          prepareSeed(parseSeed(yaml, name, bytesOf, REQUEST_LIMITS), { progress }),
+        )
+        await session.transact(() => applySeed(workOf(session, caller), prepared))
+      } catch (error) {
+        if (!(error instanceof FileError || error instanceof UnreadableDocument)) throw error
+        throw new ApiError(400, 'invalid_seed', error.message)
+      } finally {
+        underWay.delete(session)
+      }
+      return { sessions: [session.name] }
+    },
+  })
+  return [progress, seed]
+}

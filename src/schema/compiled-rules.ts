@@ -1,0 +1,52 @@
+// The rules of an outline as functions.
+
+import { rules } from '../contract/core/rules.ts'
+import { type Findings, type LiveCheck, type Parser, REFUSED, type SchemaRule } from './compiled-schema.ts'
+
+/** What a rule leaves of a value: the value, unless it is one that changes it. */
+export function checkOf(rule: SchemaRule): Parser {
+  switch (rule.is) {
+    case 'min':
+      return (value) => (isShorter(value as Sized, rule.length) ? REFUSED : value)
+    case 'max':
+      return (value) => (isLonger(value as Sized, rule.length) ? REFUSED : value)
+    case 'above':
+      return (value) => ((value as number) > rule.limit || (rule.inclusive && value === rule.limit) ? value : REFUSED)
+    case 'below':
+      return (value) => ((value as number) < rule.limit || (rule.inclusive && value === rule.limit) ? value : REFUSED)
+    case 'safeint':
+      return (value) => (Number.isSafeInteger(value) ? value : REFUSED)
+    case 'pattern': {
+      const pattern = new RegExp(rule.source, rule.flags)
+      return (value) => {
+        pattern.lastIndex = 0
+        return pattern.test(value as string) ? value : REFUSED
+      }
+    }
+    case 'test': {
+      const test = rules[rule.name] as (value: unknown) => unknown
+      return (value) => (test(value) ? value : REFUSED)
+    }
+    case 'finds':
+      return looked({ check: rules[rule.name] as LiveCheck['check'], def: {} })
+    case 'live':
+      return looked(rule.check)
+  }
+}
+
+type Sized = string | readonly unknown[]
+/** Texts are as long as they have code points, which are one or two units: they are counted when the units do not say it. */
+const pointsOf = (text: string) => [...text].length
+const isShorter = (value: Sized, length: number) =>
+  value.length < length ||
+  (typeof value === 'string' && length > 1 && value.length < 2 * length && pointsOf(value) < length)
+const isLonger = (value: Sized, length: number) =>
+  value.length > length && !(typeof value === 'string' && value.length <= 2 * length && pointsOf(value) <= length)
+
+const looked =
+  (rule: LiveCheck): Parser =>
+  (value) => {
+    const findings: Findings = { value, issues: [] }
+    if (rule.def.when && !rule.def.when(findings)) return value
+    return rule.check(findings) instanceof Promise || findings.issues.length > 0 ? REFUSED : findings.value
+  }

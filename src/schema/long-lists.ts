@@ -1,0 +1,64 @@
+// Validates bodies with very long lists slice by slice: between the slices other calls are answered.
+import { z } from 'zod'
+import { ApiError } from '../contract/core/error.ts'
+import { nextTurn } from '../lib/bare-socket.ts'
+import { sliceEnd } from '../lib/slices.ts'
+import { formatPath, parseRequest } from './validation.ts'
+
+/** Items that are validated in one go. */
+const TOGETHER = 500
+
+/** A schema, and the field of it that may hold very many items, which its rules look at one by one. */
+interface LongListSchema<T> {
+  schema: z.ZodObject & z.ZodType<T>
+  field: string | undefined
+  /** Status of an invalid body. */
+  status?: number | undefined
+}
+
+/**
+ * The value as the schema makes it, as `parseRequest` gives it.
+ * @throws ApiError for the first field at fault
+ */
+export async function parseLongList<T>({ schema, field, status }: LongListSchema<T>, value: unknown): Promise<T> {
+  const list = field === undefined ? undefined : (value as Record<string, unknown> | null)?.[field]
+  const inner = field === undefined ? undefined : schema.shape[field]
+  if (field === undefined || !inner || !Array.isArray(list) || list.length <= TOGETHER)
+    return parseRequest(schema, value, { status })
+  // The rest of the body is validated with the first items, the others by themselves.
+  const first = parseRequest(schema, { ...(value as object), [field]: list.slice(0, TOGETHER) }, { status })
+  const alone = z.object({ [field]: inner })
+  const items = [...itemsIn(first, field)]
+  let over = sliceEnd()
+  for (let at = TOGETHER; at < list.length; at += TOGETHER) {
+    if (over()) {
+      await nextTurn()
+      over = sliceEnd()
+    }
+    const some = parseItems(alone, { field, at, list, status })
+    for (const item of some) items.push(item)
+  }
+  return { ...first, [field]: items }
+}
+
+const itemsIn = (parsed: unknown, field: string): unknown[] => (parsed as Record<string, unknown[]>)[field] ?? []
+
+/** Some of the items, whose places are told as those in the whole list. */
+function parseItems(
+  schema: z.ZodObject,
+  { field, at, list, status }: { field: string; at: number; list: readonly unknown[]; status: number | undefined },
+): unknown[] {
+  try {
+    return itemsIn(parseRequest(schema, { [field]: list.slice(at, at + TOGETHER) }, { status }), field)
+  } catch (error) {
+    throw error instanceof ApiError ? moved(error, field, at) : error
+  }
+}
+
+function moved(error: ApiError, field: string, by: number): ApiError {
+  const { param } = error
+  const place = param === null ? null : /^\w+\[(\d+)\]/.exec(param)
+  if (!param || !place) return error
+  const whole = `${formatPath([field, Number(place[1]) + by])}${param.slice(place[0].length)}`
+  return new ApiError(error.status, error.code, error.message.replace(`'${param}'`, `'${whole}'`), { param: whole })
+}

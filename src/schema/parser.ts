@@ -1,0 +1,210 @@
+// Makes the parser of an outline: quick, and without a word on what is wrong.
+
+import { rules } from '../contract/core/rules.ts'
+import { isObject, type JsonObject } from '../lib/values.ts'
+import { checkOf } from './compiled-rules.ts'
+import { type Outline, type OutlineField, type OutlineKind, type Parser, REFUSED } from './compiled-schema.ts'
+
+type KindOf<Is extends OutlineKind['is']> = Extract<OutlineKind, { is: Is }>
+
+/** What gives, for a value that an outline takes, what its schema makes of it; `REFUSED` for what zod has to look at. */
+export function outlineParser(outline: Outline): Parser {
+  const parser = parserOf(outline)
+  return (value) => {
+    try {
+      return parser(value)
+    } catch {
+      // A rule that cannot read the value: zod meets it again, and then it counts.
+      return REFUSED
+    }
+  }
+}
+
+const refuse: Parser = () => REFUSED
+
+function parserOf(outline: Outline): Parser {
+  if (!outline) return refuse
+  const parser = parserOfKind(outline)
+  if (!outline.rules) return parser
+  const checks = outline.rules.map(checkOf)
+  const [only] = checks
+  if (checks.length === 1 && only) {
+    return (value) => {
+      const parsed = parser(value)
+      return parsed === REFUSED ? REFUSED : only(parsed)
+    }
+  }
+  return (value) => {
+    let parsed = parser(value)
+    for (const check of checks) {
+      if (parsed === REFUSED) return REFUSED
+      parsed = check(parsed)
+    }
+    return parsed
+  }
+}
+
+/** The parser of a kind, without its rules. */
+function parserOfKind(outline: OutlineKind): Parser {
+  switch (outline.is) {
+    case 'string':
+    case 'boolean':
+      return (value) => (typeof value === outline.is ? value : REFUSED)
+    case 'number':
+      return (value) => (Number.isFinite(value) ? value : REFUSED)
+    case 'unknown':
+      return (value) => value
+    case 'values': {
+      const values = new Set(outline.values)
+      return (value) => (values.has(value) ? value : REFUSED)
+    }
+    case 'nullable': {
+      const inner = parserOf(outline.of)
+      return (value) => (value === null ? null : inner(value))
+    }
+    case 'optional': {
+      const inner = parserOf(outline.of)
+      return (value) => (value === undefined ? undefined : inner(value))
+    }
+    case 'default': {
+      const inner = parserOf(outline.of)
+      return (value) => (value === undefined ? copyOf(outline.value) : inner(value))
+    }
+    case 'prefault': {
+      const inner = parserOf(outline.of)
+      return (value) => inner(value === undefined ? copyOf(outline.value) : value)
+    }
+    case 'array':
+      return arrayParser(parserOf(outline.of))
+    case 'record':
+      return recordParser(parserOf(outline.key), parserOf(outline.of))
+    case 'pipe': {
+      const [first, second] = [parserOf(outline.of), parserOf(outline.to)]
+      return (value) => {
+        const parsed = first(value)
+        return parsed === REFUSED ? REFUSED : second(parsed)
+      }
+    }
+    case 'made':
+      return rules[outline.by] as Parser
+    case 'union':
+      return unionParser(outline)
+    case 'choice':
+      return choiceParser(outline)
+    case 'object':
+      return objectParser(outline)
+    case 'live':
+      return outline.parse
+  }
+}
+
+/** A default as a value of its own. */
+const copyOf = (value: unknown) => (typeof value === 'object' && value !== null ? structuredClone(value) : value)
+
+function arrayParser(element: Parser): Parser {
+  return (value) => {
+    if (!Array.isArray(value)) return REFUSED
+    const parsed: unknown[] = []
+    for (const item of value) {
+      const one = element(item)
+      if (one === REFUSED) return REFUSED
+      parsed.push(one)
+    }
+    return parsed
+  }
+}
+
+/** An object with any keys; one that is no plain object is left to zod. */
+function recordParser(key: Parser, element: Parser): Parser {
+  return (value) => {
+    if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return REFUSED
+    const parsed: JsonObject = {}
+    for (const name of Object.keys(value)) {
+      if (name === '__proto__') continue
+      const one = element(value[name])
+      if (one === REFUSED || key(name) !== name) return REFUSED
+      parsed[name] = one
+    }
+    return parsed
+  }
+}
+
+/** What is made of an outline when it is first met: of most outlines little is used. */
+interface Later {
+  outline: Outline
+  parse?: Parser
+}
+
+/** The first of some schemas that takes a value. */
+function unionParser({ options }: KindOf<'union'>): Parser {
+  const all = options.map((outline): Later => ({ outline }))
+  return (value) => {
+    for (const option of all) {
+      option.parse ??= parserOf(option.outline)
+      const parsed = option.parse(value)
+      if (parsed !== REFUSED) return parsed
+    }
+    return REFUSED
+  }
+}
+
+/** The schema that a field names. */
+function choiceParser({ by, options }: KindOf<'choice'>): Parser {
+  const byName = new Map<unknown, Later>()
+  for (const { names, absent, outline } of options) {
+    const option: Later = { outline }
+    for (const name of names) byName.set(name, option)
+    if (absent) byName.set(undefined, option)
+  }
+  return (value) => {
+    const option = isObject(value) ? byName.get(value[by]) : undefined
+    if (!option) return REFUSED
+    option.parse ??= parserOf(option.outline)
+    return option.parse(value)
+  }
+}
+
+/** A field with its place among those of the schema, which is its place in what is parsed. */
+type Field = OutlineField & Later & { place: number }
+
+/** Puts a field at its place among some. */
+function insert(fields: Field[], field: Field): void {
+  let at = fields.length
+  while (at > 0 && (fields[at - 1]?.place ?? 0) > field.place) at--
+  if (at === fields.length) fields.push(field)
+  else fields.splice(at, 0, field)
+}
+
+/** An object; fields that are kept come behind those of the schema. Of these most are not there, so only those are looked at that are. */
+function objectParser({ fields, others }: KindOf<'object'>): Parser {
+  const all = fields.map((field, place): Field => ({ ...field, place }))
+  const byName = new Map(all.map((field) => [field.name, field]))
+  const needed = all.filter(({ absent }) => absent !== 'left out')
+  return (value) => {
+    if (!isObject(value)) return REFUSED
+    const present: Field[] = []
+    let more = false
+    for (const name in value) {
+      const field = byName.get(name)
+      if (field) insert(present, field)
+      else more = true
+    }
+    if (more && others === 'refused') return REFUSED
+    for (const field of needed) {
+      if (field.name in value) continue
+      if (field.absent === 'refused') return REFUSED
+      insert(present, field)
+    }
+    const parsed: JsonObject = {}
+    for (const field of present) {
+      field.parse ??= parserOf(field.outline)
+      const { name } = field
+      const one = field.parse(value[name])
+      if (one === REFUSED) return REFUSED
+      if (one !== undefined || name in value) parsed[name] = one
+    }
+    if (!more || others === 'dropped') return parsed
+    for (const name in value) if (!byName.has(name) && name !== '__proto__') parsed[name] = value[name]
+    return parsed
+  }
+}

@@ -1,0 +1,87 @@
+// Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
+
+import type { Problem } from '../contract/core/problem.ts'
+import { printableLine } from '../lib/printable.ts'
+import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
+import { type Yaml, yaml } from '../lib/yaml.ts'
+import { formatPath, valueAt } from './validation.ts'
+import { FILE_LIMITS, type ReadYaml, readYaml, YamlError, type YamlLimits } from './yaml-text.ts'
+
+/** Files that cannot be used; the message has a line a problem, each with file, line and path. */
+export class FileError extends Error {
+  /** The lines: names of files and what is in them may hold line feeds, which are escaped. */
+  readonly problems: readonly string[]
+  constructor(problems: string | readonly string[]) {
+    const lines = (typeof problems === 'string' ? [problems] : problems).map(printableLine)
+    super(lines.join('\n'))
+    this.problems = lines
+  }
+}
+
+/** What is wrong with a file that cannot be read or used, a line each. */
+export const problemsIn = (error: unknown): readonly string[] =>
+  error instanceof FileError ? error.problems : [printableLine(error instanceof Error ? error.message : String(error))]
+
+/** A parsed file. */
+export interface SourceFile {
+  path: string
+  value: unknown
+  /** `file:line:column` of the key or item at a path, or of the nearest one above it. */
+  at(path: readonly PropertyKey[]): string
+  /** A line for what is wrong: its place, its path or `whole`, and what to do where that can be said. */
+  line(problem: Problem, whole?: string): string
+}
+
+/**
+ * Parses a file of YAML or JSON, or a text in a request that is written like one.
+ * @throws FileError where it is neither, or more than `limits`.
+ */
+export function parseSource(path: string, text: string, limits: YamlLimits = FILE_LIMITS): SourceFile {
+  const lines = new (yaml().LineCounter)()
+  const locationOf = (offset: number) => {
+    const { line, col } = lines.linePos(offset)
+    return `${path}:${line}:${col}`
+  }
+  let read: ReadYaml
+  try {
+    read = readYaml(text, lines, limits)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    const { offset, message } = error
+    throw new FileError(`${locationOf(offset)}: ${message}`)
+  }
+  const { document, value } = read
+  const at = (steps: readonly PropertyKey[]) => locationOf(offsetOf(document, steps))
+  const half = mayHoldHalf(text) ? halfCharacterIn(value) : undefined
+  if (half)
+    throw new FileError(`${at(half.path)}: ${formatPath(half.path) || 'the file'} ${halfCharacterProblem(half.half)}`)
+  const line = ({ path, message }: Problem, whole = 'the file') => {
+    const written = text.slice(offsetOf(document, path)).split('\n', 1)[0] ?? ''
+    return `${at(path)}: ${formatPath(path) || whole} ${message}${remedy(valueAt(value, path), written, message)}`
+  }
+  return { path, value, at, line }
+}
+
+/** What to do where YAML has made something of a text that was not meant. */
+function remedy(value: unknown, written: string, message: string): string {
+  if (value === null && /^[^:]*:\s*#/.test(written))
+    return ': what begins with # is a comment, unless it stands in quotes'
+  if (value === null && /^[^:]*:\s*$/.test(written)) return ': nothing stands after the colon'
+  const isWord = typeof value === 'number' || typeof value === 'boolean'
+  if (isWord && message.startsWith('must be a string')) return ': in quotes it is a text'
+  const isPair = typeof value === 'string' && /^[\w.-]+:\S/.test(value)
+  return isPair && message.startsWith('must be an object') ? ': a key ends with a colon and a space' : ''
+}
+
+function offsetOf(document: ReturnType<Yaml['parseDocument']>, path: readonly PropertyKey[]): number {
+  const { isMap, isNode, isScalar, isSeq } = yaml()
+  for (let depth = path.length; depth > 0; depth--) {
+    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true)
+    const step = path[depth - 1]
+    const node = isMap(parent)
+      ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === step)?.key
+      : isSeq(parent) && parent.items[step as number]
+    if (isNode(node)) return node.range?.[0] ?? 0
+  }
+  return document.contents?.range?.[0] ?? 0
+}

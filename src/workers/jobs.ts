@@ -1,0 +1,142 @@
+// What is done in a worker, since it takes longer than other calls may wait. Each job loads what it needs.
+import type { EncodedVectors, VectorEncoding } from '../lib/embedding.ts'
+import type { ImageSpec } from '../lib/media/image.ts'
+import type { SpeechOptions } from '../lib/media/speech.ts'
+import type { Templating } from '../lib/templates.ts'
+import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
+
+/** What came of a sample: the value, or what is wrong with the schema, and where. */
+type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
+
+/** What is wrong with a text under a schema; or why that cannot be said: the schema, its work, or a text that is no JSON. */
+type CheckResult = { problems: string[] } | { message: string; path: string; why: 'schema' | 'work' | 'text' }
+
+/** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
+export interface SplitText {
+  ends: Uint32Array
+  tokens: Uint32Array
+}
+
+interface EmbeddingJob extends PackedTexts {
+  dimensions: number
+  encoding: VectorEncoding
+}
+
+/** A document whose text is cut into chunks. */
+export interface ChunkingJob {
+  bytes: Uint8Array
+  name: string
+  type: string
+  /** Names of what is taken out before. */
+  cleanUps: readonly string[]
+  size: number
+  overlap: number
+}
+
+/** The jobs by name; their inputs are copied between the threads, but for the texts in them: those are shared. Schemas are texts. */
+export const jobs = {
+  /** Numbers of tokens of some texts. */
+  async countTokens(texts: PackedTexts): Promise<Uint32Array> {
+    const { countTokens } = await import('../lib/tokens.ts')
+    return Uint32Array.from(unpackTexts(texts), countTokens)
+  },
+  async splitTokens({ text, each }: { text: string; each: number }): Promise<SplitText> {
+    const { splitTokens } = await import('../lib/tokens.ts')
+    const pieces = splitTokens(text, each)
+    let end = 0
+    return {
+      ends: Uint32Array.from(pieces, (piece) => (end += piece.text.length)),
+      tokens: Uint32Array.from(pieces, (piece) => piece.tokens),
+    }
+  },
+  /** The vectors of some texts, as an answer has them. */
+  async embedTexts({ dimensions, encoding, ...texts }: EmbeddingJob): Promise<EncodedVectors> {
+    const { encodeTexts } = await import('../lib/embedding.ts')
+    return encodeTexts(unpackTexts(texts), { dimensions, encoding })
+  },
+  /** The texts of a document's chunks, or why it cannot be read. */
+  async chunkDocument({ bytes, name, type, cleanUps, ...lengths }: ChunkingJob): Promise<PackedTexts | string> {
+    const [{ chunkText, cleaned }, { documentText, UnreadableDocument }] = await Promise.all([
+      import('../lib/chunking.ts'),
+      import('../lib/text-of.ts'),
+    ])
+    try {
+      return packTexts(chunkText(cleaned(await documentText(bytes, name, type), cleanUps), lengths))
+    } catch (error) {
+      if (error instanceof UnreadableDocument) return error.message
+      // Too many chunks, or nested so deeply that the stack ends.
+      if (error instanceof RangeError) return error.message
+      throw error
+    }
+  },
+  /** The vectors of some texts as bare numbers, one behind the other. */
+  async vectorsOf({ dimensions, ...texts }: PackedTexts & { dimensions: number }): Promise<Float32Array> {
+    const { embed } = await import('../lib/embedding.ts')
+    const all = unpackTexts(texts)
+    const vectors = new Float32Array(all.length * dimensions)
+    for (const [index, text] of all.entries()) vectors.set(embed(text, dimensions), index * dimensions)
+    return vectors
+  },
+  /** The texts of some templates, up to the first that is broken: what is wrong with that. */
+  async renderTemplates({
+    engine,
+    values,
+    ...templates
+  }: PackedTexts & Templating): Promise<PackedTexts & { problem?: string }> {
+    const [{ renderAll }, { TEMPLATE_LIMITS }] = await Promise.all([
+      import('../lib/templates.ts'),
+      import('../lib/template-budget.ts'),
+    ])
+    const { texts, problem } = await renderAll(unpackTexts(templates), { engine, values }, TEMPLATE_LIMITS)
+    return { ...packTexts(texts), ...(problem && { problem: problem.message }) }
+  },
+  /** What a built-in guardrail says is wrong with some texts; null when they pass. */
+  async checkTexts({ guardrail, ...texts }: PackedTexts & { guardrail: string }): Promise<string | null> {
+    const { builtIns } = await import('../guardrails/index.ts')
+    const builtIn = builtIns.find(({ name }) => name === guardrail)
+    if (!builtIn) throw new Error(`there is no guardrail ${guardrail}`)
+    return builtIn.check(unpackTexts(texts))
+  },
+  async drawImage(spec: ImageSpec): Promise<Uint8Array> {
+    const { renderImage } = await import('../lib/media/image.ts')
+    return renderImage(spec)
+  },
+  async speak(speech: SpeechOptions): Promise<{ bytes: Uint8Array; seconds: number }> {
+    const { renderSpeech } = await import('../lib/media/speech.ts')
+    return renderSpeech(speech)
+  },
+  async sample({ schema }: { schema: string }): Promise<SampleResult> {
+    const { InvalidSchema, SchemaError, sampleOf } = await import('../lib/json-schema/index.ts')
+    try {
+      return { sample: await sampleOf(JSON.parse(schema), schema) }
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error
+      return { message: error.message, path: error.path, invalid: error instanceof InvalidSchema }
+    }
+  },
+  async checkText({ schema, text }: { schema: string; text: string }): Promise<CheckResult> {
+    const { SchemaError, violations, WorkSpent } = await import('../lib/json-schema/index.ts')
+    try {
+      return { problems: await violations(JSON.parse(schema), text) }
+    } catch (error) {
+      if (error instanceof SchemaError)
+        return { message: error.message, path: error.path, why: error instanceof WorkSpent ? 'work' : 'schema' }
+      if (error instanceof SyntaxError) return { message: error.message, path: '', why: 'text' }
+      throw error
+    }
+  },
+  /** What is wrong with the keywords of a schema; undefined when nothing is. */
+  async checkSchema({ schema }: { schema: string }): Promise<{ message: string; path: string } | undefined> {
+    const { SchemaError, checkSchema } = await import('../lib/json-schema/index.ts')
+    try {
+      await checkSchema(JSON.parse(schema))
+      return undefined
+    } catch (error) {
+      if (error instanceof SchemaError) return { message: error.message, path: error.path }
+      throw error
+    }
+  },
+}
+
+/** The jobs that there are. */
+export type Jobs = typeof jobs

@@ -1,0 +1,36 @@
+// How long each job of the workers may take, and how many may wait: no job is without a limit.
+import type { JobLimits } from '../contract/core/job-limits.ts'
+
+/** The bounds of each job, unless its owner has others. Steady work comes in batches that take a hundredth of their limit. */
+export const JOB_LIMITS: JobLimits = {
+  countTokens: { ms: 10_000, steady: true },
+  splitTokens: { ms: 10_000, steady: true },
+  embedTexts: { ms: 10_000, steady: true },
+  vectorsOf: { ms: 10_000, steady: true },
+  drawImage: { ms: 10_000, steady: true },
+  speak: { ms: 10_000, steady: true },
+  checkTexts: { ms: 10_000, steady: false },
+  sample: { ms: 10_000, steady: false },
+  checkSchema: { ms: 5_000, steady: false },
+  checkText: { ms: 5_000, steady: false },
+  renderTemplates: { ms: 10_000, steady: false },
+  chunkDocument: { ms: 20_000, steady: false },
+}
+
+/** Jobs that wait at the same time; one more is refused. */
+export const MAX_WAITING_JOBS = 512
+/** Milliseconds that a job waits for a worker; then it is refused. */
+export const MAX_JOB_WAIT_MS = 10_000
+/** Bytes by which the process may grow while a job that is not steady is done; its worker is then ended. */
+export const MAX_JOB_MEMORY = 250 << 20
+/** Bytes of the process from which on a worker is not kept after a long job by which it has grown by `MUCH_GROWTH`. */
+export const MUCH_MEMORY = 300 << 20
+export const MUCH_GROWTH = 32 << 20
+/** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */
+export const LOOK_MS = 100
+/** Looks for which others wait until the memory of a worker that was ended for it is free again. */
+export const MAX_RECOVERY_LOOKS = 30
+/** Milliseconds of a job that is never blamed for the memory of the process. */
+export const MIN_BLAMED_MS = 300
+/** Milliseconds after which a worker is ended whose job nobody waits for any more: most are done before. */
+export const ABANDONED_MS = 250
