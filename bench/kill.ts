@@ -14,8 +14,8 @@ const [trials = '1000', executable = understudy, seed = '1'] = process.argv.slic
 /** Calls in flight at any moment; every second one is streamed. */
 const CLIENTS = 16
 /** The server is killed after this many ms of calls at most, and after this many of its start. */
-const LONGEST_LOAD_MS = 120
-const LONGEST_START_MS = 150
+const MAX_LOAD_MS = 120
+const MAX_START_MS = 150
 /** Before every so many trials it is killed while it starts as well; so many are made on the same file. */
 const STARTS = 10
 const ON_A_FILE = 25
@@ -72,7 +72,7 @@ async function callUntilKilled(server: Server): Promise<Answered> {
   const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)))
   const working = workUntilKilled(server.url, { name: `trial-${totals.trials}`, over: () => killed })
   // Not before something is answered: the first call takes the longest.
-  await Promise.race([clients, working, first.promise.then(() => Bun.sleep(upTo(LONGEST_LOAD_MS)))])
+  await Promise.race([clients, working, first.promise.then(() => Bun.sleep(upTo(MAX_LOAD_MS)))])
   killed = true
   await server.stop()
   await clients
@@ -120,7 +120,7 @@ const argsOf = (file: string) => [
 /** Kills the server while it starts. */
 async function killedStart(file: string): Promise<void> {
   const child = Bun.spawn(argsOf(file), { stdout: 'ignore', stderr: 'ignore' })
-  await Bun.sleep(upTo(LONGEST_START_MS))
+  await Bun.sleep(upTo(MAX_START_MS))
   child.kill('SIGKILL')
   await child.exited
 }

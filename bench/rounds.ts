@@ -53,7 +53,7 @@ export interface Results {
 }
 
 /** A round in which others took more of the two cores than this is made again. */
-const MOST_NOISE = 0.04
+const MAX_NOISE = 0.04
 
 async function sampleOf(entrant: Entrant, point: Point): Promise<Sample & { own: number }> {
   const { server } = entrant
@@ -100,7 +100,7 @@ async function roundOf(entrants: readonly Entrant[], point: Point, number: numbe
 /** Loads all servers at one point. Rounds that others disturbed are made again, as many as were asked for at most. */
 export async function measure(entrants: readonly Entrant[], point: Point): Promise<Results> {
   const rounds: Round[] = []
-  const quiet = () => rounds.filter(({ noise }) => noise <= MOST_NOISE).length
+  const quiet = () => rounds.filter(({ noise }) => noise <= MAX_NOISE).length
   while (quiet() < point.rounds && rounds.length < 2 * point.rounds) {
     rounds.push(await roundOf(entrants, point, rounds.length))
   }

@@ -11,7 +11,7 @@ const EVERY_MS = 10
 /** Small calls before the first row, so that nothing is loaded or compiled for the first time. */
 const WARM_UP = 300
 /** What nobody is waited for beyond: heavy rows are ended by limits of 10 s. */
-const MOST_MS = 15_000
+const MAX_MS = 15_000
 
 type Json = Record<string, unknown>
 type Content = string | Uint8Array<ArrayBuffer>
@@ -97,7 +97,7 @@ async function ask(url: string, { path, body, method = 'POST' }: Sent): Promise<
     method,
     headers: form ? { authorization: headers.authorization } : headers,
     body,
-    signal: AbortSignal.timeout(MOST_MS),
+    signal: AbortSignal.timeout(MAX_MS),
   })
   const text = await response.text()
   try {

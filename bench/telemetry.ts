@@ -17,7 +17,7 @@ const SECONDS_AT_RATE = 3
 const WARM_UP = { connections: 16, seconds: 4, calls: 24_000 }
 const ASK_MS = 50
 /** What the export may cost. */
-const MOST = 0.05
+const MAX_COUNT = 0.05
 
 interface Exported {
   exported: number
@@ -110,7 +110,7 @@ export async function telemetry(bench: Bench): Promise<Line[]> {
   const fully = 'telemetry, full load'
   const full = await measured(fully, { connections: FULL_CONNECTIONS, seconds })
   await stop()
-  const goal = `<= +${MOST * 100} %`
+  const goal = `<= +${MAX_COUNT * 100} %`
   return [
     ...linesOf(`${atRate}, p50`, rate, ({ p50 }) => p50, goal),
     ...linesOf(`${atRate}, p99`, rate, ({ p99 }) => p99, goal),
@@ -123,7 +123,7 @@ export async function telemetry(bench: Bench): Promise<Line[]> {
         spread: `${percent(share.least)} - ${percent(share.most)}`,
         'calls/s': Math.round(rate).toLocaleString('en'),
         'CPU us/call': cpu?.toFixed(1),
-        goal: name === 'on' ? `>= ${(1 - MOST) * 100} %` : undefined,
+        goal: name === 'on' ? `>= ${(1 - MAX_COUNT) * 100} %` : undefined,
       }),
     ),
     full.spans,

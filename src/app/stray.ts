@@ -11,12 +11,12 @@ import { likelyPath } from '../lib/likely-path.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** What a client may be told of: nobody else needs to know of more. */
-const MOST_SESSIONS = 1000
-const MOST_PATHS = 50
+const MAX_SESSIONS = 1000
+const MAX_PATHS = 50
 /** How much of a path is kept and named. */
-export const LONGEST_PATH = 200
+export const MAX_PATH_LENGTH = 200
 /** A client that never learns fills no database. */
-const MOST_TRACED = 100
+const MAX_TRACED = 100
 
 /** Notes stray calls. */
 export interface StrayLog extends StrayCalls {
@@ -30,7 +30,7 @@ export function createStrayLog(knownPaths: () => readonly string[]): StrayLog {
   let total = 0
   const pathsOf = (session: string) => {
     const found = sessions.get(session)
-    if (found || sessions.size >= MOST_SESSIONS) return found
+    if (found || sessions.size >= MAX_SESSIONS) return found
     const made = new Map<string, StrayPath>()
     sessions.set(session, made)
     return made
@@ -39,18 +39,18 @@ export function createStrayLog(knownPaths: () => readonly string[]): StrayLog {
     note({ session, method, path }) {
       total++
       const paths = pathsOf(session)
-      const first = paths !== undefined && [...paths.values()].reduce((sum, { count }) => sum + count, 0) < MOST_TRACED
-      const key = `${method} ${path.slice(0, LONGEST_PATH)}`
+      const first = paths !== undefined && [...paths.values()].reduce((sum, { count }) => sum + count, 0) < MAX_TRACED
+      const key = `${method} ${path.slice(0, MAX_PATH_LENGTH)}`
       const known = paths?.get(key)
       if (known) {
         known.count++
         return { likely: known.likely, first }
       }
       const likely = likelyPath(path, knownPaths())
-      if (paths && paths.size < MOST_PATHS) {
+      if (paths && paths.size < MAX_PATHS) {
         const stray = {
           method,
-          path: path.slice(0, LONGEST_PATH),
+          path: path.slice(0, MAX_PATH_LENGTH),
           count: 1,
           at: new Date(realClock.now()).toISOString(),
           likely,
@@ -78,7 +78,7 @@ export function traceStray(
     operation: NO_OPERATION,
     parent: null,
     inner: false,
-    name: `${method} ${path.slice(0, LONGEST_PATH)}`,
+    name: `${method} ${path.slice(0, MAX_PATH_LENGTH)}`,
     model: null,
     stream: false,
     status: error.status,

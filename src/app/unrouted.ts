@@ -3,7 +3,7 @@ import { sessionName, tokenOf } from '../access.ts'
 import { doorOf, notEmulated } from '../compat/index.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { LONGEST_PATH, type StrayLog, traceStray } from './stray.ts'
+import { MAX_PATH_LENGTH, type StrayLog, traceStray } from './stray.ts'
 
 /** A path that is answered, parameters as `:name`, and one of its methods. */
 interface KnownPath {
@@ -60,14 +60,14 @@ function unknownPath(request: Request, path: string, { strays, sessionOf, known 
 /** Paths whose clients read a text as `error`, though they are not here. */
 const IN_WORDS = /^\/v2\/identities(\/|$)/
 /** What is longer names nothing of any API. */
-const LONGEST_FAMILY = 40
+const MAX_FAMILY_LENGTH = 40
 const FAMILY = /^\/v2\/([^/]+)/
 const familyOf = (path: string): string => FAMILY.exec(path)?.[1] ?? ''
 
 /** What is said of a path of the API that nothing here is like: what is not emulated, and what is. */
 function notOfWorkspace(path: string, known: readonly KnownPath[]): string | undefined {
   const family = familyOf(path)
-  if (family === '' || family.length > LONGEST_FAMILY) return undefined
+  if (family === '' || family.length > MAX_FAMILY_LENGTH) return undefined
   const families = [...new Set(known.map((one) => familyOf(one.path)))].filter((one) => one !== '').sort()
   if (!families.includes(family))
     return `: ${family} is not emulated. Under /v2 there are ${families.join(', ')}; all paths are at /swagger`
@@ -81,4 +81,4 @@ const BASE_URL = 'The base URL of a client ends with /v2/router; all paths are a
 const HINT = '; all of them are at /swagger'
 
 /** A path as it is named in an error. */
-const cut = (path: string) => (path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}...` : path)
+const cut = (path: string) => (path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}...` : path)

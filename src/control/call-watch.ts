@@ -148,9 +148,9 @@ export interface LookOptions<Report> {
 }
 
 /** Each look goes over all calls of a session, so more than tests run at once are not let in. */
-const MOST_WAITING = 100
+const MAX_WAITING = 100
 const tooMany = () =>
-  new ApiError(429, 'too_many_waits', `${MOST_WAITING} requests wait for calls already: ask without 'wait', or later`, {
+  new ApiError(429, 'too_many_waits', `${MAX_WAITING} requests wait for calls already: ask without 'wait', or later`, {
     param: 'wait',
     headers: { 'retry-after': '1' },
   })
@@ -161,7 +161,7 @@ export async function lookUntilDone<Report>(
   { session, watches, signal, wait, isDone }: LookOptions<Report>,
 ): Promise<Report> {
   if (wait === 0) return look(session().traces)
-  if (watches.waiting >= MOST_WAITING) throw tooMany()
+  if (watches.waiting >= MAX_WAITING) throw tooMany()
   const watch = watches.watch(session, signal)
   try {
     const end = monotonicMs() + wait

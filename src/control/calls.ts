@@ -5,13 +5,13 @@ import { asRoute, type Route } from '../contract/core/route.ts'
 import { callsPage } from '../views/calls-page.ts'
 import { type ControlDeps, TracedInstance } from './types.ts'
 
-const MOST_ROWS = 1_000
+const MAX_ROWS = 1_000
 const whole = (high: number) =>
   z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(0).max(high))
 
 const CallsQuery = z.strictObject({
   sessions: z.literal('all', { error: "must be 'all', or left out" }).optional().describe("All, or the caller's own."),
-  limit: whole(MOST_ROWS).default(500).describe(`Calls that are looked at, up to ${MOST_ROWS}; 500 when left out.`),
+  limit: whole(MAX_ROWS).default(500).describe(`Calls that are looked at, up to ${MAX_ROWS}; 500 when left out.`),
   cursor: z.string().optional().describe('The `next` of the page before.'),
   above: whole(Number.MAX_SAFE_INTEGER).default(0).describe('Only calls of a higher number in their session.'),
   text: z

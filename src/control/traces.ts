@@ -172,7 +172,7 @@ function unknown(id: string, meant: readonly Session['traces'][]): ApiError {
 
 /** Calls before and after one among which the other tries of its client are looked for. */
 const AROUND = 200
-const MOST_AT_ONCE = 1_000
+const MAX_AT_ONCE = 1_000
 
 /** A page over all sessions, in the order in which calls came: each session has a clock of its own. */
 function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...filter }: z.infer<typeof ListQuery>) {
@@ -182,7 +182,7 @@ function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...
       const span = (from: number, to: number, most: number) =>
         traces.arrivals({ ...filter, session: undefined, arrived: [from, to], limit: most })
       // What came in the same millisecond as the last one of the page before may stand before or after it.
-      return [...(after === undefined ? [] : span(at, at, MOST_AT_ONCE)), ...span(0, at - 1, limit + 1)]
+      return [...(after === undefined ? [] : span(at, at, MAX_AT_ONCE)), ...span(0, at - 1, limit + 1)]
     })
     .sort((one, other) => other.arrived - one.arrived || (other.trace.id < one.trace.id ? -1 : 1))
   const rest = after === undefined ? found : found.slice(found.findIndex(({ trace }) => trace.id === after) + 1)

@@ -11,10 +11,10 @@ import { type CallList, createCallWatches, lookUntilDone, stayIn } from './call-
 import { asTheyAre, unreadTasks } from './task-evidence.ts'
 import type { ControlDeps } from './types.ts'
 
-const LONGEST_WAIT_MS = 60_000
+const MAX_WAIT_MS = 60_000
 
 const VerifyQuery = z.strictObject({
-  wait: Duration.refine((ms) => ms <= LONGEST_WAIT_MS, { error: 'must be at most 60s' })
+  wait: Duration.refine((ms) => ms <= MAX_WAIT_MS, { error: 'must be at most 60s' })
     .default(0)
     .describe(
       'How long to wait, in real time, for expectations that are not met yet, calls under way and tasks at work, such as `5s`.',

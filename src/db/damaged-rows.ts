@@ -21,7 +21,7 @@ export class DamagedRow extends ApiError {}
 export const MAX_NUMBER = 2 ** 52
 
 /** Rows that are remembered, so that each is said and counted once. */
-const MOST_KNOWN = 10_000
+const MAX_KNOWN = 10_000
 const known = new Set<string>()
 let count = 0
 const listeners = new Set<(message: string) => void>()
@@ -41,7 +41,7 @@ export function damagedRow(database: DatabaseName, { table, row }: RowPlace, cau
   const message = `${place} is damaged and cannot be read: ${reason}; lists leave it out; remove it, or reset the session`
   if (!known.has(place)) {
     count++
-    if (known.size < MOST_KNOWN) known.add(place)
+    if (known.size < MAX_KNOWN) known.add(place)
     for (const listener of listeners) listener(message)
   }
   return new DamagedRow(507, 'damaged_row', message)

@@ -16,7 +16,7 @@ import { NOT_SHOWN, SCHEMA, SCHEMA_VERSION } from './schema-sql.ts'
  */
 export const CHECKPOINT_PAGES = 4_000
 /** Pages after which a commit moves it: the worker has fallen behind, or there is none. */
-const MOST_PAGES = 16_000
+const MAX_PAGES = 16_000
 
 /** Pages that a connection to a file holds ready, in KiB: calls write at its end, and the driver's 16,000 only fill with what was written. */
 const CACHE_KIB = 2_000
@@ -154,7 +154,7 @@ function openUnlocked(file: string): { database: Database; restored: boolean } {
     // WAL before synchronous: NORMAL is safe against a killed process only there.
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
-    database.pragma(`wal_autocheckpoint = ${MOST_PAGES}`)
+    database.pragma(`wal_autocheckpoint = ${MAX_PAGES}`)
     database.pragma(`journal_size_limit = ${CHECKPOINT_PAGES * 4096}`)
     database.pragma(`cache_size = -${CACHE_KIB}`)
     if (isNew) return { database, restored: false }
@@ -176,7 +176,7 @@ function openUnlocked(file: string): { database: Database; restored: boolean } {
 }
 
 /** Times that it is looked for what was written meanwhile. */
-const MOST_ROUNDS = 3
+const MAX_ROUNDS = 3
 
 /** Moves as much of a file's write-ahead log into it as can be moved without waiting for anybody: how many pages are moved. */
 export function checkpointFile(file: string): number {
@@ -185,7 +185,7 @@ export function checkpointFile(file: string): number {
     // What is in the file must be there before the log is written over.
     database.pragma('synchronous = NORMAL')
     let moved = 0
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
       const [now] = database.pragma('wal_checkpoint(PASSIVE)') as { checkpointed: number }[]
       if (!now || now.checkpointed === moved) break
       moved = now.checkpointed
@@ -246,12 +246,12 @@ function withoutFiles(file: string, code: string): string {
 }
 
 /** The least that a database needs beside its file: the index of its log. */
-const LEAST_BYTES = 64 * 1_024
+const MIN_BYTES = 64 * 1_024
 /** Whether the disk of a file has no room: SQLite calls that an I/O error where it maps a file into memory. */
 function isDiskFull(file: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(file))
-    return bavail * bsize < LEAST_BYTES
+    return bavail * bsize < MIN_BYTES
   } catch {
     return false
   }

@@ -18,7 +18,7 @@ interface RecordRow {
 const ROW = { seq: records.seq, kind: records.kind, id: records.id, body: records.body }
 
 /** Rows of a database that are known to be sound; beyond these, some are checked again. */
-const MOST_SOUND = 100_000
+const MAX_SOUND = 100_000
 
 /** Reads the rows of a database: the fields, or else it throws `DamagedRow`. */
 function readerOf(database: Database, shapes: RecordShapes) {
@@ -27,7 +27,7 @@ function readerOf(database: Database, shapes: RecordShapes) {
     // Nobody else writes into memory, and snapshots are checked when they are loaded.
     if (database.memory || sound.has(seq)) return
     checkBody(shapes(kind), id, fields)
-    if (sound.size >= MOST_SOUND) sound.clear()
+    if (sound.size >= MAX_SOUND) sound.clear()
     sound.add(seq)
   }
   return (row: RecordRow): Fields =>

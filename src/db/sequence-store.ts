@@ -6,7 +6,7 @@ import type { Database } from './open.ts'
 import type { LargeWrite, Writes } from './writer.ts'
 
 /** Sequences that are known without asking the database; the least recently used goes first. */
-const MOST_KNOWN = 10_000
+const MAX_KNOWN = 10_000
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
@@ -36,7 +36,7 @@ export function sequenceStore(database: Database, writer: Writes): Sequences {
     known.delete(use.counter)
     known.set(use.counter, use)
     const [oldest] = known.keys()
-    if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest)
+    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest)
   }
   const write = (used: readonly SequenceUse[]) => {
     for (const { counter, uses, before, call } of used) writing().run(counter, uses, before, call)

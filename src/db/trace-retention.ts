@@ -11,8 +11,8 @@ import type { LargeWrite, Writes } from './writer.ts'
 export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client', 'exchange')} + coalesce(apart, 0)`
 
 /** Traces that are not shown are removed when there may be so many of them, or bytes. */
-const MOST_HIDDEN = 256
-const MOST_HIDDEN_BYTES = 1_000_000
+const MAX_HIDDEN = 256
+const MAX_HIDDEN_BYTES = 1_000_000
 
 /** What one statement removes: SQLite notes the pages that it changes, in a file once they are more than sixteen. */
 const STEP = 64
@@ -102,7 +102,7 @@ export function traceRetention({ connection, writer, limits, numbers }: Retentio
       budget.add(bytes, rows)
       written.rows += rows
       written.bytes += bytes
-      if (written.rows < MOST_HIDDEN && written.bytes < MOST_HIDDEN_BYTES) return
+      if (written.rows < MAX_HIDDEN && written.bytes < MAX_HIDDEN_BYTES) return
       written = { rows: 0, bytes: 0 }
       remove()
     },

@@ -46,7 +46,7 @@ export interface Exploration {
 
 /** A run may take three times as long as a quiet one, and never less than so much longer: a client's timeout needs its time. */
 const HANGS_AFTER = 3
-const LEAST_PATIENCE_MS = 10_000
+const MIN_PATIENCE_MS = 10_000
 
 /** Runs the command quietly twice, then once for each cell. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
@@ -54,7 +54,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   if ('red' in begun) return begun
   const { points, baseline, tables, steady } = begun
   const quietMs = baseline.tookMs
-  const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + LEAST_PATIENCE_MS)
+  const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_PATIENCE_MS)
   const space = createSpace(points, { ...options, steady })
   let runs = 0
   let { ways } = begun

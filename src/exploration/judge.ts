@@ -2,7 +2,7 @@
 import type { CellVerdict } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { mistakesIn } from './mistakes.ts'
-import { callsAgain, MOST_SHOWN, recoveryOf } from './recovery.ts'
+import { callsAgain, MAX_SHOWN, recoveryOf } from './recovery.ts'
 import type { Cell, ObservedCall, ObservedRun } from './types.ts'
 
 /** What is made of one run, for one of its cells. */
@@ -23,7 +23,7 @@ export function judgeCell(
   const session = cell.point.session
   const calls = run.calls.filter(({ point }) => point.session === session)
   const hit = calls.filter(({ trace }) => metRule(trace, rule))
-  const traces = hit.slice(0, MOST_SHOWN).map(({ trace }) => trace.id)
+  const traces = hit.slice(0, MAX_SHOWN).map(({ trace }) => trace.id)
   const of = (verdict: CellVerdict, why: string, counted = false): Judgement => ({ verdict, why, traces, counted })
   // What was broken may be known by its rule alone: then only a bad end says something.
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
@@ -39,7 +39,7 @@ export function judgeCell(
   if (run.crashed) return of('crashed', `the command was ended by signal ${run.code - 128}${besides}`)
   if (run.code !== 0) return of('broke', `the command failed with ${run.code}${besides}`)
   if (isGone) return of('not-applied', DROPPED)
-  if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces.slice(0, MOST_SHOWN) }
+  if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces.slice(0, MAX_SHOWN) }
   const recovery = recoveryOf(broken)
   if (!recovery)
     return of(

@@ -55,11 +55,11 @@ export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[]
     .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
 
 /** Of more calls of a kind than this not all are broken, but as many as this many calls allow: each run makes all calls of the program. */
-const MOST_OF_KIND = { points: 100, calls: 10_000, least: 3 }
+const MAX_KIND = { points: 100, calls: 10_000, least: 3 }
 
 /** The points that are broken: all, but of kinds with very many calls the first, the last, and some between them. */
 export function brokenPoints<Found extends Pick<Point, 'kind'>>(points: readonly Found[]): Found[] {
-  const { points: most, calls, least } = MOST_OF_KIND
+  const { points: most, calls, least } = MAX_KIND
   const chosen = new Set<Found>()
   for (const kin of Map.groupBy(points, ({ kind }) => kind).values()) {
     const tries = Math.max(least, Math.min(most, Math.floor(calls / points.length)))

@@ -26,9 +26,9 @@ interface Recovery {
 }
 
 /** So many calls are named to show something. */
-export const MOST_SHOWN = 20
+export const MAX_SHOWN = 20
 /** Later calls than these are not looked at for those that correct another or are parts of it. */
-const MOST_LOOKED_AT = 1_000
+const MAX_LOOKED_AT = 1_000
 
 /** What has made good every request that the fault has met; undefined when one of them was left without a response. */
 export function recoveryOf(run: BrokenRun): Recovery | undefined {
@@ -54,7 +54,7 @@ export function recoveryOf(run: BrokenRun): Recovery | undefined {
     if (!counts.perhaps(first)) return undefined
     counted = true
   }
-  const traces = [...new Set(found.map(({ trace }) => trace.id))].slice(0, MOST_SHOWN)
+  const traces = [...new Set(found.map(({ trace }) => trace.id))].slice(0, MAX_SHOWN)
   return { how: corrected ? 'corrected' : 'repeated', traces, counted }
 }
 
@@ -164,7 +164,7 @@ function nextAfter(calls: readonly ObservedCall[], { client: { number } }: Obser
     if ((calls[middle]?.client.number ?? 0) <= number) low = middle + 1
     else high = middle
   }
-  return calls.slice(low, low + MOST_LOOKED_AT)
+  return calls.slice(low, low + MAX_LOOKED_AT)
 }
 
 /** Whether a later call tells the model of its broken answer, in the same conversation and in words that no quiet run has. */

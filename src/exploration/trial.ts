@@ -45,7 +45,7 @@ interface JudgedTrial extends Trial {
 /** Verdicts that a second run must confirm. */
 const BAD: readonly CellVerdict[] = ['broke', 'crashed', 'hung', 'misbehaved']
 /** Fewer breaks than these are tried where a break for ever is too much. */
-const MOST_TIMES = 4
+const MAX_TIMES = 4
 
 /** Tries a cell; undefined when somebody has asked for the end. */
 export async function tryCell(cell: Cell, context: TrialContext): Promise<Trial | undefined> {
@@ -115,7 +115,7 @@ async function shortened(trial: JudgedTrial, context: TrialContext): Promise<Tri
   const { cell, last, result } = trial
   if (!BAD.includes(result.verdict) || outcomeClass(cell.class).meets === 'one') return trial
   const hits = (last.get(cell.point.kind) ?? 0) - cell.point.nth + 1
-  for (let times = 1; times < Math.min(hits, MOST_TIMES + 1); times++) {
+  for (let times = 1; times < Math.min(hits, MAX_TIMES + 1); times++) {
     const shorter = await tryOnce(cell, context, times)
     if (!shorter) break
     if (shorter.result.verdict === result.verdict)

@@ -86,12 +86,12 @@ function windowOf({ memory, model, clock }: FaultContext, length: number): Windo
   return window
 }
 
-const MOST_ANSWER = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
+const MAX_ANSWER = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
 
 /** Tokens that a request is counted with before it is answered. */
 function tokensOf({ operation, request }: FaultContext): number {
   const fields = request as Record<string, unknown>
-  const most = MOST_ANSWER.map((field) => fields[field]).find((value) => typeof value === 'number')
+  const most = MAX_ANSWER.map((field) => fields[field]).find((value) => typeof value === 'number')
   return promptTokensOf(operation, request) + Number(most ?? 0)
 }
 

@@ -7,7 +7,7 @@ import type { Session } from '../sessions/session.ts'
 
 /** How often each kind of call has come in a generation of a session; the kinds that came longest ago are forgotten. */
 const occurrences = new WeakMap<Session, ByteCache<{ count: number }>>()
-const MOST_BYTES = 1 << 20
+const MAX_BYTES = 1 << 20
 
 /**
  * The point of a call of a kind, such as `chat.completions-1f0c9a3e.2`: the kind, and how often it has come in the session,
@@ -16,7 +16,7 @@ const MOST_BYTES = 1 << 20
 export function callPoint(session: Session, kind: string): string {
   let seen = occurrences.get(session)
   if (!seen) {
-    seen = byteCache(MOST_BYTES)
+    seen = byteCache(MAX_BYTES)
     occurrences.set(session, seen)
   }
   let known = seen.get(kind)

@@ -5,7 +5,7 @@ import type { Settings } from './settings.ts'
 
 const FIRST_WAIT_MS = 1000
 const JITTER = 0.25
-const LONGEST_ADVICE_MS = 60_000
+const MAX_ADVICE_MS = 60_000
 
 /** Whether no other attempt can change it: nobody waits any more, or the program itself has failed. */
 const isFinal = ({ kind, code }: Failure): boolean => kind === 'cancelled' || kind === 'bug' || code === HANG_LIMIT
@@ -33,7 +33,7 @@ export function retryDelay(
   { now, luck }: { now: number; luck: number },
 ): number {
   const advised = retryAfter(headers, now)
-  if (advised !== undefined && advised <= LONGEST_ADVICE_MS) return advised
+  if (advised !== undefined && advised <= MAX_ADVICE_MS) return advised
   return Math.round(FIRST_WAIT_MS * 2 ** (retry - 1) * (1 - JITTER + 2 * JITTER * luck))
 }
 

@@ -129,7 +129,7 @@ const detectorOf = ({ kind, pattern, near, notAfter, valid }: Pattern): Detector
 })
 
 /** Characters of the longest IBAN, with a space after each of them. */
-const LONGEST_IBAN = 2 * 34
+const MAX_IBAN_LENGTH = 2 * 34
 
 /** IBANs, together or in groups: groups are added until the number of that country is complete and its check holds. */
 async function ibansIn(text: string): Promise<Span[]> {
@@ -137,7 +137,7 @@ async function ibansIn(text: string): Promise<Span[]> {
   for (const { index: start } of text.matchAll(/(?<![\p{L}\p{N}])[a-z]{2}\d{2}(?=[ -]?[a-z0-9])/giu)) {
     const validator = await load()
     let number = ''
-    for (const { 1: group = '', index } of text.slice(start, start + LONGEST_IBAN).matchAll(/([a-z0-9]+)[ -]?/giy)) {
+    for (const { 1: group = '', index } of text.slice(start, start + MAX_IBAN_LENGTH).matchAll(/([a-z0-9]+)[ -]?/giy)) {
       number += group
       if (validator.isIBAN(number.toUpperCase())) spans.push({ start, end: start + index + group.length })
     }

@@ -11,7 +11,7 @@ import { exchangeOf } from '../views/exchange.ts'
 import type { ReportCall, ReportData } from './report-data.ts'
 
 /** Characters of calls in full: what is larger opens slowly in a browser. */
-const MOST_CHARACTERS = 30_000_000
+const MAX_CHARACTERS = 30_000_000
 /** Calls around one among which the other tries of its client are looked for. */
 const AROUND = 200
 const PAGE = 1_000
@@ -63,7 +63,7 @@ export async function inFull(
 ): Promise<{ row: CallRow; call: ReportCall | undefined }[]> {
   const rank = ({ row }: ReportEntry) => (row.outcome === 'answered' ? 0 : 1)
   const ordered = entries.toSorted((one, other) => rank(other) - rank(one) || other.row.arrived - one.row.arrived)
-  let left = MOST_CHARACTERS
+  let left = MAX_CHARACTERS
   const found: { row: CallRow; call: ReportCall | undefined }[] = []
   for (const { row, read } of ordered) {
     const call = left > 0 ? await read() : undefined

@@ -79,10 +79,10 @@ function descriptors(): number[] {
   try {
     return readdirSync('/dev/fd').map(Number)
   } catch {
-    return Array.from({ length: Math.min(openFileLimit(), MOST_DESCRIPTORS) }, (_, number) => number)
+    return Array.from({ length: Math.min(openFileLimit(), MAX_DESCRIPTORS) }, (_, number) => number)
   }
 }
-const MOST_DESCRIPTORS = 65_536
+const MAX_DESCRIPTORS = 65_536
 
 /** Resolves in the runtime's next turn, when what was given to the server has left. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -27,7 +27,7 @@ const ACCENTS = /[\u0300-\u036f]/g
 // Endings that one word takes on in its forms, longest first; what is left must still look like a word.
 const ENDING =
   /(?:ations?|ungen|aciones|acion|ments?|mente|ingly|ings?|edly|ated|ates?|iones|iert|ieren|ung|ies|ied|ers?|est|ed|ly|es|en|em|er|ar|ir|os|as|al|s|e|n|o|a|y)$/
-const SHORTEST_STEM = 4
+const MIN_STEM_LENGTH = 4
 
 /** Every place of a vector belongs to a block this long; a feature stands in each block once, so that a shortened vector keeps all features. */
 const BLOCK = 32
@@ -109,7 +109,7 @@ function wordsOf(text: string): string[] {
 
 function stemOf(word: string): string {
   const stem = word.replace(ENDING, '')
-  return stem.length >= SHORTEST_STEM ? stem : word
+  return stem.length >= MIN_STEM_LENGTH ? stem : word
 }
 
 /** Runs of three and four letters, with the word's two ends marked. */

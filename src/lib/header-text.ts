@@ -1,17 +1,17 @@
 // Texts as every client can read them in a header: short, and in visible ASCII.
 
 /** Clients refuse a whole answer for headers of some kilobytes in all; none of ours needs this much. */
-const MOST_CHARACTERS = 1_000
+const MAX_CHARACTERS = 1_000
 const SOUND = /^[\x20-\x7e]*$/
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-const isSound = (text: string) => text.length <= MOST_CHARACTERS && SOUND.test(text)
+const isSound = (text: string) => text.length <= MAX_CHARACTERS && SOUND.test(text)
 
 /** A text as a header can carry it: what is no visible ASCII becomes `?`, and what is too long is cut. */
 export function headerText(text: string): string {
   if (isSound(text)) return text
-  const ascii = text.slice(0, MOST_CHARACTERS + 1).replace(/[^\x20-\x7e]/gu, '?')
-  return ascii.length > MOST_CHARACTERS ? `${ascii.slice(0, MOST_CHARACTERS - 3)}...` : ascii
+  const ascii = text.slice(0, MAX_CHARACTERS + 1).replace(/[^\x20-\x7e]/gu, '?')
+  return ascii.length > MAX_CHARACTERS ? `${ascii.slice(0, MAX_CHARACTERS - 3)}...` : ascii
 }
 
 const names = new Set<string>()
@@ -19,10 +19,10 @@ const names = new Set<string>()
 function isName(text: string): boolean {
   if (names.has(text)) return true
   if (!NAME.test(text)) return false
-  if (names.size < MOST_NAMES) names.add(text)
+  if (names.size < MAX_NAMES) names.add(text)
   return true
 }
-const MOST_NAMES = 100
+const MAX_NAMES = 100
 
 function areSound(headers: Record<string, string>): boolean {
   for (const name in headers) if (!isName(name) || !isSound(headers[name] ?? '')) return false

@@ -21,7 +21,7 @@ const TEXT_LOOK = 256
 const SEARCH = 4096
 /** Steps of what loads the names of months. */
 const DATE_STEPS = 400
-const LONGEST_INDENT = 1000
+const MAX_INDENT_LENGTH = 1000
 
 /** Stands for a value that was evaluated. */
 class Evaluated {
@@ -233,7 +233,7 @@ class CountingInterpreter extends Interpreter {
     switch (name) {
       case 'tojson': {
         const indent = numberOf(named.get('indent'))
-        if (indent > LONGEST_INDENT) throw new Error(`an indent is at most ${LONGEST_INDENT}, got ${indent}`)
+        if (indent > MAX_INDENT_LENGTH) throw new Error(`an indent is at most ${MAX_INDENT_LENGTH}, got ${indent}`)
         const { length, values, depth } = this.#shapeOf(operand)
         const separators = named.get('separators')
         const between = separators ? this.#shapeOf(separators).length : 0
@@ -252,7 +252,7 @@ class CountingInterpreter extends Interpreter {
       }
       case 'indent': {
         const width = numberOf(first ?? named.get('width') ?? DEFAULT_WIDTH)
-        if (width > LONGEST_INDENT) throw new Error(`an indent is at most ${LONGEST_INDENT}, got ${width}`)
+        if (width > MAX_INDENT_LENGTH) throw new Error(`an indent is at most ${MAX_INDENT_LENGTH}, got ${width}`)
         this.#write(text.length + occurrences(text, '\n') * width)
         return
       }

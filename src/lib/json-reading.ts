@@ -1,6 +1,6 @@
 // Reads large JSON in slices: between them other calls are answered. The runtime reads short runs of it, which are found by looking
 // for where its lists and objects begin and end; so it says itself what is JSON and what is not.
-import { DEEPEST } from './nesting.ts'
+import { MAX_DEPTH } from './nesting.ts'
 import { inSlices } from './slices.ts'
 
 /** Characters that the runtime reads in one go. */
@@ -89,7 +89,7 @@ function* reading(
       if (++values > most) throw tooMany(most)
       level = levelOf(undefined, at + 1, code === BRACKET)
       levels.push(level)
-      if (levels.length > DEEPEST + 1) throw new NestedTooDeep(`is nested more than ${DEEPEST} levels deep`)
+      if (levels.length > MAX_DEPTH + 1) throw new NestedTooDeep(`is nested more than ${MAX_DEPTH} levels deep`)
       if (at - lowest(levels).from > run) readPassed(text, levels)
     } else if (code === BRACKET_END || code === BRACE_END) {
       if (level === root || level.isList !== (code === BRACKET_END)) throw unexpected(text, at)

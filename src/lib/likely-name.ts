@@ -1,13 +1,13 @@
 // Which known name somebody probably meant who wrote another.
 
 /** So many letters may be wrong. */
-export const MOST_WRONG = 2
+export const MAX_WRONG = 2
 
 /** The known name that is nearly the one that was written, undefined when none is. */
 function likelyName(written: string, known: readonly string[]): string | undefined {
   const near = known
     .map((name) => ({ name, wrong: lettersBetween(name.toLowerCase(), written.toLowerCase()) }))
-    .filter(({ name, wrong }) => wrong <= Math.min(MOST_WRONG, name.length - 2))
+    .filter(({ name, wrong }) => wrong <= Math.min(MAX_WRONG, name.length - 2))
   return near.toSorted((one, other) => one.wrong - other.wrong)[0]?.name ?? beginningWith(written, known)
 }
 
@@ -23,9 +23,9 @@ export function suggestion(written: string, known: readonly string[]): string {
   return name === undefined ? '' : ` (did you mean '${name}'?)`
 }
 
-/** How many letters must be changed, added or left out (Levenshtein); beyond `MOST_WRONG` only that it is more. */
+/** How many letters must be changed, added or left out (Levenshtein); beyond `MAX_WRONG` only that it is more. */
 export function lettersBetween(one: string, other: string): number {
-  if (Math.abs(one.length - other.length) > MOST_WRONG) return MOST_WRONG + 1
+  if (Math.abs(one.length - other.length) > MAX_WRONG) return MAX_WRONG + 1
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let index = 0; index < one.length; index++) {
     const next = [index + 1]

@@ -1,5 +1,5 @@
 // Which known path somebody probably meant who called another.
-import { lettersBetween, MOST_WRONG } from './likely-name.ts'
+import { lettersBetween, MAX_WRONG } from './likely-name.ts'
 
 /** Parts of a path that say a version or a place, not what is asked for. */
 const PREFIXES = /^(v\d+(beta|alpha)?|api|openai|router|proxy|gateway|s)$/
@@ -37,7 +37,7 @@ function typoOf(called: string, known: readonly string[]): string | null {
   for (const path of known) {
     if (path.includes(':')) continue
     const wrong = lettersBetween(meaningOf(path).join('/'), wanted)
-    if (wrong <= MOST_WRONG && wrong < (best?.wrong ?? Number.POSITIVE_INFINITY)) best = { path, wrong }
+    if (wrong <= MAX_WRONG && wrong < (best?.wrong ?? Number.POSITIVE_INFINITY)) best = { path, wrong }
   }
   return best?.path ?? null
 }

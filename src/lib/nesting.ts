@@ -1,14 +1,14 @@
 // How deep a value may be nested, whoever sent it: what is nested deeper than a stack is high can be read, but not written.
 
 /** Levels of arrays and objects: far more than anybody needs, far fewer than exhaust the stack. */
-export const DEEPEST = 500
+export const MAX_DEPTH = 500
 
 /** Whether a JSON text may be nested too deep: each level takes two characters at least. */
-export const mayNestTooDeep = (text: string): boolean => text.length > 2 * DEEPEST
+export const mayNestTooDeep = (text: string): boolean => text.length > 2 * MAX_DEPTH
 
 /** What is wrong with a value that is nested too deep, in words that follow its name; undefined when nothing is. */
 export const nestingProblem = (value: unknown): string | undefined =>
-  deeperThan(DEEPEST, value) ? `is nested more than ${DEEPEST} levels deep` : undefined
+  deeperThan(MAX_DEPTH, value) ? `is nested more than ${MAX_DEPTH} levels deep` : undefined
 
 function deeperThan(levels: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false

@@ -12,7 +12,7 @@ export function remembering<Key extends string | number, Value>(of: (key: Key) =
 type Plain = string | number | boolean | null | undefined
 
 /** Results that are known of a function of many arguments: an application makes a few kinds of calls in turn. */
-const MOST_KNOWN = 8
+const MAX_KNOWN = 8
 
 /** A function that knows its latest eight results, each by all of its arguments. */
 export function rememberingAll<Keys extends readonly Plain[], Value>(
@@ -24,7 +24,7 @@ export function rememberingAll<Keys extends readonly Plain[], Value>(
     for (const one of known) if (areSame(one.keys, keys)) return one.value
     const value = of(...keys)
     known[next] = { keys, value }
-    next = (next + 1) % MOST_KNOWN
+    next = (next + 1) % MAX_KNOWN
     return value
   }
 }

@@ -102,10 +102,10 @@ export interface SseReader {
 /** An event without an end is no event. */
 export class EventTooLong extends Error {
   constructor() {
-    super(`an event of the stream is longer than ${MOST_CHARACTERS} characters`)
+    super(`an event of the stream is longer than ${MAX_CHARACTERS} characters`)
   }
 }
-const MOST_CHARACTERS = 64 * 1024 * 1024
+const MAX_CHARACTERS = 64 * 1024 * 1024
 
 // A line ends with CR, LF or both; of a CR at the very end it is not known yet.
 const LINE_END = '(?:\\r\\n|\\n|\\r(?!\\n|$))'
@@ -170,7 +170,7 @@ class BlockReader implements SseReader {
     this.#pieces.push(piece)
     this.#length += piece.length
     if (!ANY_LINE_END.test(piece)) {
-      if (this.#length > MOST_CHARACTERS) throw new EventTooLong()
+      if (this.#length > MAX_CHARACTERS) throw new EventTooLong()
       return []
     }
     const text = this.#pieces.length === 1 ? piece : this.#pieces.join('')
@@ -188,7 +188,7 @@ class BlockReader implements SseReader {
     this.#pieces = rest === '' ? [] : [rest]
     this.#length = rest.length
     this.#searched = rest.length
-    if (rest.length > MOST_CHARACTERS) throw new EventTooLong()
+    if (rest.length > MAX_CHARACTERS) throw new EventTooLong()
     return blocks
   }
 

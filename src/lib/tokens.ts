@@ -100,7 +100,7 @@ const pieces = byteCache<number[]>(16 << 20)
 /** How much is remembered of pieces of texts. */
 export const pieceCacheSize = pieces.size
 // A piece without a space or a letter can be very long (a base64 image in a text): merged in slices, it costs linear time.
-const LONGEST_PIECE = 256
+const MAX_PIECE_LENGTH = 256
 
 /** Token ids of a text, in the o200k vocabulary; special-token texts are plain text here. */
 export function encodeTokens(text: string): number[] {
@@ -111,10 +111,10 @@ export function encodeTokens(text: string): number[] {
     if (!found) {
       const bytes = encoder.encode(piece)
       found = []
-      for (let at = 0; at < bytes.length; at += LONGEST_PIECE) {
-        for (const id of mergePiece(tokens, bytes.subarray(at, at + LONGEST_PIECE))) found.push(id)
+      for (let at = 0; at < bytes.length; at += MAX_PIECE_LENGTH) {
+        for (const id of mergePiece(tokens, bytes.subarray(at, at + MAX_PIECE_LENGTH))) found.push(id)
       }
-      if (piece.length <= LONGEST_PIECE) pieces.set(piece, found, found.length * 8)
+      if (piece.length <= MAX_PIECE_LENGTH) pieces.set(piece, found, found.length * 8)
     }
     for (const id of found) ids.push(id)
   }

@@ -4,7 +4,7 @@ import type { AttemptRecord } from '../contract/core/trace.ts'
 import { newFindings } from './new-findings.ts'
 
 /** Series of a family; anybody can make up names of rules and scenarios. */
-const MOST_SERIES = 500
+const MAX_SERIES = 500
 const OTHER = 'other'
 /** Upper bounds in seconds. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
@@ -17,7 +17,7 @@ function seriesOf<Value>(labels: number, make: () => Value) {
     const key = values.join('\n')
     const found = series.get(key)
     if (found) return found
-    if (series.size >= MOST_SERIES && values[0] !== OTHER) return find(Array.from({ length: labels }, () => OTHER))
+    if (series.size >= MAX_SERIES && values[0] !== OTHER) return find(Array.from({ length: labels }, () => OTHER))
     const made = { labels: values, value: make() }
     series.set(key, made)
     return made

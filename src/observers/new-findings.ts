@@ -2,7 +2,7 @@
 import type { Finding } from '../contract/core/finding.ts'
 
 /** So many findings are remembered; nobody finds more. */
-const MOST_SEEN = 10_000
+const MAX_SEEN = 10_000
 
 /** A function that gives the findings of a session that it was not asked about before. */
 export function newFindings(): (session: string, findings: readonly Finding[]) => Finding[] {
@@ -11,7 +11,7 @@ export function newFindings(): (session: string, findings: readonly Finding[]) =
     findings.filter(({ kind, traces: [first], at }) => {
       const key = `${session} ${kind} ${first ?? at}`
       if (seen.has(key)) return false
-      if (seen.size >= MOST_SEEN) seen.clear()
+      if (seen.size >= MAX_SEEN) seen.clear()
       seen.add(key)
       return true
     })

@@ -23,7 +23,7 @@ export interface TaskReaders {
 }
 
 /** Of a client that reads nothing, only so many are known: those begun last. */
-const MOST_UNREAD = 10_000
+const MAX_UNREAD = 10_000
 
 export function createTaskReaders(): TaskReaders {
   const slots = new WeakMap<SessionSlot, Map<string, UnreadTurn>>()
@@ -33,7 +33,7 @@ export function createTaskReaders(): TaskReaders {
       slots.set(slot, turns)
       turns.delete(turn.task)
       turns.set(turn.task, { ...turn, looks: 0 })
-      const [oldest] = turns.size > MOST_UNREAD ? turns.keys() : []
+      const [oldest] = turns.size > MAX_UNREAD ? turns.keys() : []
       if (oldest !== undefined) turns.delete(oldest)
     },
     shown(slot, { id, active }) {

@@ -21,9 +21,9 @@ const textOf = (value: unknown, most: number): string | undefined =>
   typeof value === 'string' && value !== '' ? cutWhole(value, most) : undefined
 
 // Providers say what they like, at whatever length, and a trace keeps it.
-const MOST_OF_MESSAGE = 10_000
-const MOST_OF_NAME = 500
-const MOST_OF_PAGE = 500
+const MAX_MESSAGE = 10_000
+const MAX_NAME = 500
+const MAX_PAGE = 500
 
 /** Reads an error body that is JSON or text: OpenAI and its like, Anthropic, Google, Azure, Bedrock, Mistral, Cohere. */
 export function readErrorBody(text: string): ProviderError {
@@ -33,7 +33,7 @@ export function readErrorBody(text: string): ProviderError {
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim()
-  return { message: plain === '' ? 'the provider gave no reason' : cutWhole(plain, MOST_OF_PAGE) }
+  return { message: plain === '' ? 'the provider gave no reason' : cutWhole(plain, MAX_PAGE) }
 }
 
 /** The error in a value that came where an answer was expected; undefined when it is none. */
@@ -43,15 +43,15 @@ export function errorIn(value: unknown): ProviderError | undefined {
   if (!isObject(outer)) return undefined
   const inner = isObject(outer.error) ? outer.error : outer
   const message = [inner.message, outer.error, outer.detail, outer.message, outer.Message]
-    .map((text) => textOf(text, MOST_OF_MESSAGE))
+    .map((text) => textOf(text, MAX_MESSAGE))
     .find((text) => text !== undefined)
   if (message === undefined) {
     const { error } = outer
     return isObject(error) && Object.keys(error).length > 0
-      ? { message: cutWhole(JSON.stringify(error), MOST_OF_MESSAGE) }
+      ? { message: cutWhole(JSON.stringify(error), MAX_MESSAGE) }
       : undefined
   }
-  const nameOf = (value: unknown) => textOf(value, MOST_OF_NAME)
+  const nameOf = (value: unknown) => textOf(value, MAX_NAME)
   const code = nameOf(inner.code) ?? nameOf(inner.status) ?? nameOf(inner.type)
   const status = [inner.status_code, inner.code, inner.status].map(Number).find((one) => one >= 400 && one <= 599)
   const param = nameOf(inner.param)

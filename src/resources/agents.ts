@@ -219,7 +219,7 @@ function checkTool(
 const find = (resource: Resource, { records, caller }: Transaction, name: string): Fields | undefined =>
   records.byKey(resource.kind, caller.workspace, '', name) ?? records.get(resource.kind, caller.workspace, name)?.body
 
-const MOST_NAMED = 10
+const MAX_NAMED = 10
 
 function unknownReference(
   resource: Resource,
@@ -230,7 +230,7 @@ function unknownReference(
     kind: resource.kind,
     workspace: work.caller.workspace,
     parent: '',
-    limit: MOST_NAMED,
+    limit: MAX_NAMED,
   })
   const there = data.map(({ key, _id }) => quote(String(key ?? _id))).join(', ')
   const choices = builtIn.length === 0 ? '' : `${builtIn.map(quote).join(', ')}, or `

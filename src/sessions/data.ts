@@ -90,7 +90,7 @@ export const nothingStored = (keep: DataLimits): DataCounts => ({
   keyValues: nothing(keep.answerBytes),
 })
 /** Bytes of a database beyond which it stays open: what it costs is what it holds. */
-const LARGEST_ASLEEP = 2 * 2 ** 20
+const MAX_ASLEEP_SIZE = 2 * 2 ** 20
 
 /** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
@@ -144,7 +144,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     },
     counts: () => awake?.stores.counts() ?? asleep?.counts ?? none,
     sleep() {
-      if (!awake?.writer.idle || byteSize(awake.database) > LARGEST_ASLEEP) return
+      if (!awake?.writer.idle || byteSize(awake.database) > MAX_ASLEEP_SIZE) return
       const { database, writer, stores } = awake
       asleep = {
         bytes: Bun.zstdCompressSync(database.serialize()),

@@ -9,7 +9,7 @@ import { DEFAULT_SESSION } from './session.ts'
 import type { OwnedSlot } from './slot.ts'
 
 /** Enough that parallel tests seldom pay for opening one again, which takes milliseconds. */
-const MOST_AWAKE = 128
+const MAX_AWAKE = 128
 /** How many more are closed then. */
 const SPARE = 16
 /** Files that a session has open: the database, its log, and the log's index twice. */
@@ -29,7 +29,7 @@ export interface SessionEntry {
 
 /** Keeps the number of open databases small: closes those that were not used for longest when there are too many. */
 export function limitAwake(entries: () => Iterable<SessionEntry>, fileLimit = openFileLimit()) {
-  const mostFiles = Math.max(FEWEST_OPEN, Math.min(MOST_AWAKE, Math.floor((fileLimit * SHARE) / FILES_EACH)))
+  const mostFiles = Math.max(FEWEST_OPEN, Math.min(MAX_AWAKE, Math.floor((fileLimit * SHARE) / FILES_EACH)))
   let open = 0
   let closing = false
   let stopped = false
@@ -37,12 +37,12 @@ export function limitAwake(entries: () => Iterable<SessionEntry>, fileLimit = op
   const close = async () => {
     const all = awake()
     const idle = all.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
-    await inSlices(idle.slice(0, Math.max(0, all.length - MOST_AWAKE + SPARE)), ({ slot }) => {
+    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ slot }) => {
       // It may have been used again.
       if (!stopped && slot.active === 0) slot.sleep()
     })
     open = awake().length
-    return idle.length > 0 && open > MOST_AWAKE
+    return idle.length > 0 && open > MAX_AWAKE
   }
   const closeUntilFew = async () => {
     while (!stopped && (await close()));
@@ -65,7 +65,7 @@ export function limitAwake(entries: () => Iterable<SessionEntry>, fileLimit = op
     /** A database in memory was opened: closes some when there are too many, a few in each turn. */
     opened() {
       open++
-      if (open <= MOST_AWAKE || closing) return
+      if (open <= MAX_AWAKE || closing) return
       closing = true
       // Not in the midst of what opens it.
       setImmediate(() => void closeUntilFew())
@@ -84,7 +84,7 @@ export function limitAwake(entries: () => Iterable<SessionEntry>, fileLimit = op
 }
 
 /** Beyond so many, the first goes. */
-const MOST_PEEKED = 32
+const MAX_PEEKED = 32
 
 /** Sessions that nobody has used: each is made when it is looked at, is as a new one, and is neither counted nor listed. */
 export function createPeeked(slotOf: (name: string) => OwnedSlot, realNow: () => number) {
@@ -101,7 +101,7 @@ export function createPeeked(slotOf: (name: string) => OwnedSlot, realNow: () =>
       const found = peeked.get(name)
       if (found) return found
       const entry = { slot: slotOf(name), used: realNow() }
-      if (peeked.size >= MOST_PEEKED) dropOne()
+      if (peeked.size >= MAX_PEEKED) dropOne()
       peeked.set(name, entry)
       return entry
     },

@@ -18,7 +18,7 @@ interface JudgeOptions {
   end?: ClientEnd
 }
 
-const MOST_TRACES = 20
+const MAX_TRACES = 20
 
 /** What was found, and which calls were taken for repetitions of which; calls come in the order in which they were made. */
 export function judgeClient(
@@ -44,7 +44,7 @@ export function judgeClient(
         message: draft.message,
         operation: first?.operation ?? null,
         count: draft.count,
-        traces: [...new Set(shown.flatMap(({ trace }) => trace ?? []))].slice(0, MOST_TRACES),
+        traces: [...new Set(shown.flatMap(({ trace }) => trace ?? []))].slice(0, MAX_TRACES),
         at: first ? new Date(first.began).toISOString() : (at ?? null),
         figures: draft.figures,
       }

@@ -97,7 +97,7 @@ function endedBefore(byEnd: readonly ClientCall[], call: ClientCall): number {
 
 /** Of more calls for the same than this, not all are tried: thousands of them would be tried with thousands. */
 const MANY_CALLS = 1000
-const MOST_TRIED = 200
+const MAX_TRIED = 200
 
 /** The last one in a part of some calls that is wanted; of many, one of the last or of the first. */
 function lastOf(
@@ -105,7 +105,7 @@ function lastOf(
   [from, to]: readonly [number, number],
   wanted: (one: ClientCall) => boolean,
 ): ClientCall | undefined {
-  const most = calls.length > MANY_CALLS ? MOST_TRIED : calls.length
+  const most = calls.length > MANY_CALLS ? MAX_TRIED : calls.length
   const lowest = Math.max(from, to - most)
   for (let index = to - 1; index >= lowest; index--) {
     const one = calls[index]

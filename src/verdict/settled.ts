@@ -43,18 +43,18 @@ export function settledByOthers(calls: readonly ClientCall[]): SettledCalls {
 }
 
 /** A race has few copies; more equal calls at once are requests of their own, or of several races. */
-const MOST_COPIES = 4
+const MAX_COPIES = 4
 /** Calls that are made at once, and answers that come at once, on a busy machine too. */
 const AT_ONCE_MS = 50
 /** How many calls are looked at before and after one. */
-const MOST_LOOKED = 100
+const MAX_LOOKED = 100
 
 /** The calls of a group that were under way together with one. */
 function beside(group: readonly ClientCall[], index: number): ClientCall[] {
   const call = group[index]
   if (!call) return []
-  const before = group.slice(Math.max(0, index - MOST_LOOKED), index).filter(({ until }) => until >= call.number)
-  const after = group.slice(index + 1, index + 1 + MOST_LOOKED).filter(({ number }) => number <= call.until)
+  const before = group.slice(Math.max(0, index - MAX_LOOKED), index).filter(({ until }) => until >= call.number)
+  const after = group.slice(index + 1, index + 1 + MAX_LOOKED).filter(({ number }) => number <= call.until)
   return [...before, ...after]
 }
 
@@ -68,7 +68,7 @@ function raceOf(call: ClientCall, others: readonly ClientCall[]): 'lost' | 'open
   const copies = others.filter((other) => !isFallback(call, other) && canReplace(call, other))
   const winners = copies.filter(({ outcome }) => outcome === 'answered')
   const isLate = winners.some((winner) => endedAfter(call, winner) >= AT_ONCE_MS)
-  if (copies.length >= MOST_COPIES) return isLate ? 'open' : 'none'
+  if (copies.length >= MAX_COPIES) return isLate ? 'open' : 'none'
   if (isLate) return 'lost'
   return winners.some((winner) => cameApart(call, winner) >= AT_ONCE_MS) ? 'open' : 'none'
 }

@@ -122,11 +122,11 @@ function mayRepeat(first: ClientCall, again: ClientCall): boolean {
 }
 
 /** Larger groups are left as they were paired at first: to try all ways would take too long. */
-export const MOST_TO_REARRANGE = 300
+export const MAX_TO_REARRANGE = 300
 
 /** Gives calls that nothing repeats, and that cost something, the repetition of another that has a second one to take or costs less. */
 function rearranged(group: readonly ClientCall[], matcher: Matcher, costOf: PairingOptions['costOf']): Matcher {
-  if (group.length > MOST_TO_REARRANGE) return matcher
+  if (group.length > MAX_TO_REARRANGE) return matcher
   const before = keptKeys(group)
   const fixed = matcher.pairs.filter(({ first, verdict }) => verdict || natureOf(first) !== 'retryable')
   const taken = new Set(fixed.map(({ again }) => again))
@@ -192,19 +192,19 @@ const fits = (first: ClientCall, again: ClientCall): boolean =>
 
 /** Exchanges repetitions between requests of the same question until as few as possible were given up carelessly. */
 function spare(group: readonly ClientCall[], matcher: Matcher, costOf: PairingOptions['costOf']): Matcher {
-  if (group.length > MOST_TO_REARRANGE) return matcher
+  if (group.length > MAX_TO_REARRANGE) return matcher
   let best = matcher
   for (const last of carelessIn(group, matcher, costOf)) {
     const pairs = exchanged(last, best.pairs)
     if (pairs) best = matcherOf(group, pairs)
   }
-  if (group.length > MOST_TO_SWAP) return best
+  if (group.length > MAX_TO_SWAP) return best
   for (const last of carelessIn(group, best, costOf)) best = swapped(last, best, { group, costOf }) ?? best
   return best
 }
 
 /** Of more calls than this, not all swaps are tried. */
-const MOST_TO_SWAP = 60
+const MAX_TO_SWAP = 60
 
 /** A pairing in which two repetitions change places, so that fewer were given up carelessly; undefined when there is none. */
 function swapped(

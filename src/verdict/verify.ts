@@ -46,7 +46,7 @@ interface SessionEvidence {
   strict: boolean
 }
 
-const MOST_STEPS = 1000
+const MAX_STEPS = 1000
 
 /** The report on a session. */
 export function verify(evidence: SessionEvidence): SessionVerdict {
@@ -83,7 +83,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     counts: countsOf(traces, tried),
     paths: pathsOf(traces, tried, [judged.pairing, work.pairing]),
     tasks,
-    order: tried.slice(0, MOST_STEPS).map(({ trace, attempt: { target, why, outcome, status, faults } }) => ({
+    order: tried.slice(0, MAX_STEPS).map(({ trace, attempt: { target, why, outcome, status, faults } }) => ({
       trace: trace.id,
       target,
       why,

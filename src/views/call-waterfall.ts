@@ -30,7 +30,7 @@ export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundi
 }
 
 /** Tasks inside of tasks that are drawn. */
-const DEEPEST = 5
+const MAX_DEPTH = 5
 const TONES = { answered: 'good', failed: 'bad', waiting: 'warning' } as const
 /** What a step is called, by its kind. */
 export const STEP_TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
@@ -84,7 +84,7 @@ function stepRows(step: TaskStep, drawn: Drawn): WaterfallRow[] {
   })
   const deeper = { ...drawn, depth: drawn.depth + 1 }
   if (!inner) return [row]
-  if (inner.task) return drawn.depth < DEEPEST ? [row, ...stepsOf(inner, deeper)] : [row]
+  if (inner.task) return drawn.depth < MAX_DEPTH ? [row, ...stepsOf(inner, deeper)] : [row]
   return [row, ...triesOf(inner, deeper)]
 }
 

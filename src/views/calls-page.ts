@@ -50,7 +50,7 @@ function parsed(cursor: string): { name: string; before: number } {
 }
 
 /** Characters of an error that a list has room for. */
-const LONGEST_ERROR = 200
+const MAX_ERROR_LENGTH = 200
 
 /** The row of a trace; `seq` and `arrived` are stored beside it. */
 export function rowOf(trace: TraceRecord, { seq, arrived }: Pick<CallRow, 'seq' | 'arrived'>): CallRow {
@@ -69,7 +69,7 @@ export function rowOf(trace: TraceRecord, { seq, arrived }: Pick<CallRow, 'seq' 
     thread: typeof thread === 'string' ? thread : null,
     task: trace.task?.id ?? null,
     tokens: tokensOf(trace.usage),
-    error: error === null ? null : error.message.slice(0, LONGEST_ERROR),
+    error: error === null ? null : error.message.slice(0, MAX_ERROR_LENGTH),
   }
 }
 

@@ -27,7 +27,7 @@ const NOT_REPEATED =
   /^(?:host|connection|content-length|transfer-encoding|expect|keep-alive|te|trailer|upgrade|accept-encoding|accept-language|user-agent|cookie|origin|referer|priority|dnt|cache-control|pragma|sec-.*|x-stainless-.*|x-forwarded-.*|forwarded|via|traceparent|tracestate|baggage)$/
 const MASK = '(masked)'
 /** An argument of a command cannot be longer on Linux. */
-const MOST_IN_ARGUMENT = 100_000
+const MAX_IN_ARGUMENT = 100_000
 
 /** The command, for a POSIX shell with curl; undefined of a call whose body was not kept. */
 export function curlOf({ trace, exchange, origin, anew = false }: RepeatedCall): string | undefined {
@@ -133,7 +133,7 @@ function bodyArguments(
 ): BodyArguments | undefined {
   if (truncated) return formArguments(read)
   const { text } = body
-  if (text !== undefined && text.length <= MOST_IN_ARGUMENT && !text.includes('\0'))
+  if (text !== undefined && text.length <= MAX_IN_ARGUMENT && !text.includes('\0'))
     return { options: [`--data-raw ${quoted(text)}`] }
   const lines = toBase64(bytesIn(body)).replace(/.{1,120}/g, '$&\n')
   return { before: "base64 -d <<'EOF' | ", options: ['--data-binary @-'], behind: `\n${lines}EOF` }

@@ -32,10 +32,10 @@ export function textIn(pieces: readonly Bytes[]): string {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** More bytes than this of a hundred that are no text are those of a picture or the like. */
-const MOST_ESCAPED = 5
+const MAX_ESCAPED = 5
 
 function withEscapes(bytes: Uint8Array): string | undefined {
-  const most = 1 + (bytes.length * MOST_ESCAPED) / 100
+  const most = 1 + (bytes.length * MAX_ESCAPED) / 100
   let text = ''
   let escaped = 0
   for (let at = 0; at < bytes.length; ) {

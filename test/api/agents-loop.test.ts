@@ -22,7 +22,7 @@ const turnOf = (move: Move): ModelTurn =>
       ? { error: { status: 400, message: 'No.' } }
       : move.map((kind) => ({ name: NAMES[kind] }))
 
-const MOST = 3
+const MAX_COUNT = 3
 /** The reference: which steps a task takes, and the states in which its turns end. */
 function reference(moves: readonly Move[], reactions: readonly Reaction[]): { journal: string[]; states: string[] } {
   const journal: string[] = []
@@ -33,7 +33,7 @@ function reference(moves: readonly Move[], reactions: readonly Reaction[]): { jo
     for (; open > 0; open--) journal.push(answers ? 'tool look_up answered' : 'tool look_up failed')
     if (!answers) used = 0
     for (let state = ''; state === ''; ) {
-      if (used === MOST) state = 'input-required'
+      if (used === MAX_COUNT) state = 'input-required'
       else {
         const move = moves[Math.min(at++, moves.length - 1)] ?? 'text'
         used++
@@ -71,7 +71,7 @@ test('any mix of calls, errors and continuations takes the steps of the referenc
       await one.begin(script.map(turnOf))
       await one.ok('POST', '/v2/tools', { key: 'look_up', function: { name: 'look_up' } })
       const tools = [{ type: 'current_date' }, { type: 'function', key: 'look_up' }]
-      await one.agent({ settings: { tools, max_iterations: MOST } })
+      await one.agent({ settings: { tools, max_iterations: MAX_COUNT } })
       const tasks = [await one.ask('Go.')]
       for (const how of reactions) {
         const last = tasks.at(-1) as StrictTask

@@ -1,6 +1,6 @@
 // Virtual time follows a client that really waits between its calls, and no other.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { SHORTEST_PAUSE_MS, withClientTime } from '../../src/cli/run/client-time.ts'
+import { MIN_PAUSE_MS, withClientTime } from '../../src/cli/run/client-time.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { VirtualClock } from '../../src/lib/clock.ts'
 import { testApps } from '../support/app.ts'
@@ -71,8 +71,8 @@ function withPauses(scenario = ['outage'], settings = {}) {
 const pauses: [number, number][] = [
   [0, 0],
   [200, 0],
-  [SHORTEST_PAUSE_MS - 1, 0],
-  [SHORTEST_PAUSE_MS, SHORTEST_PAUSE_MS],
+  [MIN_PAUSE_MS - 1, 0],
+  [MIN_PAUSE_MS, MIN_PAUSE_MS],
   [10_000, 10_000],
 ]
 test.each(pauses)('a pause of %d ms counts as %d', async (ms, counted) => {
@@ -147,7 +147,7 @@ describe('a client that polls', () => {
     await call()
     const [, last = 0] = await starts()
     expect(last).toBeLessThanOrEqual(4_000)
-    expect(last).toBeGreaterThanOrEqual(4_000 - 2 * Math.max(every, SHORTEST_PAUSE_MS))
+    expect(last).toBeGreaterThanOrEqual(4_000 - 2 * Math.max(every, MIN_PAUSE_MS))
   })
 
   test('of the control API is waited for in full', async () => {

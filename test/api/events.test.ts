@@ -1,7 +1,7 @@
 // Events are applied by subject: one that is slow or fails holds up nobody else, and is seen.
 import { afterEach, expect, test } from 'bun:test'
 import type { Fields } from '../../src/contract/workspace/record.ts'
-import { createEventQueue, dispatch, type EventHandler, MOST_ATTEMPTS } from '../../src/resources/knowledge/events.ts'
+import { createEventQueue, dispatch, type EventHandler, MAX_ATTEMPTS } from '../../src/resources/knowledge/events.ts'
 import { workOf } from '../../src/resources/work.ts'
 import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
 
@@ -43,7 +43,7 @@ test('one that always fails has failed after five tries, with the reason, and th
   expect(stored(first._id)).toMatchObject({ status: 'dispatched', attempts: 1, error: 'cannot be applied' })
   expect(stored(second._id)).toMatchObject({ status: 'dispatched', attempts: 0 })
   await session.clock.sleep(60_000)
-  expect(stored(first._id)).toMatchObject({ status: 'failed', attempts: MOST_ATTEMPTS, error: 'cannot be applied' })
+  expect(stored(first._id)).toMatchObject({ status: 'failed', attempts: MAX_ATTEMPTS, error: 'cannot be applied' })
   expect(stored(second._id)).toMatchObject({ status: 'applied' })
   expect(tried).toEqual(['a', 'b', 'a', 'a', 'a', 'a', 'a'])
   expect(reported).toHaveLength(1)

@@ -11,12 +11,12 @@ const { appWith, close } = testApps()
 const app = appWith()
 afterAll(close)
 
-const MOST = 1_024
+const MAX_COUNT = 1_024
 /** Holds every header to what all clients can take: visible ASCII, of a length that fits. */
 function expectSound(headers: Headers): void {
   for (const [name, value] of headers) {
     expect([name, value]).toEqual([name, expect.stringMatching(/^[\x20-\x7e]*$/)])
-    expect([name, value.length <= MOST]).toEqual([name, true])
+    expect([name, value.length <= MAX_COUNT]).toEqual([name, true])
   }
 }
 

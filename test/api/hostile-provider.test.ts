@@ -6,7 +6,7 @@ import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { at, KEY, startBreaking, startProvider } from '../support/forward.ts'
 
-const MOST = 200_000
+const MAX_COUNT = 200_000
 let answer: (request: Request) => Response = () => new Response('{}')
 let app: TestApp
 let provider: ReturnType<typeof startProvider>
@@ -19,7 +19,7 @@ beforeAll(() => {
     locationOf: () => '',
   }
   const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
-  app = createTestApp({ clock: 'real', forwarding, max_response: MOST }, (error) => reported.push(error))
+  app = createTestApp({ clock: 'real', forwarding, max_response: MAX_COUNT }, (error) => reported.push(error))
 })
 afterAll(() => {
   app.close()
@@ -80,7 +80,7 @@ async function callOf([, path, given]: Way) {
 const TOO_MUCH: [string, () => Response, RegExp][] = [
   [
     'a length beyond the limit',
-    () => new Response('x'.repeat(MOST + 1), { headers: JSON_TYPE }),
+    () => new Response('x'.repeat(MAX_COUNT + 1), { headers: JSON_TYPE }),
     /larger than 200000 bytes \(--max-response\)/,
   ],
   ['no end', () => inPieces(forever('x'.repeat(1_000)), JSON_TYPE), /--max-response/],
@@ -142,7 +142,7 @@ for (const way of STREAMS)
       outcome: expect.stringMatching(/^(unreadable|disconnected)$/),
       error: { message: expect.stringMatching(/--max-response/) },
     })
-    expect(text.length).toBeLessThan(MOST + 10_000)
+    expect(text.length).toBeLessThan(MAX_COUNT + 10_000)
     expect(reported).toEqual([])
   })
 
@@ -150,7 +150,7 @@ test('an answer beyond the limit falls back as an unreadable one does', async ()
   answer = (request) =>
     request.url.includes('/v1/') && provider.seen.length % 2 === 0
       ? new Response(body, { headers: JSON_TYPE })
-      : new Response('x'.repeat(MOST + 1), { headers: JSON_TYPE })
+      : new Response('x'.repeat(MAX_COUNT + 1), { headers: JSON_TYPE })
   if (provider.seen.length % 2 === 1) await fetch(provider.url)
   const asked = { model: 'openai/gpt-4o', fallbacks: [{ model: 'openai/gpt-4o-mini' }], ...user('Hi') }
   const { status, trace } = await callOf(['fallback', CHAT, asked])

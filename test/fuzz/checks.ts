@@ -7,12 +7,12 @@ export interface Seen {
   text: string
 }
 
-const LONGEST_HEADER = 1_024
+const MAX_HEADER_LENGTH = 1_024
 
 /** What is wrong with an answer, in a few words that are the same for the same mistake; undefined when nothing is. */
 export function wrongWith({ status, headers, text }: Seen, method: string): string | undefined {
   for (const [name, value] of headers) {
-    if (value.length > LONGEST_HEADER) return `the header ${name} has more than ${LONGEST_HEADER} characters`
+    if (value.length > MAX_HEADER_LENGTH) return `the header ${name} has more than ${MAX_HEADER_LENGTH} characters`
     if (!/^[\x20-\x7e]*$/.test(value)) return `the header ${name} is not ASCII`
   }
   if (!headers.has('x-request-id')) return 'there is no x-request-id'

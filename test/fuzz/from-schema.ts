@@ -41,7 +41,7 @@ export interface Making {
   sanity: number
 }
 
-const DEEPEST = 7
+const MAX_DEPTH = 7
 const FORMATS: Record<string, readonly string[]> = {
   'date-time': ['2025-01-01T00:00:00Z', '2025-01-01T00:00:00.000+02:00', '0001-01-01T00:00:00Z'],
   uuid: ['00000000-0000-4000-8000-000000000000'],
@@ -116,7 +116,7 @@ function numberOf(schema: Schema, chance: Chance, type: 'integer' | 'number'): n
 }
 
 function arrayOf({ items, minItems = 0, maxItems = 4 }: Schema, making: Making, depth: number): unknown[] {
-  if (depth > DEEPEST || typeof items === 'boolean' || !items) return []
+  if (depth > MAX_DEPTH || typeof items === 'boolean' || !items) return []
   const length = Math.min(maxItems + making.chance.below(2), minItems + making.chance.below(3), 20)
   return Array.from({ length }, () => schemaValue(items, making, depth + 1))
 }
@@ -126,7 +126,7 @@ function objectOf(schema: Schema, making: Making, depth: number): object {
   const { chance } = making
   const object: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(properties)) {
-    const wanted = required.includes(name) ? !chance.oneIn(60) : depth <= DEEPEST && chance.oneIn(5)
+    const wanted = required.includes(name) ? !chance.oneIn(60) : depth <= MAX_DEPTH && chance.oneIn(5)
     if (wanted) object[name] = schemaValue(property, making, depth + 1)
   }
   if (additionalProperties && chance.oneIn(2)) {

@@ -32,7 +32,7 @@ export interface Hunt {
 
 /** Requests in one session, after which a new one begins. */
 const ROUND = 200
-const MOST_KNOWN = 100
+const MAX_KNOWN = 100
 const PROGRESS_EVERY = 5_000
 
 /** What came of a hunt. */
@@ -73,7 +73,7 @@ export async function hunt(settings: Hunt): Promise<Counts> {
         const ended = noteSent?.([...history])
         const result = await send(request, to)
         ended?.()
-        known = [...namesIn(result.seen?.text ?? '', collectionOf(request.path)), ...known].slice(0, MOST_KNOWN)
+        known = [...namesIn(result.seen?.text ?? '', collectionOf(request.path)), ...known].slice(0, MAX_KNOWN)
         await note(to.forwarded ? result : held(result, request, surface), history)
       }
       await clean(to, session)

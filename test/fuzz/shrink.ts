@@ -4,7 +4,7 @@ import type { FuzzRequest } from './requests.ts'
 /** Plays requests against a new program; what is wrong with the last answer, undefined when nothing is. */
 export type Replay = (requests: readonly FuzzRequest[]) => Promise<string | undefined>
 
-const MOST_TRIES = 400
+const MAX_TRIES = 400
 
 /** The smallest requests found that still go wrong in the same way; undefined when they do not in a new program. */
 export async function shrink(
@@ -14,7 +14,7 @@ export async function shrink(
 ): Promise<FuzzRequest[] | undefined> {
   let tries = 0
   const same = async (candidate: readonly FuzzRequest[]) =>
-    tries++ < MOST_TRIES && kindOf((await replay(candidate)) ?? '') === kindOf(wrong)
+    tries++ < MAX_TRIES && kindOf((await replay(candidate)) ?? '') === kindOf(wrong)
   const last = requests.at(-1)
   if (!last) return undefined
   let smallest = [last]

@@ -37,8 +37,8 @@ const gateway: Mutant[] = [
   {
     mistake: 'advice to wait for exactly a minute is ignored',
     file: 'gateway/retry.ts',
-    find: 'advised <= LONGEST_ADVICE_MS',
-    replace: 'advised < LONGEST_ADVICE_MS',
+    find: 'advised <= MAX_ADVICE_MS',
+    replace: 'advised < MAX_ADVICE_MS',
     tests: ['retry'],
   },
   {
@@ -204,8 +204,8 @@ const verdict: Mutant[] = [
   {
     mistake: 'repeats at once are found without back-off from the fourth on',
     file: 'verdict/kinds/no-backoff.ts',
-    find: 'stretch.length > LEAST_REPEATS',
-    replace: 'stretch.length > LEAST_REPEATS + 1',
+    find: 'stretch.length > MIN_REPEATS',
+    replace: 'stretch.length > MIN_REPEATS + 1',
     tests: ['verdict-findings', 'verdict-clients'],
   },
   {

@@ -12,7 +12,7 @@ const CHAT = '/v2/router/chat/completions'
 const WORDS = 'x'.repeat(20_000)
 const encoder = new TextEncoder()
 /** Events of a stream that would be some 200 MB long. */
-const MOST_EVENTS = 10_000
+const MAX_EVENTS = 10_000
 
 let made = 0
 let ended = 0
@@ -26,7 +26,7 @@ const endless: Backend = {
       const bytes = encoder.encode(JSON.stringify(completion(text)))
       return { ...about, body: { kind: 'bytes', contentType: 'application/json', bytes } }
     }
-    const last = wanted === 'some' ? 500 : wanted === 'few' ? 3 : MOST_EVENTS
+    const last = wanted === 'some' ? 500 : wanted === 'few' ? 3 : MAX_EVENTS
     const bytes = new ReadableStream<Uint8Array>({
       async pull(controller) {
         made++

@@ -6,7 +6,7 @@ import { runProgram } from './process.ts'
 import { uploadReport } from './report.ts'
 
 /** Calls that are drawn. */
-const MOST_DRAWN = 10
+const MAX_DRAWN = 10
 
 /** Cleans up, whatever has happened before. */
 export async function post(): Promise<void> {
@@ -33,7 +33,7 @@ async function printCalls(executable: string, source: readonly string[]): Promis
     .filter((line) => line !== '')
     .map((line): { id: string; outcome: string } => JSON.parse(line))
   const wrong = traces.filter(({ outcome }) => outcome !== 'answered')
-  const shown = (wrong.length > 0 ? wrong : traces).slice(0, MOST_DRAWN).reverse()
+  const shown = (wrong.length > 0 ? wrong : traces).slice(0, MAX_DRAWN).reverse()
   startGroup(`Understudy: ${shown.length} of the last ${traces.length} calls`)
   for (const { id } of shown) {
     info((await runProgram(executable, ['trace', 'show', id, '--brief', ...source])).stdout)

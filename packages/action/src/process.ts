@@ -44,7 +44,7 @@ export interface LeftServer {
   pid: number
 }
 
-const LONGEST_START_MS = 60_000
+const MAX_START_MS = 60_000
 const LOOK_AGAIN_MS = 50
 
 /** Starts a server and waits until its ready file says that it answers. */
@@ -59,7 +59,7 @@ export async function leaveServer(executable: string, flags: readonly string[], 
   let ended: string | undefined
   child.on('error', (error) => (ended = unusable(executable, error).message))
   child.on('exit', (code) => (ended = `it ended with code ${code}`))
-  for (let waited = 0; waited < LONGEST_START_MS && ended === undefined; waited += LOOK_AGAIN_MS) {
+  for (let waited = 0; waited < MAX_START_MS && ended === undefined; waited += LOOK_AGAIN_MS) {
     if (existsSync(ready)) {
       const { url, pid } = JSON.parse(readFileSync(ready, 'utf8'))
       return { url, pid }
@@ -67,5 +67,5 @@ export async function leaveServer(executable: string, flags: readonly string[], 
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS))
   }
   const said = readFileSync(log, 'utf8').trim()
-  throw new Error(`the server did not start: ${said || ended || `it was not ready after ${LONGEST_START_MS / 1000} s`}`)
+  throw new Error(`the server did not start: ${said || ended || `it was not ready after ${MAX_START_MS / 1000} s`}`)
 }

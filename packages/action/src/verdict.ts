@@ -39,7 +39,7 @@ export interface ExploreReport {
 }
 
 /** Lines of a list that are still read. */
-const MOST_LINES = 50
+const MAX_LINES = 50
 const MARKS: Readonly<Record<string, string>> = {
   held: '✅',
   accepted: '☑️',
@@ -60,7 +60,7 @@ const cellText = (text: string) =>
 /** A command, as code in a line. */
 const codeText = (text: string) => `\`${logText(text).replaceAll('`', "'")}\``
 const shortened = (lines: readonly string[]) =>
-  lines.length <= MOST_LINES ? lines : [...lines.slice(0, MOST_LINES), `- ... and ${lines.length - MOST_LINES} more`]
+  lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), `- ... and ${lines.length - MAX_LINES} more`]
 
 const verdictCell = ({ code, verdict, inconclusive }: ExecRun): string => {
   if (verdict === 'pass') return '✅ PASS'

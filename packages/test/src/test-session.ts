@@ -77,7 +77,7 @@ async function newSession(server: UnderstudyServer, name: string): Promise<strin
 }
 
 /** Calls that are drawn of a test. */
-const MOST_DRAWN = 10
+const MAX_DRAWN = 10
 
 /** The calls of a session over time, as `understudy trace show` draws them. */
 async function callsOf(server: UnderstudyServer, session: string, title: string): Promise<string> {
@@ -87,7 +87,7 @@ async function callsOf(server: UnderstudyServer, session: string, title: string)
     if (records.length === 0) {
       return `${head}no call came to its session ${session}: does the program call understudy.baseURL with understudy.apiKey?\n`
     }
-    const shown = records.slice(-MOST_DRAWN)
+    const shown = records.slice(-MAX_DRAWN)
     const drawn: string[] = []
     for (const { id } of shown)
       drawn.push(await run(server, ['trace', 'show', id, '--brief', ...serverFlags(server, session)]))

@@ -7,7 +7,7 @@ import type { AgentCall } from './call.ts'
 import { malformed } from './errors.ts'
 import { stateOf, taskShapeOf } from './shapes.ts'
 
-const MOST = 100
+const MAX_COUNT = 100
 const USUAL = 50
 
 /** Tasks that are read in one go. */
@@ -16,8 +16,8 @@ const TOGETHER = 200
 /** The page of tasks that a client asks for. */
 export async function listedTasks(call: AgentCall, params: ListTasksRequest): Promise<ListTasksResponse> {
   const { pageSize = USUAL, pageToken, historyLength, includeArtifacts = false } = params
-  if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= MOST))
-    throw malformed(`'pageSize' must be a whole number from 1 to ${MOST}, got ${pageSize}`)
+  if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= MAX_COUNT))
+    throw malformed(`'pageSize' must be a whole number from 1 to ${MAX_COUNT}, got ${pageSize}`)
   const wanted = await matching(call, filterOf(params))
   const from = pageToken === '' ? undefined : placeOf(pageToken)
   const rest = from ? wanted.filter((task) => task._id !== from._id && inOrder(from, task) < 0) : wanted

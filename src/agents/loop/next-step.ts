@@ -1,7 +1,7 @@
 // What a task does next: a function of what is committed alone, so that a task that was killed goes on as if nothing had been.
 import type { TaskState } from '../../contract/workspace/agent-task.ts'
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
-import { MOST_TEAM_CALLS, teamCallsOf } from '../store/limits.ts'
+import { MAX_TEAM_CALLS, teamCallsOf } from '../store/limits.ts'
 import type { AgentFunction, AgentTaskRecord } from '../store/manifest.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'
 import type { Turn } from './turn.ts'
@@ -68,6 +68,6 @@ function limitOf({ turn, manifest: { settings: limits } }: AgentTaskRecord, team
   const { iterations, spent_ms, cost } = turn
   if (iterations >= limits.max_iterations) return 'max_iterations'
   if (spent_ms >= limits.max_execution_time * 1000) return 'max_time'
-  if (teamCalls >= MOST_TEAM_CALLS) return 'max_team_calls'
+  if (teamCalls >= MAX_TEAM_CALLS) return 'max_team_calls'
   return limits.max_cost > 0 && cost >= limits.max_cost ? 'max_cost' : undefined
 }

@@ -4,24 +4,24 @@ import type { AgentTaskRecord } from './manifest.ts'
 import { findTask, type TaskPlace, writeChange } from './store.ts'
 
 /** A team that calls itself in a circle comes to an end here. */
-const DEEPEST = 3
+const MAX_DEPTH = 3
 /** All tasks that work for one task, and for those, since its user spoke last. */
-const MOST_SUB_TASKS = 20
+const MAX_SUB_TASKS = 20
 /** All model calls of those tasks. */
-export const MOST_TEAM_CALLS = 200
+export const MAX_TEAM_CALLS = 200
 
 /** Why no further sub-task can be begun. */
 export function subTaskLimit({ depth, root }: AgentTaskRecord, place: TaskPlace): string | undefined {
-  if (depth >= DEEPEST)
-    return `tasks may work for each other ${DEEPEST} deep, and this one is that deep: a team that calls itself in a circle ends here`
+  if (depth >= MAX_DEPTH)
+    return `tasks may work for each other ${MAX_DEPTH} deep, and this one is that deep: a team that calls itself in a circle ends here`
   const { descendants = 0, team_calls = 0 } = findTask(place, root) ?? {}
-  if (descendants >= MOST_SUB_TASKS)
-    return `${MOST_SUB_TASKS} tasks have worked for the first of these already, as many as may`
-  return team_calls >= MOST_TEAM_CALLS ? teamCallsText : undefined
+  if (descendants >= MAX_SUB_TASKS)
+    return `${MAX_SUB_TASKS} tasks have worked for the first of these already, as many as may`
+  return team_calls >= MAX_TEAM_CALLS ? teamCallsText : undefined
 }
 
 /** What is said where the team has asked models as often as it may. */
-const teamCallsText = `the team has made ${MOST_TEAM_CALLS} model calls for one task, as many as it may`
+const teamCallsText = `the team has made ${MAX_TEAM_CALLS} model calls for one task, as many as it may`
 
 /** How often the models of a team have been asked that a task belongs to; 0 for the task that the team works for, which has limits of its own. */
 export const teamCallsOf = ({ _id, root }: AgentTaskRecord, place: TaskPlace): number =>

@@ -7,7 +7,7 @@ import type { TaskRecord } from '../../contract/workspace/task-record.ts'
 import { tools } from '../../resources/tools.ts'
 import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind, ToolResult } from '../tools/define.ts'
 import { toolKindOf } from '../tools/index.ts'
-import { LONGEST_NAME } from '../tools/schema.ts'
+import { MAX_NAME_LENGTH } from '../tools/schema.ts'
 
 /** A check of some of the iterations. */
 export interface AgentCheck {
@@ -147,7 +147,7 @@ export function offeredTools(agent: AgentManifest): Map<string, AgentFunction> {
 function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   for (let count = 1; ; count++) {
     const suffix = count === 1 ? '' : `_${count}`
-    const free = `${name.slice(0, LONGEST_NAME - suffix.length)}${suffix}`
+    const free = `${name.slice(0, MAX_NAME_LENGTH - suffix.length)}${suffix}`
     if (!taken.has(free)) return free
   }
 }

@@ -7,7 +7,7 @@ import { SchemaError } from '../../lib/json-schema/index.ts'
 import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'
 
 /** Problems of the arguments that the model is told. */
-const MOST_PROBLEMS = 5
+const MAX_PROBLEMS = 5
 
 /** A tool that can be run. */
 export interface RunnableTool {
@@ -53,7 +53,7 @@ async function mismatch(
   try {
     const problems = await schemaProblems(parameters, JSON.stringify(given), { signal, jobLimits: session.jobLimits })
     if (problems.length === 0) return undefined
-    const said = problems.slice(0, MOST_PROBLEMS).join('; ')
+    const said = problems.slice(0, MAX_PROBLEMS).join('; ')
     return `the arguments of ${name} do not fit its schema: ${said}`
   } catch (error) {
     // A schema that is none cannot be held against a model.

@@ -20,7 +20,7 @@ export const oneOfTexts = (description: string, values: readonly string[]): Json
 export const ANY_ARGUMENTS: JsonSchema = { type: 'object', properties: {}, required: [] }
 
 /** Longest name of a function that providers take. */
-export const LONGEST_NAME = 64
+export const MAX_NAME_LENGTH = 64
 /** A name as providers take it: letters, digits, `_` and `-`, at most 64. */
 export const functionName = (name: string): string =>
-  name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, LONGEST_NAME) || '_'
+  name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, MAX_NAME_LENGTH) || '_'

@@ -27,12 +27,12 @@ export async function sdkFailure(
   return new ApiError(400, 'unsupported_value', `${upstream.name} cannot take this call: ${error.message}`)
 }
 
-const MOST_SHOWN = 300
+const MAX_SHOWN = 300
 
 /** A package says what it got in full, which may be long. */
 function unreadable({ name, key }: Upstream, error: unknown): Unreadable {
   const why = withoutKey(error instanceof Error ? error.message : String(error), key)
-  const shown = why.length > MOST_SHOWN ? `${why.slice(0, MOST_SHOWN)}...` : why
+  const shown = why.length > MAX_SHOWN ? `${why.slice(0, MAX_SHOWN)}...` : why
   return new Unreadable(`the answer of ${name} cannot be read: ${shown}`)
 }
 

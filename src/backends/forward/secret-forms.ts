@@ -3,11 +3,11 @@
 const MASK = '[key]'
 const MASK_BYTES = Buffer.from(MASK)
 /** Shorter keys are none, but words that stand in their place where a server wants one. */
-const SHORTEST = 8
+const MIN_LENGTH = 8
 
 /** The ways in which a key may be written: as it is, in JSON, in an address, in escapes. */
 export function secretFormsOf(key: string | undefined): readonly string[] {
-  if (key === undefined || key.length < SHORTEST) return []
+  if (key === undefined || key.length < MIN_LENGTH) return []
   const known = forms.get(key)
   if (known) return known
   const json = JSON.stringify(key).slice(1, -1)

@@ -53,7 +53,7 @@ const OWN = [
 ]
 /** The file of known cells that is read when it is there and no other is named. */
 const KNOWN = 'explore.yaml'
-const MOST_JOBS = 16
+const MAX_JOBS = 16
 
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
@@ -62,7 +62,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--class <NAME>', `only this class of outcome: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
     .option('--depth <1|2>', 'how many calls are broken in one run: 2 tries pairs of calls that follow each other', '1')
     .option('--budget <TIME>', 'how long to go on, such as 5m; what tells most is tried first')
-    .option('--jobs <NUMBER>', `how many runs at once, up to ${MOST_JOBS}`, '1')
+    .option('--jobs <NUMBER>', `how many runs at once, up to ${MAX_JOBS}`, '1')
     .option(
       '--timeout <TIME>',
       'after which a run hangs (default: three times that of a quiet run, and 10s more at least)',
@@ -99,7 +99,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
   const classes = (options.class ?? []).map(classOf)
-  const jobs = numberOf('jobs', options.jobs, MOST_JOBS)
+  const jobs = numberOf('jobs', options.jobs, MAX_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
   const written = { '--junit': junit, '--html': html, '--coverage': ways, '--json-file': jsonFile }

@@ -31,7 +31,7 @@ interface Options {
   json?: boolean
 }
 const STANDARD_CALLS = 6
-const MOST_CALLS = 200
+const MAX_CALLS = 200
 
 export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
   return new Command('rehearse')
@@ -56,9 +56,9 @@ type Send = (path: string, init?: RequestInit) => Promise<Response>
 
 async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Promise<number> {
   const number = Number(options.calls ?? STANDARD_CALLS)
-  if (!(Number.isInteger(number) && number >= 1 && number <= MOST_CALLS)) {
+  if (!(Number.isInteger(number) && number >= 1 && number <= MAX_CALLS)) {
     throw new ConfigError(
-      `--calls ${JSON.stringify(options.calls)} is not valid: it must be a number from 1 to ${MOST_CALLS}`,
+      `--calls ${JSON.stringify(options.calls)} is not valid: it must be a number from 1 to ${MAX_CALLS}`,
     )
   }
   const { scenario } = openScenario(nameOrFile, io.log.report)
@@ -118,7 +118,7 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
 async function tracesOf(base: string, most: number | undefined, ask: Ask): Promise<TraceRecord[]> {
   const found: TraceRecord[] = []
   for (let after = ''; ; after = `&starting_after=${found.at(-1)?.id}`) {
-    const path = `${base}/_understudy/traces?limit=${most ?? MOST_CALLS}${after}`
+    const path = `${base}/_understudy/traces?limit=${most ?? MAX_CALLS}${after}`
     const { data, has_more } = (await ask(path)) as { data: TraceRecord[]; has_more: boolean }
     found.push(...data)
     if (most !== undefined || !has_more) return found

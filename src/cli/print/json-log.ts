@@ -6,8 +6,8 @@ import { realClock } from '../../lib/clock.ts'
 import type { LineWriter } from './line-writer.ts'
 
 /** Characters of a name; what clients and scenarios call things is theirs. */
-const LONGEST_NAME = 200
-const MOST_FAULTS = 20
+const MAX_NAME_LENGTH = 200
+const MAX_FAULTS = 20
 
 /** Writes a line for each call that ends. */
 export function logCallsAsJson({ observers, telemetry }: Pick<Understudy, 'observers' | 'telemetry'>, log: LineWriter) {
@@ -23,7 +23,7 @@ export function logCallsAsJson({ observers, telemetry }: Pick<Understudy, 'obser
 export const lineWith = (level: string, message: string, fields: Record<string, unknown> = {}): string =>
   JSON.stringify({ time: new Date(realClock.now()).toISOString(), level, message, ...fields })
 
-const brief = (name: string | null) => name?.slice(0, LONGEST_NAME) ?? null
+const brief = (name: string | null) => name?.slice(0, MAX_NAME_LENGTH) ?? null
 
 function lineOf(trace: TraceRecord, call: number) {
   const { id, session, operation, model, stream, status, outcome, duration_ms, attempts, scenario, fixture } = trace
@@ -46,7 +46,7 @@ function lineOf(trace: TraceRecord, call: number) {
     duration_ms,
     attempts: attempts.length,
     ...(scenario !== null && { scenario: brief(scenario) }),
-    ...(faults.length > 0 && { faults: faults.slice(0, MOST_FAULTS).map(brief) }),
+    ...(faults.length > 0 && { faults: faults.slice(0, MAX_FAULTS).map(brief) }),
     ...(trace.cache && { cache: trace.cache.status }),
     fixture: brief(fixture),
   }

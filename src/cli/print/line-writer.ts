@@ -6,7 +6,7 @@ import { once } from '../../lib/once.ts'
 import { safeLine } from './output.ts'
 
 /** Characters that wait to be read. */
-const MOST_WAITING = 4_000_000
+const MAX_WAITING = 4_000_000
 /** How long lines wait for others to go with. */
 const TOGETHER_MS = 25
 const STDERR = 2
@@ -70,7 +70,7 @@ export function standardErrorLines(colours: () => boolean): MakeLineWriter {
     return {
       add(given) {
         const line = safeLine(given, colours())
-        if (length + line.length > MOST_WAITING) {
+        if (length + line.length > MAX_WAITING) {
           dropped++
           return
         }

@@ -115,10 +115,10 @@ const rightLines = ({ findings, expectations }: Verification, strict: boolean): 
 const expectationLine = ({ expected, actual, met }: ExpectationReport) =>
   line('expected', `${expected} ${met ? good('met') : bad(`NOT MET: ${actual}`)}`)
 
-const MOST_TRACES = 3
+const MAX_TRACES = 3
 function findingLine({ kind, severity, message, traces, accepted }: Finding, strict: boolean): string {
-  const shown = traces.slice(0, MOST_TRACES).join(', ')
-  const more = traces.length > MOST_TRACES ? ` and ${traces.length - MOST_TRACES} more` : ''
+  const shown = traces.slice(0, MAX_TRACES).join(', ')
+  const more = traces.length > MAX_TRACES ? ` and ${traces.length - MAX_TRACES} more` : ''
   const evidence = traces.length > 0 ? paint('dim', ` (${shown}${more})`) : ''
   const title = accepted ? 'accepted' : severity
   const text = accepted ? kind : severity === 'error' || strict ? bad(kind) : paint('yellow', kind)

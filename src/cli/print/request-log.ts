@@ -7,9 +7,9 @@ import { paint as coloured, type Format } from './output.ts'
 import { traceLine } from './trace-line.ts'
 
 /** Most unknown paths that are printed: nobody reads what a scanner tries. */
-const MOST_PATHS = 50
+const MAX_PATHS = 50
 /** Characters of an unknown path that are printed. */
-const LONGEST_NAME = 200
+const MAX_NAME_LENGTH = 200
 /** The control API is asked again and again by pages and tests. */
 const CONTROL = '/_understudy/'
 
@@ -45,11 +45,11 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
   const unknown = async (request: Request, response: Response) => {
     const pathname = pathOf(request)
     const key = `${request.method} ${pathname}`
-    if (printed.has(key) || printed.size >= MOST_PATHS) return
+    if (printed.has(key) || printed.size >= MAX_PATHS) return
     const { error } = (await response.json()) as { error?: { code?: string; message?: string } }
     if (error?.code !== 'unknown_path' || printed.has(key)) return
     printed.add(key)
-    print(`understudy: ${paint('yellow', printableLine(key.slice(0, LONGEST_NAME)))}: ${error.message}`)
+    print(`understudy: ${paint('yellow', printableLine(key.slice(0, MAX_NAME_LENGTH)))}: ${error.message}`)
   }
   if (verbose) {
     const { width } = log
@@ -71,7 +71,7 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
             if (log.isJson)
               print('request', {
                 method: request.method,
-                path: pathname.slice(0, LONGEST_NAME),
+                path: pathname.slice(0, MAX_NAME_LENGTH),
                 status: response.status,
               })
             else print(untracedLine(printableLine(`${request.method} ${pathname}`), response.status, paint))

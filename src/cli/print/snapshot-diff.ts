@@ -18,7 +18,7 @@ const COUNTERS = 'sqlite_sequence'
 /** What every change of a record writes by itself; alone it is no change. */
 const STAMPS = ['updated', 'updated_at', 'updated_by_id', 'snapshot_version']
 /** Longest value that is shown. */
-const LONGEST = 80
+const MAX_LENGTH = 80
 
 /** Lines for what only one side has (`-` the first, `+` the second) and what differs (`~`, with a line a field). */
 export function snapshotDifferences(before: SnapshotTables, after: SnapshotTables): string[] {
@@ -110,5 +110,5 @@ const lineOf = ({ field, before, after }: Change) => `    ${field}: ${shown(befo
 function shown(value: unknown): string {
   if (value === undefined) return 'nothing'
   const text = JSON.stringify(value)
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST - 1)}…`
+  return text.length <= MAX_LENGTH ? text : `${text.slice(0, MAX_LENGTH - 1)}…`
 }

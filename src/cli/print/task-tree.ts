@@ -17,7 +17,7 @@ interface TreeNode {
 type RelatedTraces = ReadonlyMap<string, TraceRecord>
 
 /** Most traces that are read for one tree; what is beyond them is drawn without its own steps. */
-const MOST_RELATED = 200
+const MAX_RELATED = 200
 /** Fewest columns of a text, however deep it is. */
 const NARROWEST_TEXT = 12
 /** How far in a text goes on that is longer than a line. */
@@ -30,7 +30,7 @@ export async function relatedTraces(
 ): Promise<RelatedTraces> {
   const found = new Map<string, TraceRecord>()
   const waiting = idsOf(trace)
-  for (let id = waiting.shift(); id !== undefined && found.size < MOST_RELATED; id = waiting.shift()) {
+  for (let id = waiting.shift(); id !== undefined && found.size < MAX_RELATED; id = waiting.shift()) {
     if (found.has(id)) continue
     const one = await get(id).catch(() => undefined)
     if (!one) continue

@@ -23,7 +23,7 @@ interface Column {
   colour: Parameters<Paint>[0] | undefined
 }
 /** Fewest columns that still say something. */
-const LEAST = 12
+const MIN_COUNT = 12
 /** From here on there is room for milliseconds, and for two spaces between columns. */
 const [WIDE, MIDDLING] = [100, 50]
 
@@ -37,7 +37,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
   const always: Cell[] = [
     [time, 'dim'],
     [String(status), statusColour(status)],
-    [outcome.padEnd(LEAST), undefined],
+    [outcome.padEnd(MIN_COUNT), undefined],
     [`${duration_ms} ms`.padStart(9), undefined],
   ]
   const roomFor = (cells: readonly Cell[]) => cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)
@@ -73,11 +73,11 @@ function columnsOf(
 
 /** Columns for as many as there is room for: each the least, what is left to the first ones. */
 function widthsOf(columns: readonly Column[], room: number, gap: number): number[] {
-  const fit = Math.min(columns.length, Math.max(0, Math.floor(room / (LEAST + gap))))
-  let left = room - fit * (LEAST + gap)
+  const fit = Math.min(columns.length, Math.max(0, Math.floor(room / (MIN_COUNT + gap))))
+  let left = room - fit * (MIN_COUNT + gap)
   return columns.slice(0, fit).map(({ most }) => {
-    const more = Math.min(left, most - LEAST)
+    const more = Math.min(left, most - MIN_COUNT)
     left -= more
-    return LEAST + more
+    return MIN_COUNT + more
   })
 }

@@ -9,9 +9,9 @@ import { fitText, wrapText } from './terminal.ts'
 export type Paint = (format: Format, text: string) => string
 
 /** Characters of the time axis: as many as there is room for. */
-const [SHORTEST_AXIS, LONGEST_AXIS] = [10, 40]
+const [MIN_AXIS_LENGTH, MAX_AXIS_LENGTH] = [10, 40]
 /** Fewest characters of a target's name that still say something. */
-const SHORTEST_LABEL = 12
+const MIN_LABEL_LENGTH = 12
 /** Columns of a step's name and the spaces around it. */
 const STEP = 13
 /** Columns beside the name of an attempt's target: its kind, and the spaces around both. */
@@ -67,13 +67,13 @@ const colourOf = ({ tone }: Bar) => (tone === 'good' ? 'green' : 'red')
 function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): string[] {
   const total = Math.max(1, duration, ...attempts.map(({ span }) => span.to))
   const rest = canvas.width - LABEL - Math.max(...attempts.map(({ detail }) => detail.length)) - 1
-  if (rest < SHORTEST_LABEL + SHORTEST_AXIS) return stackedBars(attempts, total, canvas)
+  if (rest < MIN_LABEL_LENGTH + MIN_AXIS_LENGTH) return stackedBars(attempts, total, canvas)
   const { paint, width } = canvas
   const label = Math.min(
     Math.max(...attempts.map(({ subject }) => subject.length)),
-    Math.max(SHORTEST_LABEL, rest - SHORTEST_AXIS),
+    Math.max(MIN_LABEL_LENGTH, rest - MIN_AXIS_LENGTH),
   )
-  const axis = Math.max(SHORTEST_AXIS, Math.min(LONGEST_AXIS, rest - label))
+  const axis = Math.max(MIN_AXIS_LENGTH, Math.min(MAX_AXIS_LENGTH, rest - label))
   const indent = ' '.repeat(label + LABEL)
   const under = (text: string) => wrapText(text, width - indent.length).map((line) => `${indent}${paint('dim', line)}`)
   return [
@@ -96,7 +96,7 @@ function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): strin
 /** Each bar under its name, where there is no room beside it. */
 function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: Canvas): string[] {
   const indent = '    '
-  const axis = Math.min(LONGEST_AXIS, width - indent.length)
+  const axis = Math.min(MAX_AXIS_LENGTH, width - indent.length)
   const under = (text: string, format: Format) =>
     wrapText(text, width - indent.length).map((line) => `${indent}${paint(format, line)}`)
   return [

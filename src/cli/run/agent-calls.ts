@@ -12,7 +12,7 @@ export type Ask = (path: string, body?: unknown) => Promise<unknown>
 const OF_AGENTS = ['tool', 'task', 'approval', 'cancel']
 const PLAIN_KEY = /^[\w.-]+$/
 /** As many as say that it goes on and on. */
-const MOST_ITERATIONS = 5
+const MAX_ITERATIONS = 5
 /** How long a task may work before it is canceled. */
 const [LOOKS, BETWEEN_LOOKS_MS] = [20, 25]
 
@@ -61,7 +61,7 @@ export async function makeAgents({ rules }: Pick<Scenario, 'rules'>, ask: Ask): 
       path: 'Default',
       model: 'openai/gpt-4o',
       settings: {
-        max_iterations: MOST_ITERATIONS,
+        max_iterations: MAX_ITERATIONS,
         tool_approval_required: approval ? 'all' : 'none',
         tools: [{ type: 'google_search' }, { type: 'current_date' }],
       },

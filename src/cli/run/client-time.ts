@@ -14,11 +14,11 @@ import { type Failed, FailedCalls } from './repeats.ts'
  * A shorter pause is work or jitter of a client that does not wait, whose answers stay the same to the byte. Below the shortest
  * back-off of the usual SDKs (375 ms), and as far above the pauses of a busy machine as that allows.
  */
-export const SHORTEST_PAUSE_MS = 350
+export const MIN_PAUSE_MS = 350
 /** Session names that are remembered; anybody can make up more. */
-const MOST_SEEN = 2_000
+const MAX_SEEN = 2_000
 /** Reads of a session that are known. */
-const MOST_READS = 2_000
+const MAX_READS = 2_000
 /** Where clients call; the rest is the page and the control API, which wait for clients themselves. */
 const CALLED = /^\/(?:v1|v2|messages|a2a)(?:\/|$)/
 
@@ -31,7 +31,7 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
   const clientOf = (name: string): ClientTime => {
     const known = clients.get(name)
     if (known) return known
-    const idle = clients.size < MOST_SEEN ? undefined : [...clients].find(([, { isIdle }]) => isIdle)
+    const idle = clients.size < MAX_SEEN ? undefined : [...clients].find(([, { isIdle }]) => isIdle)
     if (idle) clients.delete(idle[0])
     const client = new ClientTime(real, () => {
       const session = rest.sessions.list().find((one) => one.name === name)
@@ -96,12 +96,12 @@ class ClientTime {
     this.#refresh()
     const now = this.#real()
     const pause = this.#underWay === 0 && this.#idleSince !== undefined ? now - this.#idleSince : 0
-    if (pause >= SHORTEST_PAUSE_MS) {
+    if (pause >= MIN_PAUSE_MS) {
       this.#idleSince = now
       this.#follow(pause)
     }
     if (!this.isPoll(request)) this.#underWay++
-    if (request.method !== 'GET' || this.#reads.size >= MOST_READS) this.#reads.clear()
+    if (request.method !== 'GET' || this.#reads.size >= MAX_READS) this.#reads.clear()
     if (request.method === 'GET') this.#reads.add(request.url)
     return this.#following
   }
@@ -124,7 +124,7 @@ class ClientTime {
     const behind = waited - passed
     // A client that has waited out its Retry-After must meet the recovery that it announced.
     const owed = first.wait - passed
-    if (waited >= SHORTEST_PAUSE_MS) this.#follow(Math.max(owed, behind >= SHORTEST_PAUSE_MS ? behind : 0))
+    if (waited >= MIN_PAUSE_MS) this.#follow(Math.max(owed, behind >= MIN_PAUSE_MS ? behind : 0))
     return this.#following
   }
 

@@ -22,9 +22,9 @@ import { countingRequests, judgeSessions } from './suite.ts'
 /** The session that the command works in when it names none. */
 export const HOME = 'explore'
 /** How much of what a command prints is kept, in bytes. */
-const MOST_OUTPUT = 8_000
+const MAX_OUTPUT = 8_000
 /** Calls of one run that are kept beyond it: of more than these, those at both ends, and those that a fault or a finding is about. */
-const MOST_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
+const MAX_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
 
 /** How a command ended that called an understudy. */
 interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
@@ -86,7 +86,7 @@ export const observer =
   }
 
 function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findings']): Set<string> {
-  const { calls: most, atBegin, atEnd, shown } = MOST_KEPT
+  const { calls: most, atBegin, atEnd, shown } = MAX_KEPT
   const ids = calls.map(({ trace }) => trace.id)
   if (ids.length <= most) return new Set(ids)
   const broken = calls.filter((call) => call.trace.outcome !== 'answered' || !isAnswered(call))
@@ -116,7 +116,7 @@ export const commandProgram =
     try {
       const end = await run(io, command, { env, timeout: limitMs ?? undefined, output: printed.descriptor })
       const tookMs = realClock.now() - began
-      return { ...endOf(end), tookMs, output: printed.tail(MOST_OUTPUT), url, requests, stop }
+      return { ...endOf(end), tookMs, output: printed.tail(MAX_OUTPUT), url, requests, stop }
     } catch (error) {
       await stop()
       throw error

@@ -12,7 +12,7 @@ export interface Failed {
 /** Timers of clients and ours round differently. */
 const ROUNDING_MS = 10
 /** Failed calls that are remembered. */
-const MOST_KEPT = 2_000
+const MAX_KEPT = 2_000
 
 /** A failed call, and the connection of the last call that was guessed to repeat it: another may prove to do so. */
 interface KeptCall extends Failed {
@@ -26,7 +26,7 @@ export class FailedCalls {
 
   add(body: string, failed: Failed): void {
     this.#calls.set(body, [...(this.#calls.get(body) ?? []), { ...failed }])
-    if (++this.#size <= MOST_KEPT) return
+    if (++this.#size <= MAX_KEPT) return
     const [oldest, [first] = []] = [...this.#calls.entries().take(1)][0] ?? []
     if (oldest !== undefined && first) this.#remove(oldest, first)
   }

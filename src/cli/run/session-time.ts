@@ -1,7 +1,7 @@
 // How the time of a session passed: what its clock jumped, and what the client waited by itself.
 import type { CallTimes } from '../../db/trace-writes.ts'
 import type { Session } from '../../sessions/sessions.ts'
-import { SHORTEST_PAUSE_MS } from './client-time.ts'
+import { MIN_PAUSE_MS } from './client-time.ts'
 
 /** The time of a session, in ms. */
 export interface SessionTime {
@@ -19,7 +19,7 @@ export function sessionTime({ name, clock }: Session, times: Iterable<CallTimes>
   let waited = 0
   let busyUntil = spans[0]?.arrived ?? 0
   for (const { arrived, left } of spans) {
-    if (arrived - busyUntil >= SHORTEST_PAUSE_MS) waited += arrived - busyUntil
+    if (arrived - busyUntil >= MIN_PAUSE_MS) waited += arrived - busyUntil
     busyUntil = Math.max(busyUntil, left)
   }
   const jumped = clock.kind === 'virtual' ? Math.round(clock.jumped) : 0

@@ -62,8 +62,8 @@ type EnvelopeContent = Pick<ApiError, 'status' | 'message' | 'param' | 'code'> &
 
 /** The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family. */
 export function envelope({ status, message, param, code, type = errorType(status) }: EnvelopeContent) {
-  const said = shortened(message, MOST_OF_MESSAGE)
-  const error = { message: said, type, param: param && shortened(param, MOST_OF_PARAM), code }
+  const said = shortened(message, MAX_MESSAGE)
+  const error = { message: said, type, param: param && shortened(param, MAX_PARAM), code }
   return { code: String(status), message: said, error }
 }
 
@@ -74,6 +74,6 @@ export function refusalBody(error: ApiError): object {
 }
 
 // Names of fields are as long as clients make them.
-const MOST_OF_MESSAGE = 10_000
-const MOST_OF_PARAM = 500
+const MAX_MESSAGE = 10_000
+const MAX_PARAM = 500
 const shortened = (text: string, most: number) => (text.length > most ? `${cutWhole(text, most - 3)}...` : text)

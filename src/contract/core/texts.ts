@@ -8,7 +8,7 @@ export type TextInput = string | string[] | number[] | number[][]
 // Of the largest vocabulary: which one a model has is not known here.
 const LAST_TOKEN = VOCABULARIES.o200k - 1
 /** Most texts that one call may have. */
-const MOST_TEXTS = 2048
+const MAX_TEXTS = 2048
 
 /**
  * Schema of a text, an array of texts, an array of tokens or an array of such arrays; a text must have at least `shortest`
@@ -29,7 +29,7 @@ const problemOf = (value: unknown, shortest: number): Problem | undefined => {
   const items: unknown[] = value
   if (typeof items[0] === 'number') return ofTokens([], items, 1)
   if (items.length === 0) return { path: [], message: 'must have at least 1 item' }
-  if (items.length > MOST_TEXTS) return { path: [], message: `must have at most ${MOST_TEXTS} items` }
+  if (items.length > MAX_TEXTS) return { path: [], message: `must have at most ${MAX_TEXTS} items` }
   for (const [index, item] of items.entries()) {
     const problem = ofItem([index], item, { first: items[0], shortest })
     if (problem) return problem
@@ -57,6 +57,6 @@ function ofTokens(path: number[], tokens: unknown[], shortest: number): Problem 
 function jsonSchemaOf(shortest: number) {
   const text = { type: 'string', minLength: shortest }
   const tokens = { type: 'array', items: { type: 'integer', minimum: 0, maximum: LAST_TOKEN }, minItems: shortest }
-  const several = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MOST_TEXTS })
+  const several = (items: object) => ({ type: 'array', items, minItems: 1, maxItems: MAX_TEXTS })
   return { anyOf: [text, several(text), { ...tokens, minItems: 1 }, several(tokens)] }
 }

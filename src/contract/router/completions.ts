@@ -19,7 +19,7 @@ const penalty = z.number().min(-2).max(2).nullish().meta({ default: 0 })
 /** Most tokens of a choice when the call says nothing, as of the models of this operation. */
 export const DEFAULT_MAX_TOKENS = 16
 /** Most choices that one call may ask for, over all of its prompts. */
-const MOST_CHOICES = 2048
+const MAX_CHOICES = 2048
 
 /** The body of `POST /v2/router/completions`; unknown fields are kept. */
 export const CompletionRequest = z
@@ -80,7 +80,7 @@ export const CompletionRequest = z
     const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message })
     if (body.stream_options != null && body.stream !== true) refuse('stream_options', "needs 'stream' to be true")
     const choices = promptCount(body.prompt) * (body.n ?? 1)
-    if (choices > MOST_CHOICES) refuse('n', `must give at most ${MOST_CHOICES} choices over all prompts`)
+    if (choices > MAX_CHOICES) refuse('n', `must give at most ${MAX_CHOICES} choices over all prompts`)
   })
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 

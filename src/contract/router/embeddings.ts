@@ -5,7 +5,7 @@ import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
 
 // More than any model in use has; models that are not in the catalogue have no limit of their own.
-const LONGEST_VECTOR = 16_384
+const MAX_VECTOR_LENGTH = 16_384
 
 /** The body of `POST /v2/router/embeddings`; unknown fields are kept. */
 export const EmbeddingsRequest = z.looseObject({
@@ -20,7 +20,7 @@ export const EmbeddingsRequest = z.looseObject({
   dimensions: z
     .int()
     .min(1)
-    .max(LONGEST_VECTOR)
+    .max(MAX_VECTOR_LENGTH)
     .nullish()
     .describe('Length of the vectors, where the model can shorten them.'),
   user: z.string().nullish().describe('The end user, by any name.'),

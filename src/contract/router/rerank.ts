@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
 
-const MOST_DOCUMENTS = 1000
+const MAX_DOCUMENTS = 1000
 
 /** The body of `POST /v2/router/rerank`; unknown fields are kept. */
 export const RerankRequest = z.looseObject({
@@ -11,7 +11,7 @@ export const RerankRequest = z.looseObject({
   documents: z
     .array(z.union([z.string(), z.looseObject({ text: z.string().describe('The text.') })]))
     .min(1)
-    .max(MOST_DOCUMENTS)
+    .max(MAX_DOCUMENTS)
     .describe('What is put in order: texts, or objects with a `text`.'),
   model: ModelId.meta({ examples: ['cohere/rerank-v3.5'] }),
   top_n: z.int().min(1).nullish().describe('How many are answered, the best ones; all when left out.'),

@@ -3,7 +3,7 @@ import { asObject } from '../../lib/values.ts'
 import { ApiError } from '../core/error.ts'
 
 /** Variables of a call; nobody writes down that many, and so many are checked within some milliseconds. */
-const MOST_VARIABLES = 10_000
+const MAX_VARIABLES = 10_000
 
 /**
  * Refuses a body whose `variables` or `svc.inputs` are too many.
@@ -20,7 +20,7 @@ export function refuseManyVariables(body: unknown, status = 400): void {
 function refuseMany(param: string, variables: unknown, status: number): void {
   if (typeof variables !== 'object' || variables === null) return
   const count = Array.isArray(variables) ? variables.length : Object.keys(variables).length
-  if (count <= MOST_VARIABLES) return
-  const message = `'${param}' must have at most ${MOST_VARIABLES} variables, got ${count}`
+  if (count <= MAX_VARIABLES) return
+  const message = `'${param}' must have at most ${MAX_VARIABLES} variables, got ${count}`
   throw new ApiError(status, 'invalid_value', message, { param })
 }

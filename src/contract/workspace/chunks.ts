@@ -16,9 +16,9 @@ const chunk = { text: z.string().min(1).describe('What it says.'), embedding, me
 /** What makes a chunk. */
 const ChunkBody = z.object(chunk)
 /** Most chunks that one call may make. */
-const MOST_CHUNKS = 1_000
+const MAX_CHUNKS = 1_000
 /** What makes chunks. */
-export const ChunksBody = z.array(ChunkBody).max(MOST_CHUNKS)
+export const ChunksBody = z.array(ChunkBody).max(MAX_CHUNKS)
 /** What changes one. */
 export const ChunkPatch = z.object({ ...chunk, text: chunk.text.describe('What it says from now on.') }).partial()
 
@@ -47,7 +47,7 @@ export const ChunkSearch = ChunkFilter.extend({
 export const ChunkCount = z.object({ count: z.int().min(0).describe('How many there are.') })
 /** What deletes chunks. */
 export const ChunkIds = z.object({
-  chunk_ids: z.array(z.string()).min(1).max(MOST_CHUNKS).describe('The chunks, by id.'),
+  chunk_ids: z.array(z.string()).min(1).max(MAX_CHUNKS).describe('The chunks, by id.'),
 })
 export const ChunksDeleted = z.object({
   deleted_count: z.int().min(0).describe('How many chunks are gone.'),

@@ -62,7 +62,7 @@ export const common = {
 }
 
 /** Most records in a page, where nobody says otherwise. */
-const MOST_IN_PAGE = 200
+const MAX_IN_PAGE = 200
 
 interface PageQueryOptions {
   most?: number | undefined
@@ -72,7 +72,7 @@ interface PageQueryOptions {
   filter?: z.ZodRawShape | undefined
 }
 /** `limit`, `starting_after` and `ending_before`, as every list takes them; `size` is the limit when none is given, null for all. */
-export function pageQuery(size: number | null, { most = MOST_IN_PAGE, described, filter = {} }: PageQueryOptions = {}) {
+export function pageQuery(size: number | null, { most = MAX_IN_PAGE, described, filter = {} }: PageQueryOptions = {}) {
   const limit = z
     .string()
     .regex(/^\d+$/, { error: 'must be a whole number' })

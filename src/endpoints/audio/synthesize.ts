@@ -4,7 +4,7 @@ import { chance } from '../../lib/chance.ts'
 
 const WORDS_A_SECOND = 2.5
 // Two hours of speech; a longer file is spoken more slowly, since a small one may claim to last for months.
-const MOST_WORDS = 18_000
+const MAX_WORDS = 18_000
 const SPEAKERS = 2
 const EVENT_CHANCE = 0.15
 
@@ -47,7 +47,7 @@ export function synthesize({ file, prompt = '', num_speakers }: TranslationReque
   const step = pick([5, 7, 11, 13, 17, 19], luck('step', 0))
   const segments: ScriptSegment[] = []
   let speaker = 0
-  let left = Math.min(MOST_WORDS, Math.max(1, Math.round(file.seconds * WORDS_A_SECOND)))
+  let left = Math.min(MAX_WORDS, Math.max(1, Math.round(file.seconds * WORDS_A_SECOND)))
   for (let index = 0; left > 0; index++) {
     const text = ENDINGS[left] ?? SENTENCES[(first + index * step) % SENTENCES.length] ?? ''
     const words = text.split(' ').length

@@ -12,7 +12,7 @@ import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './r
 import { addressShown, shownHeaders } from './request-headers.ts'
 
 /** Characters that are kept of a request or a response, without what is the same in the text before. */
-const MOST_CHARACTERS = 64 * 1024
+const MAX_CHARACTERS = 64 * 1024
 
 /** Most calls have the address of the one before. */
 const addressOf = remembering(addressShown)
@@ -132,7 +132,7 @@ function piecesOf({ events, closing = [] }: SentStream, { complete }: AnswerReco
 /** As much of some pieces as is kept; `more` bytes came behind them. */
 function kept(pieces: readonly BodyPiece[], { before, more = 0 }: { before: string; more?: number }): KeptBytes {
   const texts = pieces.map(keptText)
-  const coded = frontCoded(texts, MOST_CHARACTERS, before)
+  const coded = frontCoded(texts, MAX_CHARACTERS, before)
   const [head, tail, middle] = coded.slice(-3)
   const last = Number(head ?? 0) + Number(tail ?? 0) + String(middle ?? '').length
   const isWhole = more === 0 && coded.length === 3 * texts.length && last === (texts.at(-1)?.length ?? 0)

@@ -121,7 +121,7 @@ class EventPieces {
       while (!(await this.#source.next()).done);
     }
     try {
-      await within(reading(), LONGEST_END_MS, NO_END)
+      await within(reading(), MAX_END_MS, NO_END)
     } catch {
       await this.stop()
     }
@@ -129,7 +129,7 @@ class EventPieces {
 }
 
 /** How long the end of a body may take behind the end mark of its events. */
-const LONGEST_END_MS = 250
+const MAX_END_MS = 250
 const NO_END: Reproach = { late: () => new Error('the provider did not end its stream') }
 
 /** Whether an error is one of the program rather than one of the network, whose errors have a code. */

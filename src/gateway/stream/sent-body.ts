@@ -2,9 +2,9 @@
 import { NO_TIME } from '../../contract/core/exchange-note.ts'
 
 /** Numbers of times, two for each turn in which something went out. */
-const MOST_TIMES = 4_000
+const MAX_TIMES = 4_000
 /** Bytes, or UTF-16 units, that are held: more of them than are kept, since what repeats takes no room there. */
-const MOST_HELD = 1 << 20
+const MAX_HELD = 1 << 20
 
 /** A piece of a body, as it was given to the connection. */
 export type BodyPiece = string | Uint8Array
@@ -14,8 +14,8 @@ export const EVENTS_OF_A_TURN = 64
 
 /** Notes, in pairs, that the piece of this number goes out now. */
 export function noteTime(times: number[], piece: number, now: number): void {
-  if (times.length >= MOST_TIMES || times[times.length - 1] === now) return
-  times.push(piece, times.length + 2 < MOST_TIMES ? now : NO_TIME)
+  if (times.length >= MAX_TIMES || times[times.length - 1] === now) return
+  times.push(piece, times.length + 2 < MAX_TIMES ? now : NO_TIME)
 }
 
 /** What is sent of a body. */
@@ -29,7 +29,7 @@ export class SentBody {
   /** The next piece, and the ms from the start of the call at which it goes out; undefined when that is as the one before. */
   add(piece: BodyPiece, now: number | undefined): void {
     this.#held += piece.length
-    if (this.#held > MOST_HELD && this.pieces.length > 0) {
+    if (this.#held > MAX_HELD && this.pieces.length > 0) {
       this.more += Buffer.byteLength(piece)
       return
     }

@@ -7,9 +7,9 @@ import { singular } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
 /** Most items of a list, and most properties of an object, that are made. */
-const MOST_MEMBERS = 1000
+const MAX_MEMBERS = 1000
 /** Longest name that is invented for a property, in characters. */
-const LONGEST_NAME = 200
+const MAX_NAME_LENGTH = 200
 
 const inner = (position: ValuePosition, name: string): ValuePosition => ({
   ...position,
@@ -40,7 +40,7 @@ function schemasOf(parts: Keywords[], name: string): Schema[] {
 
 function tooMany(kind: string, count: number, path: string): TooLarge {
   return new TooLarge(
-    `the ${kind} is too large: it has at least ${count} members, a sample at most ${MOST_MEMBERS}`,
+    `the ${kind} is too large: it has at least ${count} members, a sample at most ${MAX_MEMBERS}`,
     path,
   )
 }
@@ -51,7 +51,7 @@ export function* objectsFor(run: SampleRun, context: ContainerContext): Generato
   const required = [...new Set(parts.flatMap((part) => part.required ?? []))]
   const min = least(parts.map((part) => part.minProperties))
   const max = most(parts.map((part) => part.maxProperties))
-  if (min > MOST_MEMBERS) throw tooMany('object', min, whereIs(run, parts, 'minProperties'))
+  if (min > MAX_MEMBERS) throw tooMany('object', min, whereIs(run, parts, 'minProperties'))
   if (Math.max(min, required.length) > max) {
     const message = `no object has at least ${Math.max(min, required.length)} and at most ${max} properties`
     throw new SchemaError(message, whereIs(run, parts, 'maxProperties'))
@@ -134,11 +134,11 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
   const word = singular(position.name) || 'key'
   const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
   const rules = parts.flatMap((part) => part.propertyNames ?? [])
-  for (let turn = 0; turn < MOST_MEMBERS; turn++) {
+  for (let turn = 0; turn < MAX_MEMBERS; turn++) {
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
       const path = whereIs(run, parts, 'patternProperties') + step(pattern)
-      const [text] = patternTexts(pattern, { path, shortest: 0, longest: LONGEST_NAME, turn, luck }).take(1)
+      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, luck }).take(1)
       if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }
@@ -148,7 +148,7 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
     const at = { ...inner(position, word), turn: turn - 3 }
     yield* run
       .valuesFor([...rules, { type: 'string' }], at)
-      .take(turn === 3 ? MOST_MEMBERS : 2)
+      .take(turn === 3 ? MAX_MEMBERS : 2)
       .map(String)
   }
 }
@@ -168,7 +168,7 @@ export function* listsFor(run: SampleRun, context: ContainerContext): Generator<
   )
   const min = least([...parts.map((part) => part.minItems), ...contained.map(({ count }) => count)])
   const max = most(parts.map((part) => part.maxItems))
-  if (min > MOST_MEMBERS) throw tooMany('list', min, whereIs(run, parts, 'minItems', 'minContains'))
+  if (min > MAX_MEMBERS) throw tooMany('list', min, whereIs(run, parts, 'minItems', 'minContains'))
   if (min > max) {
     throw new SchemaError(`no list has at least ${min} and at most ${max} items`, whereIs(run, parts, 'minItems'))
   }

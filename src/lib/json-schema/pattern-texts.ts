@@ -2,7 +2,7 @@
 // look-around asks for is not seen, so whoever draws a text tries it with the real expression.
 import { parseRegex, type RegexAlternatives, type RegexNode } from '../regex-syntax.ts'
 import { SchemaError, TooLarge } from './prepare.ts'
-import { LONGEST_TEXT } from './strings.ts'
+import { MAX_TEXT_LENGTH } from './strings.ts'
 
 /** What a text for a pattern must be like besides, and what decides between several. */
 export interface PatternOptions {
@@ -176,7 +176,7 @@ class Drawing {
     if (size.max === 0) return Math.min(min, MAX_EMPTY_TURNS)
     const least = Math.max(min, Math.min(1, length), Math.ceil(length / size.max))
     const most = size.min === 0 ? Math.min(max, Math.max(least, length)) : Math.min(max, Math.floor(length / size.min))
-    return Math.min(this.#between(least, Math.max(least, most)), LONGEST_TEXT)
+    return Math.min(this.#between(least, Math.max(least, most)), MAX_TEXT_LENGTH)
   }
 
   #character(raw: string): string | undefined {
@@ -197,9 +197,9 @@ export function* patternTexts(pattern: string, options: PatternOptions): Generat
   const { path, shortest, longest, turn, luck } = options
   const drawing = new Drawing(pattern, path)
   const { min, max } = drawing.size
-  if (min > LONGEST_TEXT)
+  if (min > MAX_TEXT_LENGTH)
     throw new TooLarge(
-      `the pattern is too large: a text has at least ${min} characters, a sample at most ${LONGEST_TEXT}`,
+      `the pattern is too large: a text has at least ${min} characters, a sample at most ${MAX_TEXT_LENGTH}`,
       path,
     )
   if (min > longest) throw noText([pattern], options)

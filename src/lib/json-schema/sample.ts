@@ -6,7 +6,7 @@ import { numbersIn, rangeOf } from './numbers.ts'
 import { noText, patternTexts } from './pattern-texts.ts'
 import { luckAt, whereIs } from './position.ts'
 import { type Keywords, type Schema, SchemaError, TooLarge, TYPES, WorkSpent } from './prepare.ts'
-import { fitted, formatTexts, LONGEST_TEXT, plainText } from './strings.ts'
+import { fitted, formatTexts, MAX_TEXT_LENGTH, plainText } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
 /** What a value takes to be looked at: each value in it, and its texts by their length. */
@@ -180,8 +180,8 @@ function* numbersFor(run: SampleRun, whole: boolean, { parts, position }: Contai
 function* stringsFor(run: SampleRun, { parts, position }: ContainerContext): Generator<string> {
   const shortest = Math.max(0, ...parts.map((part) => part.minLength ?? 0))
   const longest = Math.min(...parts.map((part) => part.maxLength ?? Number.POSITIVE_INFINITY))
-  if (shortest > LONGEST_TEXT) {
-    const message = `the string is too large: minLength is ${shortest}, a sample has at most ${LONGEST_TEXT} characters`
+  if (shortest > MAX_TEXT_LENGTH) {
+    const message = `the string is too large: minLength is ${shortest}, a sample has at most ${MAX_TEXT_LENGTH} characters`
     throw new TooLarge(message, whereIs(run, parts, 'minLength'))
   }
   if (shortest > longest) {

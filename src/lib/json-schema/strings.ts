@@ -1,7 +1,7 @@
 // Strings for a schema: what a person would write under that name or format.
 
 /** Longest string that is made, in characters. */
-export const LONGEST_TEXT = 100_000
+export const MAX_TEXT_LENGTH = 100_000
 
 /** What a string is for: chooses among likely texts. */
 export interface TextPosition {

@@ -40,7 +40,7 @@ const AUDIO = 2049
 const SET_BITRATE = 4002
 const SET_COMPLEXITY = 4010
 // As much as the package lets a packet take.
-const MOST_BYTES = 1276 * 3
+const MAX_BYTES = 1276 * 3
 let native: Opus | undefined
 
 /** Encodes packets of 20 ms, one after the other; to be freed afterwards. */
@@ -56,7 +56,7 @@ async function opusEncoder(rate: number): Promise<{ encode: (pcm: Uint8Array) =>
   const frame = rate / FRAMES_A_SECOND
   // It takes each byte of a sample as a number of 16 bits.
   const input = opus._malloc(frame * 2 * 2)
-  const output = opus._malloc(MOST_BYTES)
+  const output = opus._malloc(MAX_BYTES)
   return {
     encode: (pcm) => {
       opus.HEAPU16.set(pcm, input / 2)

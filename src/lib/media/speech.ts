@@ -25,7 +25,7 @@ const encoders: Record<SpeechFormat, (pcm: Int16Array, rate: number) => Uint8Arr
 }
 
 const LETTER = SPEECH_RATE / 15
-const LONGEST = 60 * SPEECH_RATE
+const MAX_LENGTH = 60 * SPEECH_RATE
 // About a fifth of full scale: to be heard, not to startle.
 const LOUDNESS = 6000
 const PERIOD = 512
@@ -73,7 +73,7 @@ export function pcmOf(text: string, voice: SpeechVoice, speed = 1): Int16Array {
   const letter = Math.round(LETTER / speed)
   const characters = Array.from(text.slice(0, 2000))
   const letters = characters.reduce((sum, character) => sum + lengthOf(character), 0)
-  const pcm = new Int16Array(Math.min(LONGEST, Math.max(1, letters) * letter))
+  const pcm = new Int16Array(Math.min(MAX_LENGTH, Math.max(1, letters) * letter))
   const pitch = pitches[voice]
   const periods = vowels.map((vowel) => periodOf(pitch, vowel))
   let start = 0

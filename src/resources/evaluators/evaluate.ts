@@ -52,7 +52,7 @@ export async function evaluate(evaluator: EvaluatorFields, working: EvaluationCo
 const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
 
 /** Problems that are told at most. */
-const MOST_PROBLEMS = 3
+const MAX_PROBLEMS = 3
 
 async function checkSchema(
   { schema = {} }: EvaluatorFields,
@@ -72,7 +72,7 @@ async function checkSchema(
       problems.push('it is not JSON')
     }
   }
-  const reason = problems.length === 0 ? null : problems.slice(0, MOST_PROBLEMS).join('; ')
+  const reason = problems.length === 0 ? null : problems.slice(0, MAX_PROBLEMS).join('; ')
   return { value: reason === null, reason, model: null, fixture: null, synthesized: false, traces: [] }
 }
 

@@ -64,7 +64,7 @@ export interface EventQueue {
 }
 
 /** Tries of one event before it has failed. */
-export const MOST_ATTEMPTS = 5
+export const MAX_ATTEMPTS = 5
 /** Wait before the second try, in ms of the session's clock; doubled before each further one. */
 const FIRST_WAIT_MS = 100
 
@@ -145,7 +145,7 @@ async function tryEvent(
   } catch (error) {
     if (session.ended.aborted) throw error
     const attempts = Number(body.attempts ?? 0) + 1
-    const status = attempts < MOST_ATTEMPTS ? 'dispatched' : 'failed'
+    const status = attempts < MAX_ATTEMPTS ? 'dispatched' : 'failed'
     const why = error instanceof Error ? error.message : String(error)
     const change = () => note(workNow(), { ...body, status, attempts, error: why })
     return { body: await session.transact(change), cause: error }

@@ -28,7 +28,7 @@ interface Search {
 
 const TOP_K = 5
 /** Matches by words that are looked at: far more than anybody asks for. */
-const MOST_MATCHES = 1_000
+const MAX_MATCHES = 1_000
 const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /** Chunks that fit, best first; equal ones in the order in which they were made. */
@@ -44,7 +44,7 @@ async function searchChunks(
   const knowledge = String(base._id)
   const words = wordsOf(query)
   const byWords =
-    type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MOST_MATCHES)
+    type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MAX_MATCHES)
   const byVector =
     type === 'keyword_search' ? new Map() : await nearTo(await vectorOf(query, search), knowledge, contents)
   // Both halves of a hybrid search count the same.

@@ -14,7 +14,7 @@ import {
 } from '../client-call.ts'
 import { incompleteIn, isBackoff } from '../incomplete.ts'
 import type { Pairing } from '../pairing.ts'
-import { isCareful, MOST_TO_REARRANGE } from '../undeclared-retries.ts'
+import { isCareful, MAX_TO_REARRANGE } from '../undeclared-retries.ts'
 import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 export const gaveUp: FindingDefinition = {
@@ -119,7 +119,7 @@ function draft(
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
     ? `${requests === 1 ? 'a request' : `${requests} requests`} never got a response: tried ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
-    : `${equal.length > MOST_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never got a response: ${failed} equal calls failed${end}`
+    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never got a response: ${failed} equal calls failed${end}`
   // Where giving up is no fault, nobody looks for the pairing with the fewest of them.
   if (!isSure && mayGiveUp) {
     const said = `some requests never got a response: ${failed} equal calls failed${end}`

@@ -6,7 +6,7 @@ import { stormsIn } from './storm.ts'
 /** Shorter pauses are no back-off: the shortest of the usual SDKs is 375 ms. */
 const SHORT_MS = 250
 /** So many repeats in a row are a habit; the first one at once is what many do. */
-const LEAST_REPEATS = 3
+const MIN_REPEATS = 3
 
 export const noBackoff: FindingDefinition = {
   kind: 'no-backoff',
@@ -37,7 +37,7 @@ function hurriedIn(behaviour: Behaviour): ClientCall[][] {
   const stormed = new Set(stormsIn(behaviour).flatMap(({ calls }) => calls))
   return pairing.chains
     .flatMap((chain) => stretchesOf(chain, hurries))
-    .filter((stretch) => stretch.length > LEAST_REPEATS && isOneClient(stretch, pairing))
+    .filter((stretch) => stretch.length > MIN_REPEATS && isOneClient(stretch, pairing))
     .filter((stretch) => !stretch.some((call) => stormed.has(call)))
 }
 

@@ -19,7 +19,7 @@ const SHORT_MS = 500
 const DECLARED_CALLS = 11
 const ALIKE_CALLS = 20
 /** A burst that is followed by another is many clients with a pause between; beyond this it is too many of them. */
-const LARGEST_BURST = 60
+const MAX_BURST_SIZE = 60
 /** How much longer than twice the median long pauses may be: for certain, and on a busy machine. */
 const STEADY_MS = 50
 const UNEVEN_MS = 250
@@ -75,7 +75,7 @@ const loopsIn = (runs: readonly ClientCall[][], slack: number): ClientCall[][] =
     return stretches.filter((stretch, index) => {
       if (stretch.length < ALIKE_CALLS || !isSteady(stretch, slack)) return false
       const next = stretches[index + 1]?.length ?? 0
-      return stretch.length > LARGEST_BURST || next < stretch.length / 2
+      return stretch.length > MAX_BURST_SIZE || next < stretch.length / 2
     })
   })
 

@@ -68,11 +68,11 @@ function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' })
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 
 /** Events that are drawn before somebody asks for the rest. */
-const MOST_DRAWN = 300
+const MAX_DRAWN = 300
 
 function EventTable({ data }: { data: readonly SentEvent[] }) {
   const [all, setAll] = useState(false)
-  const shown = all ? data : data.slice(0, MOST_DRAWN)
+  const shown = all ? data : data.slice(0, MAX_DRAWN)
   return (
     <>
       <div class="scrolls">

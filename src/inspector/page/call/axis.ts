@@ -20,10 +20,10 @@ export interface Axis {
 }
 
 /** A gap is folded from so many ms on, when it is so large a part of the whole. */
-const [SHORTEST_FOLD_MS, LEAST_PART] = [400, 0.3]
+const [MIN_FOLD_MS, MIN_PART] = [400, 0.3]
 /** How wide a fold is drawn, as part of the whole. */
 const FOLD_PART = 0.07
-const MOST_TICKS = 5
+const MAX_TICKS = 5
 
 interface Stretch {
   from: number
@@ -74,7 +74,7 @@ function stretchesOf(busy: readonly { from: number; to: number }[], from: number
   const waited = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
   // When nothing but waiting takes time, there is nothing to make room for.
   if (to - from - waited < 1) return [{ from, to, folded: false }]
-  const long = gaps.filter((gap) => gap.to - gap.from >= Math.max(SHORTEST_FOLD_MS, (to - from) * LEAST_PART))
+  const long = gaps.filter((gap) => gap.to - gap.from >= Math.max(MIN_FOLD_MS, (to - from) * MIN_PART))
   const stretches: Stretch[] = []
   let at = from
   for (const gap of long) {
@@ -96,8 +96,8 @@ export const STEPS = [
 function ticksOf(stretches: readonly Stretch[], from: number, to: number): number[] {
   const open = stretches.filter(({ folded }) => !folded)
   const length = open.reduce((sum, one) => sum + one.to - one.from, 0)
-  const step = STEPS.find((one) => one >= length / MOST_TICKS) ?? length
+  const step = STEPS.find((one) => one >= length / MAX_TICKS) ?? length
   const ticks: number[] = []
   for (let ms = Math.ceil(from / step) * step; ms <= to && ticks.length < 200; ms += step) ticks.push(ms)
-  return ticks.filter((ms) => open.some((one) => ms >= one.from && ms <= one.to)).slice(0, MOST_TICKS * 4)
+  return ticks.filter((ms) => open.some((one) => ms >= one.from && ms <= one.to)).slice(0, MAX_TICKS * 4)
 }

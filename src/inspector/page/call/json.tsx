@@ -4,7 +4,7 @@ import { countText } from '../state/format.ts'
 import { Region } from '../ui/region.tsx'
 
 /** Characters that are shown before somebody asks for the rest, and those that are coloured. */
-const [MOST_SHOWN, MOST_COLOURED] = [60_000, 200_000]
+const [MAX_SHOWN, MAX_COLOURED] = [60_000, 200_000]
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
@@ -17,11 +17,11 @@ export function Json({ value, label }: { value: unknown; label: string }) {
 /** A long text, of which the beginning is shown at first. */
 export function Code({ text, label, coloured = false }: { text: string; label: string; coloured?: boolean }) {
   const [all, setAll] = useState(false)
-  const shown = all ? text : text.slice(0, MOST_SHOWN)
+  const shown = all ? text : text.slice(0, MAX_SHOWN)
   return (
     <>
       <Region class="code" label={label}>
-        {coloured && shown.length <= MOST_COLOURED ? colours(shown) : shown}
+        {coloured && shown.length <= MAX_COLOURED ? colours(shown) : shown}
       </Region>
       {shown.length < text.length && (
         <button type="button" onClick={() => setAll(true)}>

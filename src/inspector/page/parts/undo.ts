@@ -3,7 +3,7 @@ import type { ChangeSet, Extension } from '@codemirror/state'
 import { EditorView, keymap } from '@codemirror/view'
 
 /** Changes that are remembered, and how close in time they are one, in ms. */
-const [MOST_CHANGES, TOGETHER_MS] = [500, 500]
+const [MAX_CHANGES, TOGETHER_MS] = [500, 500]
 
 /** Undo and redo by the usual keys, and Enter that keeps the indentation. */
 export function writing(): Extension {
@@ -23,7 +23,7 @@ export function writing(): Extension {
         last.at = now
       } else done.push({ inverse, at: now })
     }
-    done.splice(0, done.length - MOST_CHANGES)
+    done.splice(0, done.length - MAX_CHANGES)
   })
   const give = (view: EditorView, changes: ChangeSet | undefined): ChangeSet | undefined => {
     if (!changes) return undefined
