@@ -48,7 +48,11 @@ export const TRACE_COLUMNS = [
   ...['hidden', 'thread', 'request', 'rendered', 'answer', 'exchange', 'apart'],
 ] as (keyof TraceRow)[]
 /** The values of these columns, in their order. */
-export const valuesOf = (row: TraceRow): unknown[] => TRACE_COLUMNS.map((name) => row[name])
+export function valuesOf(row: TraceRow): unknown[] {
+  const values: unknown[] = []
+  for (const name of TRACE_COLUMNS) values.push(row[name])
+  return values
+}
 
 /** A record with what is known of the client, as they are stored beside the columns. */
 export const packedRecord = (trace: TraceRecord, client: ClientNote | null | undefined): string =>

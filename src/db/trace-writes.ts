@@ -3,6 +3,7 @@ import type { ExchangeNote } from '../contract/exchange-note.ts'
 import type { ClientNote } from '../contract/finding.ts'
 import type { TraceRecord } from '../contract/trace.ts'
 import { once } from '../lib/once.ts'
+import { remembering } from '../lib/remember.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { rowBytes } from './row-budget.ts'
@@ -65,6 +66,9 @@ const statementsOf = (connection: Database) => ({
   ),
 })
 
+/** Most calls of a moment began at the same millisecond as the one before. */
+const startOf = remembering((time: string) => Date.parse(time))
+
 /** A trace on its way into the database. */
 interface TraceWrite extends LargeWrite {
   row: TraceRow
@@ -94,7 +98,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       seq,
       id,
       session,
-      started: Date.parse(trace.started_at),
+      started: startOf(trace.started_at),
       arrived,
       left,
       model,
