@@ -27,9 +27,8 @@ export const SCHEMA = `
     status INTEGER NOT NULL,
     thread TEXT,
     record TEXT NOT NULL,
-    client TEXT,
     request TEXT NOT NULL,
-    rendered TEXT NOT NULL,
+    rendered TEXT,
     answer TEXT NOT NULL,
     exchange TEXT,
     apart INTEGER

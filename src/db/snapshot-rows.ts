@@ -8,6 +8,7 @@ import { asObject } from '../lib/values.ts'
 import { formatPath, problemsOf, safeParse } from '../schema/validation.ts'
 import { bodyProblem, type RecordShapes } from './record-shapes.ts'
 import type { Snapshot } from './snapshot.ts'
+import { unpackedExchange } from './trace-row.ts'
 
 /** The last instant that a `Date` can be, in ms since the epoch. */
 const LAST_INSTANT = 8.64e15
@@ -45,7 +46,7 @@ const Client = z.looseObject({
 })
 const Coded = z.array(z.union([z.string(), z.number()]))
 const Kept = z.looseObject({ coded: Coded, bytes: optional(z.int().min(0)) })
-const Exchange = z.strictObject({
+const Exchange = z.object({
   address: z.string().optional(),
   headers: HeaderTexts.optional(),
   times: z.array(z.number()).optional(),
@@ -57,6 +58,14 @@ const Exchange = z.strictObject({
   received: HeaderTexts.optional(),
   status: z.int().optional(),
 })
+
+function isExchange(text: string): boolean {
+  try {
+    return Exchange.safeParse(unpackedExchange(text)).success
+  } catch {
+    return !isJson(text)
+  }
+}
 
 /** The rows by table; columns that a table has not are left out when they are stored. */
 const ROWS: Record<string, z.ZodType> = {
@@ -74,7 +83,7 @@ const ROWS: Record<string, z.ZodType> = {
     left: optional(z.number()),
     client: optional(jsonOf(Client, 'must be a note of a client')),
     apart: optional(z.number()),
-    exchange: optional(jsonOf(Exchange, 'must be a note of a connection')),
+    exchange: optional(JsonText.refine(isExchange, { error: 'must be a note of a connection' })),
   }),
   records: z.looseObject({
     seq: Sequence,

@@ -5,48 +5,6 @@ import type { ClientNote } from '../contract/core/finding.ts'
 import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import { COLUMN, type Form, packedList, packing } from './packing.ts'
 
-/** Headers that most calls have, whose names are stored as their places here. */
-const HEADER_NAMES = [
-  'accept',
-  'accept-encoding',
-  'authorization',
-  'connection',
-  'content-length',
-  'content-type',
-  'host',
-  'user-agent',
-  'x-request-id',
-  'x-understudy-trace',
-  'x-understudy-instance',
-  'x-understudy-session',
-  'x-understudy-attempts',
-  'x-understudy-fallback',
-  'x-understudy-cache',
-  'x-understudy-faults',
-  'x-understudy-model',
-  'x-understudy-assumed',
-  'x-understudy-point',
-  'x-understudy-fixture',
-  'x-understudy-scenario',
-  'cache-control',
-]
-const HEADER_PLACES = new Map(HEADER_NAMES.map((name, place) => [name, place]))
-
-/** Headers as one list of names and values. */
-const headers: Form<Record<string, string>> = {
-  pack(of) {
-    const list: unknown[] = []
-    for (const name of Object.keys(of)) list.push(HEADER_PLACES.get(name) ?? name, of[name])
-    return list
-  },
-  unpack(stored) {
-    if (!Array.isArray(stored)) throw new Error('it holds no list of headers')
-    const names = stored.filter((_, at) => at % 2 === 0)
-    const named = names.map((name, at) => [typeof name === 'number' ? HEADER_NAMES[name] : name, stored[at * 2 + 1]])
-    return Object.fromEntries(named) as Record<string, string>
-  },
-}
-
 /** The token counts that most answers have, in the order in which they have them. */
 const USUAL_COUNTS: Shape = [
   ['prompt_tokens'],
@@ -157,21 +115,40 @@ export const CLIENT = packing<ClientNote>([
   ['dated', undefined],
   ['timeout', undefined],
   ['hung', undefined],
-  ['headers', undefined, headers],
+  ['headers', undefined],
 ])
 
-const KEPT = packing<KeptBytes>([['coded'], ['bytes', undefined]])
-
-/** What the connection of a call carried. */
-export const EXCHANGE = packing<ExchangeNote>([
-  ['headers', undefined, headers],
-  ['times', undefined],
-  ['response', undefined, KEPT],
+/** The note of a connection without what is inside its texts. */
+interface FlatNote extends Omit<ExchangeNote, 'response' | 'request'> {
+  response?: KeptBytes['coded'] | undefined
+  responseBytes?: number | undefined
+  request?: KeptBytes['coded'] | undefined
+  requestBytes?: number | undefined
+}
+const FLAT = packing<FlatNote>([
   ['address', undefined],
-  ['request', undefined, KEPT],
+  ['headers', undefined],
+  ['times', undefined],
+  ['response', undefined],
+  ['responseBytes', undefined],
+  ['request', undefined],
+  ['requestBytes', undefined],
   ['ended', undefined],
   ['nothing', undefined],
   ['dropped', undefined],
-  ['received', undefined, headers],
+  ['received', undefined],
   ['status', undefined],
 ])
+
+/** What the connection of a call carried. */
+export const EXCHANGE: Form<ExchangeNote> = {
+  pack({ response, request, ...note }) {
+    const sent = response && { response: response.coded, responseBytes: response.bytes }
+    return FLAT.pack({ ...note, ...sent, ...(request && { request: request.coded, requestBytes: request.bytes }) })
+  },
+  unpack(stored) {
+    const { response, responseBytes, request, requestBytes, ...note } = FLAT.unpack(stored)
+    const sent = response && { response: { coded: response, bytes: responseBytes } }
+    return { ...note, ...sent, ...(request && { request: { coded: request, bytes: requestBytes } }) }
+  },
+}

@@ -8,7 +8,7 @@ import type { TraceNumbers } from './trace-numbers.ts'
 import type { LargeWrite, Writes } from './writer.ts'
 
 /** The bytes of a row. */
-export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'client', 'exchange')} + coalesce(apart, 0)`
+export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'exchange')} + coalesce(apart, 0)`
 
 /** Traces that are not shown are removed when there may be so many of them, or bytes. */
 const MAX_HIDDEN = 256

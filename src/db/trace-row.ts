@@ -1,5 +1,5 @@
 // The row of a trace: what SQL asks for stands in columns, the rest of the record in a tuple (trace-fields.ts).
-import type { ExchangeNote } from '../contract/core/exchange-note.ts'
+import { DROPPED, type ExchangeNote, KNOWN } from '../contract/core/exchange-note.ts'
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { type DatabaseName, readRow } from './damaged-rows.ts'
@@ -23,10 +23,10 @@ export interface RecordRow {
   left: number | null
   model: string | null
   status: number
+  /** What is known of the client, and the rest of the record: two tuples. */
   record: string
-  client: string | null
 }
-export const RECORD_COLUMNS = 'seq, id, session, started, arrived, left, model, status, record, client'
+export const RECORD_COLUMNS = 'seq, id, session, started, arrived, left, model, status, record'
 
 /** A whole row. */
 export interface TraceRow extends RecordRow {
@@ -35,7 +35,8 @@ export interface TraceRow extends RecordRow {
   /** The id of its thread. */
   thread: string | null
   request: string
-  rendered: string
+  /** Null when the call was understood as it came. */
+  rendered: string | null
   answer: string
   exchange: string | null
   /** Bytes of its texts that are stored elsewhere (long-texts.ts); null when there are none. */
@@ -47,36 +48,45 @@ export const TRACE_COLUMNS = [
   ...['hidden', 'thread', 'request', 'rendered', 'answer', 'exchange', 'apart'],
 ] as (keyof TraceRow)[]
 /** The values of these columns, in their order. */
-export const columnValues = (row: TraceRow): unknown[] => TRACE_COLUMNS.map((name) => row[name])
+export function columnValues(row: TraceRow): unknown[] {
+  const values: unknown[] = []
+  for (const name of TRACE_COLUMNS) values.push(row[name])
+  return values
+}
 
-/** What the columns of a record are. */
-export const packedRecord = (trace: TraceRecord) => ({
-  id: trace.id,
-  session: trace.session,
-  model: trace.model,
-  status: trace.status,
-  thread: typeof trace.thread?.id === 'string' ? trace.thread.id : null,
-  record: JSON.stringify(TRACE.pack(trace)),
-})
-/** What is stored of a client, and of a connection. */
-export const packedClient = (client: ClientNote): string => JSON.stringify(CLIENT.pack(client))
-export const packedExchange = (exchange: ExchangeNote): string => JSON.stringify(EXCHANGE.pack(exchange))
+/** A record with what is known of the client, as they are stored beside the columns. */
+export const packedRecord = (trace: TraceRecord, client: ClientNote | null | undefined): string =>
+  JSON.stringify([client ? CLIENT.pack(client) : null, TRACE.pack(trace)])
+/** The id of the thread of a call. */
+export const threadOf = ({ thread }: TraceRecord): string | null => (typeof thread?.id === 'string' ? thread.id : null)
+
+const textOf = (exchange: ExchangeNote): string => JSON.stringify(EXCHANGE.pack(exchange))
+const COMMON = new Map([KNOWN, DROPPED].map((exchange) => [exchange, textOf(exchange)]))
+/** What is stored of a connection. */
+export const packedExchange = (exchange: ExchangeNote): string => COMMON.get(exchange) ?? textOf(exchange)
 /** @throws Error when it is something else */
 export const unpackedExchange = (packed: string): ExchangeNote => EXCHANGE.unpack(JSON.parse(packed))
 
+/** JSON of what was rendered of a call that was understood as it came. */
+export const AS_IT_CAME = 'null'
+
 type Usage = TraceRecord['usage']
-/** How an answer ends that says its usage last, as most do, without the comma before it. */
-const endOf = (usage: Usage) => `"usage":${JSON.stringify(usage)}}`
+/** What an answer that says its usage last, as most do, has before it. */
+const BEFORE = '"usage":'
 
 /** An answer as it is stored: one that ends with the usage of its record ends with a comma instead, as no JSON does. */
 export function answerColumn(answer: string, usage: Usage): string {
   if (!usage) return answer
-  const end = endOf(usage)
-  return answer.endsWith(end) && answer.at(-end.length - 1) === ',' ? answer.slice(0, -end.length) : answer
+  const text = JSON.stringify(usage)
+  // Looked for in parts: one text of them would have to be made.
+  const end = answer.length - 1
+  const begin = end - text.length
+  if (!answer.endsWith('}') || !answer.endsWith(text, end) || !answer.endsWith(`,${BEFORE}`, begin)) return answer
+  return answer.slice(0, begin - BEFORE.length)
 }
 /** The same as it was given. */
 export const wholeAnswer = (stored: string, usage: Usage): string =>
-  stored.endsWith(',') ? stored + endOf(usage) : stored
+  stored.endsWith(',') ? `${stored}${BEFORE}${JSON.stringify(usage)}}` : stored
 
 /** A record and its notes. */
 interface UnpackedRow {
@@ -90,12 +100,13 @@ interface UnpackedRow {
  */
 export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow =>
   readRow(database, { table: 'trace_rows', row: row.seq }, () => {
-    const { id, session, model, status, started, arrived, left, client } = row
+    const { id, session, model, status, started, arrived, left } = row
     const columns = { id, session, model, status, started_at: new Date(started).toISOString() }
-    const trace = TRACE.unpack(JSON.parse(row.record), columns)
+    const [client, record]: unknown[] = JSON.parse(row.record)
+    const trace = TRACE.unpack(record, columns)
     checkFields('its record', trace, OF_TRACE)
     for (const attempt of trace.attempts) checkFields('an attempt of its record', attempt, OF_ATTEMPT)
-    const notes = { arrived, left, client: client === null ? null : CLIENT.unpack(JSON.parse(client)) }
+    const notes = { arrived, left, client: client === null ? null : CLIENT.unpack(client) }
     checkFields('its notes', notes, OF_NOTES)
     return { trace, notes }
   })
@@ -114,8 +125,9 @@ export interface NamedRow {
   answer: string
   arrived: number | null
   left: number | null
-  /** JSON of what is known of the client, and of what the connection carried. */
+  /** JSON of what is known of the client. */
   client: string | null
+  /** What the connection carried, as it is stored. */
   exchange?: string | null
   apart: number | null
 }
@@ -125,27 +137,26 @@ export interface NamedRow {
  * @throws DamagedRow 507 where the row holds something else
  */
 export function namedRow(row: TraceRow, database: DatabaseName): NamedRow {
-  const { seq, id, started, model, status, thread, request, rendered, answer, exchange, apart } = row
+  const { seq, id, started, model, status, thread, request, rendered, exchange, apart } = row
   const { trace, notes } = unpackedRow(row, database)
   const { arrived, left, client } = notes
-  const whole = wholeAnswer(answer, trace.usage)
-  const known = { seq, id, started, model, status, thread, record: trace, request, rendered, answer: whole, apart }
+  const texts = { request, rendered: rendered ?? AS_IT_CAME, answer: wholeAnswer(row.answer, trace.usage) }
+  const known = { seq, id, started, model, status, thread, record: trace, ...texts, apart }
   const named = { ...known, arrived, left, client: client && JSON.stringify(client) }
-  if (exchange === null) return named
-  const place = { table: 'trace_rows', row: seq }
-  return { ...named, exchange: readRow(database, place, () => JSON.stringify(unpackedExchange(exchange))) }
+  return exchange === null ? named : { ...named, exchange }
 }
 
 /** The row of a trace in a snapshot; what a snapshot need not say is nothing. */
 export function rowOfNamed(named: NamedRow): TraceRow {
-  const { seq, started, request, rendered, arrived = null, left = null, client, exchange, apart = null } = named
-  const packed = { ...packedRecord(named.record), model: named.model, status: named.status }
+  const { seq, started, model, status, request, record: trace, client, exchange } = named
+  const { arrived = null, left = null, thread = null, apart = null } = named
   return {
-    ...{ ...packed, seq, hidden: 0, started, arrived, left, request, rendered, apart },
-    answer: answerColumn(named.answer, named.record.usage),
-    thread: named.thread ?? null,
-    client: client == null ? null : packedClient(JSON.parse(client)),
-    exchange: exchange == null ? null : packedExchange(JSON.parse(exchange)),
+    ...{ seq, id: trace.id, session: trace.session, hidden: 0, started, arrived, left, model, status, thread, apart },
+    record: packedRecord(trace, client == null ? null : JSON.parse(client)),
+    request,
+    rendered: named.rendered === AS_IT_CAME ? null : named.rendered,
+    answer: answerColumn(named.answer, trace.usage),
+    exchange: exchange ?? null,
   }
 }
 

@@ -9,6 +9,7 @@ import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from '
 import { conditionsOf, type TraceFilter } from './trace-filter.ts'
 import { traceNumbers } from './trace-numbers.ts'
 import {
+  AS_IT_CAME,
   RECORD_COLUMNS,
   type RecordRow,
   TRACE_COLUMNS,
@@ -91,12 +92,16 @@ export function traceStore(
 const MAX_NAMELESS_LOOKED = 1_000
 const MAX_NAMELESS = 3
 
+const withRendered = (row: TraceRow) => ({ ...row, rendered: row.rendered ?? AS_IT_CAME })
+
 /** Everything that only looks: at the view, which has only what is shown. */
 function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = numbers.find
   const evidenceOf = evidenceReader({ connection, long })
-  const rowOf = (id: string) =>
-    connection.prepare(`SELECT ${TRACE_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1) as TraceRow | undefined
+  const rowOf = (id: string) => {
+    const row = connection.prepare(`SELECT ${TRACE_COLUMNS} FROM traces WHERE seq = ?`).get(seqOf(id) ?? -1)
+    return row ? withRendered(row as TraceRow) : undefined
+  }
   const number = (sql: string) => Number(connection.prepare(sql).pluck().get() ?? 0)
   const read = ({ limit, ...filter }: TraceFilter): { found: Arrival[]; damaged: number[] } => {
     const { sql, values } = conditionsOf(filter, seqOf)

@@ -3,18 +3,23 @@ import type { ExchangeNote } from '../contract/core/exchange-note.ts'
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { once } from '../lib/once.ts'
+import { remembering } from '../lib/remember.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
 import {
+  AS_IT_CAME,
   answerColumn,
   columnValues,
-  packedClient,
   packedExchange,
   packedRecord,
+  RECORD_COLUMNS,
+  type RecordRow,
   TRACE_COLUMNS,
   type TraceRow,
+  threadOf,
+  unpackedRow,
 } from './trace-row.ts'
 import type { LargeWrite } from './writer.ts'
 
@@ -54,11 +59,15 @@ export interface TraceTarget extends RetentionTarget {
 const statementsOf = (connection: Database) => ({
   insert: connection.prepare(`INSERT INTO trace_rows (${TRACE_COLUMNS}) VALUES (${TRACE_COLUMNS.map(() => '?')})`),
   bytes: once(() => connection.prepare(`SELECT ${TRACE_BYTES} FROM trace_rows WHERE seq = ?`).pluck()),
+  one: once(() => connection.prepare(`SELECT ${RECORD_COLUMNS} FROM trace_rows WHERE seq = ?`)),
   connect: once(() => connection.prepare('UPDATE trace_rows SET exchange = ? WHERE seq = ?')),
   update: once(() =>
     connection.prepare('UPDATE trace_rows SET model = ?, status = ?, record = ?, answer = ? WHERE seq = ?'),
   ),
 })
+
+/** Most calls of a moment began at the same millisecond as the one before. */
+const startOf = remembering((time: string) => Date.parse(time))
 
 /** A trace on its way into the database. */
 interface TraceWrite extends LargeWrite {
@@ -77,23 +86,33 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   const { added, changed, doubt, hasRoom, size, dropped } = traceRetention(target)
   /** The row of a trace that has ended; nothing is written yet. */
   const writeOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceWrite => {
-    const { texts, ahead, apart } = long.stored(seq, { ...stored, answer: answerColumn(stored.answer, trace.usage) })
+    const { client, exchange, arrived, left } = stored
+    const { texts, ahead, apart } = long.stored(seq, {
+      request: stored.request,
+      rendered: stored.rendered,
+      answer: answerColumn(stored.answer, trace.usage),
+    })
     const { request, rendered, answer } = texts
+    const { id, session, model, status } = trace
     const row: TraceRow = {
-      ...packedRecord(trace),
       seq,
+      id,
+      session,
+      started: startOf(trace.started_at),
+      arrived,
+      left,
+      model,
+      status,
+      record: packedRecord(trace, client),
       hidden: Math.max(0, seq - limits.keep),
-      started: Date.parse(trace.started_at),
-      arrived: stored.arrived,
-      left: stored.left,
-      client: stored.client === undefined ? null : packedClient(stored.client),
+      thread: threadOf(trace),
       request,
-      rendered,
+      rendered: rendered === AS_IT_CAME ? null : rendered,
       answer,
-      exchange: stored.exchange === undefined ? null : packedExchange(stored.exchange),
+      exchange: exchange === undefined ? null : packedExchange(exchange),
       apart: null,
     }
-    const bytes = rowBytes([row.record, request, rendered, answer, row.client ?? '', row.exchange ?? ''])
+    const bytes = rowBytes([row.record, request, row.rendered ?? '', answer, row.exchange ?? ''])
     return { row, ahead, apart, bytes, tried: false }
   }
   const put = (writes: readonly TraceWrite[]) => {
@@ -133,8 +152,10 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     },
     replace: (trace, answer) =>
       change(trace.id, (seq) => {
-        const { model, status, record } = packedRecord(trace)
-        statements().update().run(model, status, record, answerColumn(answer, trace.usage), seq)
+        const { one, update } = statements()
+        const { notes } = unpackedRow(one().get(seq) as RecordRow, connection)
+        const record = packedRecord(trace, notes.client)
+        update().run(trace.model, trace.status, record, answerColumn(answer, trace.usage), seq)
       }),
     connect: (id, exchange) => change(id, (seq) => statements().connect().run(packedExchange(exchange), seq)),
     size,

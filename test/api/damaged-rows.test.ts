@@ -48,10 +48,10 @@ const RECORDS: [string, string][] = [
   ['an empty object', `'{}'`],
   ['null', `'null'`],
   ['a number that would hide all', `'[99999999]'`],
-  ['attempts of another type', `json_set(record, '$[17]', 'x')`],
-  ['an attempt that is a text', `json_set(record, '$[17]', json('["x"]'))`],
-  ['a plan of numbers', `json_set(record, '$[14]', json('[1]'))`],
-  ['a duration of words', `json_set(record, '$[11]', 'long')`],
+  ['attempts of another type', `json_set(record, '$[1][17]', 'x')`],
+  ['an attempt that is a text', `json_set(record, '$[1][17]', json('["x"]'))`],
+  ['a plan of numbers', `json_set(record, '$[1][14]', json('[1]'))`],
+  ['a duration of words', `json_set(record, '$[1][11]', 'long')`],
   ['bytes', `x'00ff'`],
 ]
 for (const at of [0, 2])

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
 import { openClone, template } from '../../src/db/open.ts'
-import { packedClient, packedExchange, packedRecord, unpackedExchange, unpackedRow } from '../../src/db/trace-row.ts'
+import { packedExchange, packedRecord, unpackedExchange, unpackedRow } from '../../src/db/trace-row.ts'
 import { traceStore } from '../../src/db/trace-store.ts'
 import { createWriter } from '../../src/db/writer.ts'
 import { ulidOf } from '../../src/lib/ids.ts'
@@ -106,9 +106,11 @@ test('a trace row: reads the record and its notes as they were written, to the o
       // As the gateway makes it: JSON, in the order of the call.
       const { task, ...rest } = JSON.parse(JSON.stringify(made)) as TraceRecord
       const trace = task === undefined ? rest : { ...rest, task }
-      const client = beside.client === null ? null : packedClient(beside.client as never)
-      const { arrived, left } = beside
-      const row = { ...packedRecord(trace), seq: 1, started: Date.parse(trace.started_at), arrived, left, client }
+      const { client, ...times } = beside
+      const { id, session, model, status } = trace
+      const packed = packedRecord(trace, client as never)
+      const started = Date.parse(trace.started_at)
+      const row = { seq: 1, id, session, model, status, started, record: packed, ...times }
       const read = unpackedRow(row, { name: ':memory:' })
       expect(JSON.stringify(read)).toBe(JSON.stringify({ trace, notes: beside }))
     }),

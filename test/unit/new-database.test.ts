@@ -16,8 +16,8 @@ const schemaOf = (database: Database) => [
 const addTrace = (database: Database, seq: number) =>
   database
     .prepare(
-      `INSERT INTO trace_rows (seq, id, session, hidden, started, status, record, request, rendered, answer)
-       VALUES (?, '', '', 0, 1, 200, '[0]', '', '', '')`,
+      `INSERT INTO trace_rows (seq, id, session, hidden, started, status, record, request, answer)
+       VALUES (?, '', '', 0, 1, 200, '[0]', '', '')`,
     )
     .run(seq)
 const countOf = (database: Database) => database.prepare('SELECT count(*) FROM trace_rows').pluck().get()

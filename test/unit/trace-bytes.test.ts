@@ -22,7 +22,7 @@ test('as many of the newest stay as there is room for, and size says what they t
       const store = traceStore(database, writer, { bytes: limit })
       const rows = database
         .prepare(
-          `SELECT seq, 200 + octet_length(record) + octet_length(request) + octet_length(rendered) + octet_length(answer)
+          `SELECT seq, 200 + octet_length(record) + octet_length(request) + coalesce(octet_length(rendered), 0) + octet_length(answer)
            FROM trace_rows ORDER BY seq DESC`,
         )
         .raw()
