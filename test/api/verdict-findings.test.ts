@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config.ts'
 import type { Finding } from '../../src/contract/core/finding.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createUnderstudy } from '../../src/deps.ts'
+import { isBackoff } from '../../src/verdict/incomplete.ts'
 import { openConnection } from '../support/raw-http.ts'
 
 // Some clients really wait, a second at most.
@@ -820,12 +821,19 @@ test('who reads the beginning of an answer and leaves has repeated nothing, thou
 })
 
 test('recovery paths: equal calls after an incomplete response count as retries only with evidence', async () => {
-  const { paths } = await judged({
+  const { paths, session } = await judged({
     scenario: cut(),
     async act({ post, message }) {
       for (let user = 0; user < 3; user++)
         await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true })
     },
   } as Row)
-  expect([paths['client retry'], paths['stream recovery']]).toEqual([0, 0])
+  // A machine that stood still between two of them left a pause that a back-off has as well.
+  const { tables } = (await clientOf(session).control('GET', 'snapshot')) as {
+    tables: { traces: { arrived: number; left: number }[] }
+  }
+  const { traces } = tables
+  const pauses = traces.slice(1).map(({ arrived }, index) => arrived - (traces[index]?.left ?? 0))
+  expect(traces).toHaveLength(3)
+  expect([paths['client retry'], paths['stream recovery']]).toEqual([pauses.filter(isBackoff).length, 0])
 })
