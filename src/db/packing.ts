@@ -83,7 +83,7 @@ export function packing<Of extends object>(table: readonly Field<Of>[]): Packing
 }
 
 /** A list of what has a form. */
-export const listOf = <Item>({ pack, unpack }: Form<Item>): Form<Item[]> => ({
+export const packedList = <Item>({ pack, unpack }: Form<Item>): Form<Item[]> => ({
   pack: (items) => items.map((item) => pack(item)),
   unpack(stored) {
     if (!Array.isArray(stored)) throw new Error('it holds no list')

@@ -3,7 +3,7 @@ import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
-import { type NamedRow, namedRow, rowOfNamed, TRACE_COLUMNS, type TraceRow, valuesOf } from './trace-row.ts'
+import { columnValues, type NamedRow, namedRow, rowOfNamed, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 
 /** Version of the format; a newer one is refused. */
 export const SNAPSHOT_FORMAT = 1
@@ -166,7 +166,7 @@ function storedValue(table: string, column: string, row: Row): unknown {
 /** What is stored of a trace. */
 function traceValues(row: Row): unknown[] {
   for (const column of ['request', 'rendered', 'answer']) refuseNoJson(`traces.${column}`, row[column])
-  return valuesOf(rowOfNamed(row as unknown as NamedRow))
+  return columnValues(rowOfNamed(row as unknown as NamedRow))
 }
 
 /** Throws when a text is no JSON: it would be a bug later, far from here. */

@@ -3,7 +3,7 @@
 import type { ExchangeNote, KeptBytes } from '../contract/exchange-note.ts'
 import type { ClientNote } from '../contract/finding.ts'
 import type { AttemptRecord, TraceRecord } from '../contract/trace.ts'
-import { COLUMN, type Form, listOf, packing } from './packing.ts'
+import { COLUMN, type Form, packedList, packing } from './packing.ts'
 
 /** The token counts that most answers have, in the order in which they have them. */
 const USUAL_COUNTS: Shape = [
@@ -87,7 +87,7 @@ export const TRACE = packing<TraceRecord>([
   ['plan', ({ model }) => (model === null ? [] : [model])],
   ['scenario', null],
   ['faults', []],
-  ['attempts', [], listOf(ATTEMPT)],
+  ['attempts', [], packedList(ATTEMPT)],
   ['cache', null],
   ['guardrails', []],
   ['retrievals', []],

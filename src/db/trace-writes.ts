@@ -10,16 +10,16 @@ import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
 import {
   AS_IT_CAME,
+  columnValues,
   packedExchange,
   packedRecord,
   RECORD_COLUMNS,
   type RecordRow,
-  storedAnswer,
   TRACE_COLUMNS,
   type TraceRow,
   threadOf,
   unpackedRow,
-  valuesOf,
+  withoutUsage,
 } from './trace-row.ts'
 import type { LargeWrite } from './writer.ts'
 
@@ -90,7 +90,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     const { texts, ahead, apart } = long.stored(seq, {
       request: stored.request,
       rendered: stored.rendered,
-      answer: storedAnswer(stored.answer, trace.usage),
+      answer: withoutUsage(stored.answer, trace.usage),
     })
     const { request, rendered, answer } = texts
     const { id, session, model, status } = trace
@@ -123,7 +123,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       const { row } = write
       write.tried = true
       row.apart = write.apart()
-      statements().insert.run(valuesOf(row))
+      statements().insert.run(columnValues(row))
       numbers.add(row.seq, row.id)
       highest = Math.max(highest, row.seq)
       bytes += write.bytes + (row.apart ?? 0)
@@ -155,7 +155,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
         const { one, update } = statements()
         const { notes } = unpackedRow(one().get(seq) as RecordRow, connection)
         const record = packedRecord(trace, notes.client)
-        update().run(trace.model, trace.status, record, storedAnswer(answer, trace.usage), seq)
+        update().run(trace.model, trace.status, record, withoutUsage(answer, trace.usage), seq)
       }),
     connect: (id, exchange) => change(id, (seq) => statements().connect().run(packedExchange(exchange), seq)),
     size,
