@@ -6,7 +6,7 @@ import { opaqueQuestion, type Question, readQuestion, wordsOfAnswer } from '../l
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
-import { RECORD_COLUMNS, type RecordRow, unpackedRow, wholeAnswer } from './trace-row.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedRow, withUsage } from './trace-row.ts'
 import type { CallTimes } from './trace-writes.ts'
 
 /** A trace with what it takes to tell how the client behaved. */
@@ -48,7 +48,7 @@ export const evidenceReader =
         readRow(
           connection,
           place,
-          () => JSON.parse(wholeAnswer(long.read(found).answer, unpacked.trace.usage)) as unknown,
+          () => JSON.parse(withUsage(long.read(found).answer, unpacked.trace.usage)) as unknown,
         ),
       )[0]
     })

@@ -75,7 +75,7 @@ type Usage = TraceRecord['usage']
 const BEFORE = '"usage":'
 
 /** An answer as it is stored: one that ends with the usage of its record ends with a comma instead, as no JSON does. */
-export function answerColumn(answer: string, usage: Usage): string {
+export function withoutUsage(answer: string, usage: Usage): string {
   if (!usage) return answer
   const text = JSON.stringify(usage)
   // Looked for in parts: one text of them would have to be made.
@@ -85,7 +85,7 @@ export function answerColumn(answer: string, usage: Usage): string {
   return answer.slice(0, begin - BEFORE.length)
 }
 /** The same as it was given. */
-export const wholeAnswer = (stored: string, usage: Usage): string =>
+export const withUsage = (stored: string, usage: Usage): string =>
   stored.endsWith(',') ? `${stored}${BEFORE}${JSON.stringify(usage)}}` : stored
 
 /** A record and its notes. */
@@ -140,7 +140,7 @@ export function namedRow(row: TraceRow, database: DatabaseName): NamedRow {
   const { seq, id, started, model, status, thread, request, rendered, exchange, apart } = row
   const { trace, notes } = unpackedRow(row, database)
   const { arrived, left, client } = notes
-  const texts = { request, rendered: rendered ?? AS_IT_CAME, answer: wholeAnswer(row.answer, trace.usage) }
+  const texts = { request, rendered: rendered ?? AS_IT_CAME, answer: withUsage(row.answer, trace.usage) }
   const known = { seq, id, started, model, status, thread, record: trace, ...texts, apart }
   const named = { ...known, arrived, left, client: client && JSON.stringify(client) }
   return exchange === null ? named : { ...named, exchange }
@@ -155,7 +155,7 @@ export function rowOfNamed(named: NamedRow): TraceRow {
     record: packedRecord(trace, client == null ? null : JSON.parse(client)),
     request,
     rendered: named.rendered === AS_IT_CAME ? null : named.rendered,
-    answer: answerColumn(named.answer, trace.usage),
+    answer: withoutUsage(named.answer, trace.usage),
     exchange: exchange ?? null,
   }
 }

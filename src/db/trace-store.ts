@@ -16,7 +16,7 @@ import {
   type TraceRow,
   unpackedExchange,
   unpackedRow,
-  wholeAnswer,
+  withUsage,
 } from './trace-row.ts'
 import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts'
 import { type TraceWrites, traceWrites } from './trace-writes.ts'
@@ -146,7 +146,7 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       if (!row) return undefined
       const whole = long.read(row)
       const { trace, notes } = unpackedRow(whole, connection)
-      const texts = [whole.request, whole.rendered, wholeAnswer(whole.answer, trace.usage)]
+      const texts = [whole.request, whole.rendered, withUsage(whole.answer, trace.usage)]
       const [request, rendered, answer] = readRow(connection, { table: 'trace_rows', row: whole.seq }, () =>
         texts.map((text) => JSON.parse(text)),
       )
@@ -159,7 +159,7 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       const { exchange: packed, seq } = row
       const { trace } = unpackedRow(row, connection)
       const note = readRow(connection, { table: 'trace_rows', row: seq }, () => unpackedExchange(packed))
-      return { note, request, answer: wholeAnswer(answer, trace.usage) }
+      return { note, request, answer: withUsage(answer, trace.usage) }
     },
     has: (id) => seqOf(id) !== undefined,
     *since(seq) {

@@ -5,7 +5,7 @@ import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
 import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from './trace-evidence.ts'
 import type { TraceNumbers } from './trace-numbers.ts'
-import { RECORD_COLUMNS, type RecordRow, unpackedRow, wholeAnswer } from './trace-row.ts'
+import { RECORD_COLUMNS, type RecordRow, unpackedRow, withUsage } from './trace-row.ts'
 
 /** Calls by number: below one and above another, which are left out themselves, and the most that are looked at. */
 export interface TraceSpan {
@@ -42,7 +42,7 @@ export interface TraceReads {
 const BESIDE = 'instr(lower(request), :text) OR instr(lower(answer), :text)'
 /** Whether a record holds it, or the end of an answer, of which `stored` has the last characters that are stored. */
 const holds = (trace: TraceRecord, stored: string, text: string) =>
-  [JSON.stringify(trace), wholeAnswer(stored, trace.usage)].some((one) => one.toLowerCase().includes(text))
+  [JSON.stringify(trace), withUsage(stored, trace.usage)].some((one) => one.toLowerCase().includes(text))
 
 /** Windows on the traces of a database. */
 export function windowsOf({ connection, long, numbers }: TraceReads): TraceWindows {

@@ -10,7 +10,6 @@ import { rowBytes } from './row-budget.ts'
 import { type RetentionTarget, TRACE_BYTES, type TraceRetention, traceRetention } from './trace-retention.ts'
 import {
   AS_IT_CAME,
-  answerColumn,
   columnValues,
   packedExchange,
   packedRecord,
@@ -20,6 +19,7 @@ import {
   type TraceRow,
   threadOf,
   unpackedRow,
+  withoutUsage,
 } from './trace-row.ts'
 import type { LargeWrite } from './writer.ts'
 
@@ -90,7 +90,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     const { texts, ahead, apart } = long.stored(seq, {
       request: stored.request,
       rendered: stored.rendered,
-      answer: answerColumn(stored.answer, trace.usage),
+      answer: withoutUsage(stored.answer, trace.usage),
     })
     const { request, rendered, answer } = texts
     const { id, session, model, status } = trace
@@ -155,7 +155,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
         const { one, update } = statements()
         const { notes } = unpackedRow(one().get(seq) as RecordRow, connection)
         const record = packedRecord(trace, notes.client)
-        update().run(trace.model, trace.status, record, answerColumn(answer, trace.usage), seq)
+        update().run(trace.model, trace.status, record, withoutUsage(answer, trace.usage), seq)
       }),
     connect: (id, exchange) => change(id, (seq) => statements().connect().run(packedExchange(exchange), seq)),
     size,
