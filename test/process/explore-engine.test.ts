@@ -171,7 +171,7 @@ const tried = (point: string, text = ''): TriedCell => ({
 
 test('the state that an exploration goes on from is whole whenever it is ended', async () => {
   const script = join(folder.path, 'writes.ts')
-  const outputs = join(import.meta.dir, '..', '..', 'src', 'cli', 'explore', 'outputs.ts')
+  const outputs = join(import.meta.dir, '..', '..', 'src', 'cli', 'print', 'explore-outputs.ts')
   writeFileSync(
     script,
     `import { keptState } from ${JSON.stringify(outputs)}

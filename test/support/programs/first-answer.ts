@@ -6,7 +6,7 @@ import { plugin } from 'bun'
 
 const root = join(import.meta.dir, '..', '..', '..')
 // Fixtures that ship are read from YAML where nothing is built; the executable has them as JSON (backends/fixture/shipped.ts), and
-// the outlines of schemas (contract/embedded-outlines.ts), which whoever starts this has put beside it.
+// compiled schemas (schema/embedded.ts), which whoever starts this has put beside it.
 const outlines = readFileSync('outlines.json', 'utf8')
 plugin({
   name: 'as in the executable',
@@ -15,7 +15,7 @@ plugin({
       contents: 'export const SHIPPED = ""\nexport const shippedFixtures = () => []',
       loader: 'ts',
     }))
-    builder.onLoad({ filter: /[\\/]contract[\\/]embedded-outlines\.ts$/ }, () => ({
+    builder.onLoad({ filter: /[\\/]schema[\\/]embedded\.ts$/ }, () => ({
       contents: `export const embeddedOutline = (name) => JSON.parse((${outlines})[name] ?? 'null') ?? undefined`,
       loader: 'ts',
     }))

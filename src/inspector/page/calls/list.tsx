@@ -101,7 +101,6 @@ function Row({ row, index, top, chosen }: RowProps) {
       aria-rowindex={index + 2}
       aria-selected={chosen}
       style={{ transform: `translateY(${top}px)` }}
-      tabIndex={-1}
       onClick={() => choose(index)}
       onKeyDown={({ key }) => key === 'Enter' && choose(index)}
     >
