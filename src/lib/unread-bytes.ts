@@ -2,22 +2,23 @@
 // for a moment would lose what had reached its machine before.
 import { readFile } from 'node:fs/promises'
 import { realClock } from './clock.ts'
+import { monotonicMs } from './monotonic.ts'
 
 /** The connections of this machine (Linux, proc(5)): each line has both ends, the state and the bytes in both queues, in hexadecimal. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 /** A client whose program has stopped reads nothing; it is not waited for. */
-const MAX_WAIT_MS = 500
+const MAX_WAIT_MS = 300
 const LOOK_MS = 5
 
 /**
- * Resolves when a client on this machine has read all that has reached it, after 500 ms at most; at once for clients on other
+ * Resolves when a client on this machine has read all that has reached it, after 300 ms at most; at once for clients on other
  * machines and on systems that do not show it.
  * @param peer the client's end of the connection, as `address:port`
  */
 export async function allRead(peer: string): Promise<void> {
   const port = Number(peer.slice(peer.lastIndexOf(':') + 1))
-  for (let waited = 0; waited < MAX_WAIT_MS && (await unreadBytes(port)) > 0; waited += LOOK_MS)
-    await realClock.sleep(LOOK_MS)
+  const end = monotonicMs() + MAX_WAIT_MS
+  while ((await unreadBytes(port)) > 0 && monotonicMs() < end) await realClock.sleep(LOOK_MS)
 }
 
 /** Bytes that the kernel keeps for the connections with a local port. */

@@ -154,7 +154,7 @@ describe('a server that plays a scenario', () => {
     await reader.read()
     // It has sent its request, and has no processor from before the response until long after the reset would have come.
     client.kill('SIGSTOP')
-    await Bun.sleep(600)
+    await Bun.sleep(480)
     client.kill('SIGCONT')
     const received = Buffer.from((await reader.read()).value ?? []).toString()
     expect(received.match(/data: \{/g)).toHaveLength(2)
