@@ -1,4 +1,4 @@
-// A test is given a session of its own: each of these meets its own weather, at the same time.
+// Each test has its own session, so each has its own fault at the same time.
 import { expect } from 'bun:test'
 import { test } from '@understudy/test/bun'
 import OpenAI from 'openai'

@@ -1,4 +1,4 @@
-// The program: tells a story piece by piece, and says so when it breaks off.
+// The program: streams a story, and reports when the stream is truncated.
 import type OpenAI from 'openai'
 
 /** A story, as far as it came. */

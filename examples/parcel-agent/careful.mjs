@@ -1,4 +1,4 @@
-// An agent with one tool: it books a courier when the model asks for it, once, whatever becomes of the calls around that.
+// An agent with one tool: it books a courier when the model asks for it, and only once, whatever calls fail.
 import { TOOLS } from './tools.mjs'
 
 const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env

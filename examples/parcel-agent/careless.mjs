@@ -1,4 +1,4 @@
-// The same with a mistake that people make: when anything fails, all begins anew, and the courier is booked twice.
+// The same with a common mistake: any failure starts the task again, so the courier is booked twice.
 import { TOOLS } from './tools.mjs'
 
 const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env

@@ -1,4 +1,4 @@
-// What the agent can do.
+// The tools of the agent.
 export const TOOLS = [
   {
     type: 'function',

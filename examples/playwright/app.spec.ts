@@ -1,4 +1,4 @@
-// The program runs for each test, in the test's own session; the browser sees nothing of that.
+// The program runs for each test, in the test's own session. The browser is not aware of it.
 import { test as base, expect } from '@understudy/test/playwright'
 import { startApp } from './app.ts'
 

@@ -1,4 +1,4 @@
-// The program: a page with a question and an answer, and the server behind it, which asks a model.
+// The program: a page with a question and an answer, and its server, which calls a model.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

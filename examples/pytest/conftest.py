@@ -1,4 +1,4 @@
-# A session of Understudy for each test, over its control API. Run `understudy exec -- pytest`, which says where the server is.
+# A session of Understudy for each test, through its control API. Run `understudy exec -- pytest`, which sets the server's address.
 import json, os, types, urllib.error, urllib.request, uuid
 import pytest
 

@@ -1,4 +1,4 @@
-# The program: asks a model for a greeting, and has one of its own for bad days.
+# The program: asks a model for a greeting, and uses a fixed one when the model fails.
 import json, urllib.error, urllib.request
 
 

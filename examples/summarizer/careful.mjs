@@ -1,4 +1,4 @@
-// Sums a text up word by word as it is written, with nothing but fetch. Half a summary is never passed off as a whole one.
+// Summarizes a text in a stream, using only fetch. It never presents an incomplete summary as complete.
 const SILENCE_MS = 1_000
 const TRIES = 3
 

@@ -1,4 +1,4 @@
-// The same with two mistakes that people make: nothing ends a silence, and what came before a stream broke off counts as all.
+// The same with two common mistakes: no timeout for silence, and a truncated stream counts as complete.
 const { OPENAI_BASE_URL: base, OPENAI_API_KEY: key } = process.env
 
 export async function summaryOf(text) {

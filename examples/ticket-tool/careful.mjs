@@ -1,4 +1,4 @@
-// Sorts a message of a customer into a ticket, with the OpenAI SDK. Whatever the model does, there is a ticket in the end.
+// Turns a customer's message into a ticket, with the OpenAI SDK. It creates a ticket whatever the model does.
 import OpenAI from 'openai'
 import { FORMAT } from './format.mjs'
 

@@ -1,5 +1,5 @@
-// The same with three mistakes that people make: JSON that nobody checks, a retry of what must not be repeated, and a fallback
-// whose model is misspelt.
+// The same with three common mistakes: JSON that is not checked, a retry of a call that must not be repeated, and a fallback
+// with a misspelled model.
 import OpenAI from 'openai'
 import { FORMAT } from './format.mjs'
 

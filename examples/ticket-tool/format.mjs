@@ -1,4 +1,4 @@
-// What a ticket is made of.
+// The fields of a ticket.
 export const FORMAT = {
   type: 'json_schema',
   json_schema: {

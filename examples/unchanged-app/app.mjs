@@ -1,4 +1,4 @@
-// An app as it is in production: nothing in it knows of Understudy.
+// An app as it is in production: it does not know about Understudy.
 import OpenAI from 'openai'
 
 const client = new OpenAI() // reads OPENAI_BASE_URL and OPENAI_API_KEY

@@ -1,4 +1,4 @@
-// An app as it is in production: nothing in it knows of Understudy.
+// An app as it is in production: it does not know about Understudy.
 import Anthropic from '@anthropic-ai/sdk'
 
 const client = new Anthropic() // reads ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY

@@ -1,4 +1,4 @@
-// A test is given a session of its own by naming `understudy`.
+// A test that names `understudy` has its own session.
 import { stableTraces, type Understudy } from '@understudy/test'
 import { test } from '@understudy/test/vitest'
 import { expect } from 'vitest'

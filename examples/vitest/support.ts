@@ -1,4 +1,4 @@
-// The program: answers a customer by a model of OpenAI, and by one of Anthropic when OpenAI is down.
+// The program: answers a customer with a model of OpenAI, or with one of Anthropic when OpenAI is down.
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 

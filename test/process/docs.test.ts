@@ -190,15 +190,20 @@ describe('names', () => {
     expect(missing(inCode, (name) => isPath(name) || isCase(name))).toEqual([])
   })
 
-  test('every fault kind is on the page of faults, and no other', () => {
-    const [, table = ''] = /\| faults \| kinds \|\n([\s\S]*?)\n\n/.exec(read('docs/bad-days.md')) ?? []
+  test('the README: has the numbers of fault types and of shipped scenarios', () => {
+    const [, types, scenarios] = /(\d+) fault types, (\d+) ready-made scenarios/.exec(read('README.md')) ?? []
+    expect([types, scenarios].map(Number)).toEqual([faultKinds.length, readdirSync(join(ROOT, 'scenarios')).length])
+  })
+
+  test('docs/scenarios.md: lists every fault type and no other', () => {
+    const [, table = ''] = /\| faults \| types \|\n([\s\S]*?)\n\n/.exec(read('docs/scenarios.md')) ?? []
     const told = new Set([...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name))
     const kinds = faultKinds.map(({ type }) => type as string)
     expect([...told].sort()).toEqual(kinds.toSorted())
   })
 
-  test('every shipped scenario is on it too', () => {
-    const [, table = ''] = /\| scenarios \| names \|\n([\s\S]*?)\n\n/.exec(read('docs/bad-days.md')) ?? []
+  test('docs/scenarios.md: lists every shipped scenario', () => {
+    const [, table = ''] = /\| scenarios \| names \|\n([\s\S]*?)\n\n/.exec(read('docs/scenarios.md')) ?? []
     const told = [...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name)
     const shipped = readdirSync(join(ROOT, 'scenarios')).map((name) => basename(name, '.yaml'))
     expect(told.sort()).toEqual(shipped.sort())

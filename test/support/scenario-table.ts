@@ -390,8 +390,8 @@ ${FOOT}`
 
 const HEAD = `# What apps experience under the shipped scenarios
 
-This table is the result of a test run: unchanged apps call \`/v1\` and \`/v1/messages\` over real sockets, one session for each row, and are
-judged as \`understudy exec\` judges them. Use it to see what a scenario does to an app like yours, and what the verdict on yours should be.
+This table is the result of a test run. Unchanged apps call \`/v1\` and \`/v1/messages\` over real sockets, with one session for each row.
+The verdicts are those of \`understudy exec\`. Use it to see what a scenario does to an app like yours, and what the verdict on yours should be.
 
 - **The apps** use \`openai\` (chat completions and responses), \`@anthropic-ai/sdk\`, or \`ai\` with \`@ai-sdk/openai\` and
   \`@ai-sdk/anthropic\`. They ask for a whole response or for a stream.
@@ -402,7 +402,7 @@ judged as \`understudy exec\` judges them. Use it to see what a scenario does to
 ).join(' or ')} under the scenarios of
   silence, to keep the test short). It leaves retries to its package. It repeats, with pauses, what the package does not repeat: incomplete
   responses, broken bodies and its own timeouts. Then it asks the other provider. If that fails, too, it tells its user, and ends with exit code 0.
-- **A careless app** has no timeout, asks once, shows whatever has come, and ends with exit code 0. Under ${HAMMERED.map((name) => `\`${name}\``).join(' and ')},
+- **A careless app** has no timeout, asks once, shows what it received, and ends with exit code 0. Under ${HAMMERED.map((name) => `\`${name}\``).join(' and ')},
   where asking once is right, it repeats the call 25 times without a pause.
 - Apps ask one question. Under \`brown-out\` they ask ${QUESTIONS['brown-out']}, and ${PASSING['brown-out']} pass on the session's clock after the first one; under \`token-quota\` they
   ask ${QUESTIONS['token-quota']}. The hang limit (\`--hang-limit\`) is ${seconds(HANG_LIMIT_MS)}. Equal steps are listed once.
@@ -414,11 +414,11 @@ const FOOT = `## Limits
 
 - **Exit code 0 proves nothing**, so half a response that is shown is a warning. \`--strict\` makes it a failure, and so does \`?ended=well\`, by
   which a test states that its program succeeded. See [Verdicts](verdicts.md).
-- **Nobody can see what an app shows.** A response that the content filter has stopped is complete, so no app is accused under \`content-filter\`.
+- **What an app shows is not visible.** A response that the content filter has stopped is complete, so there is no finding under \`content-filter\`.
   Under \`stream-missing-done\`, text with a finish reason is complete; on the responses API, where only the missing event has the status, it is not.
-- **A slow first token is nobody's fault** while it comes within the hang limit.
+- **A slow first token** is not reported while it comes within the hang limit.
 - **No timeout** is a warning for \`openai\` and \`@anthropic-ai/sdk\`, which end a call by themselves after 10 minutes, and an error for the AI SDK,
-  which waits for ever.
+  which waits forever.
 - The scenarios for agents need a task of an agent ([Agents](agents.md)), which none of these apps has.
 
 To update this page after a change to a scenario, run \`npm run scenario-table\` in the source tree. A test compares the page with a run.
