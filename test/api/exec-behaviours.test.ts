@@ -69,7 +69,7 @@ describe('is found', () => {
     const { code, run, findings } = await play(client('plain', 'hanging up'), STUCK)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
     expect(plainLines(runLines(run)).join('\n')).toMatch(
-      /warning +gave-up: at least one request never got a response: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
+      /warning +gave-up: at least one request never succeeded: 3 equivalent calls failed; the client disconnected each time, after at most \d+ ms/,
     )
   })
 

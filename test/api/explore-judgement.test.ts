@@ -129,7 +129,7 @@ const ROWS: Row[] = [
     act: again(() => 20),
     class: 'rate-limit-once',
     verdict: 'misbehaved',
-    why: /^early-retry: called again after \d+ ms, though the answer had said to wait 1000 ms/,
+    why: /^early-retry: retried after \d+ ms; Retry-After asked for 1 s/,
   },
   {
     name: 'after the wait that was told',
@@ -144,7 +144,7 @@ const ROWS: Row[] = [
     class: 'server-error-once',
     at: 1,
     verdict: 'misbehaved',
-    why: /^tool-repeated: charge \{"amount":\d+\} was done 2 times, and without the fault once/,
+    why: /^tool-repeated: charge \{"amount":\d+\} was executed 2 times under the fault, once in the baseline/,
   },
   {
     name: 'one call repeated, and the tool done once',
@@ -242,7 +242,7 @@ const ROWS: Row[] = [
     },
     class: 'context-length',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'the room for the answer made smaller until the command fails',
@@ -285,7 +285,7 @@ const ROWS: Row[] = [
     },
     class: 'cut-stream',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'a fallback to the API of another provider',
@@ -296,7 +296,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-forever',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'a batch that fails and is asked for in halves',
@@ -310,7 +310,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'another key at once after a 429',
@@ -320,7 +320,7 @@ const ROWS: Row[] = [
     },
     class: 'rate-limit-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'an embedding dropped, and a model told of it',
@@ -343,7 +343,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'the same asked three times, and one of them dropped',
@@ -362,7 +362,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'too early after a 429 in the midst of other calls',
@@ -374,7 +374,7 @@ const ROWS: Row[] = [
     },
     class: 'rate-limit-once',
     verdict: 'misbehaved',
-    why: /^early-retry: called again after \d+ ms/,
+    why: /^early-retry: retried after \d+ ms/,
   },
   {
     name: 'a token that is renewed after a 401',
@@ -401,7 +401,7 @@ const ROWS: Row[] = [
     act: fallback('our-own-model'),
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
 ]
 

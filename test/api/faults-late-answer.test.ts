@@ -180,7 +180,7 @@ describe('what a model says', () => {
 })
 
 const NEVER: [Json, string][] = [
-  [{ match: { text: 'x' }, fault }, 'calls under way when a task is canceled have no text'],
+  [{ match: { text: 'x' }, fault }, 'calls of canceled tasks have no text'],
   [{ match: { operation: 'chat.completions' }, fault }, `at 'cancel' the only operation is "agents.cancellations"`],
 ]
 test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {

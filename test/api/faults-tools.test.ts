@@ -115,15 +115,15 @@ describe('match', () => {
   })
 
   const NEVER: [Json, string][] = [
-    [{ match: { provider: 'openai' }, fault }, 'calls of tools have no provider'],
-    [{ match: { text: 'hi' }, fault }, 'calls of tools have no text'],
+    [{ match: { provider: 'openai' }, fault }, 'tool calls have no provider'],
+    [{ match: { text: 'hi' }, fault }, 'tool calls have no text'],
     [
       { match: { tool: 'x' }, fault: { type: 'http-error', status: 500 } },
-      "tool is of calls of tools, which are at 'tool'",
+      "'tool' only applies at 'tool'",
     ],
     [
       { match: { operation: 'chat.completions' }, fault },
-      `at 'tool' the only operation is "agents.tools", so leave it out, got "chat.completions"`,
+      `at 'tool', 'operation' must be omitted or "agents.tools", got "chat.completions"`,
     ],
     [{ match: { path: '/v2/router/*' }, fault }, `at 'tool' the only path is "/v2/agents/:key/task"`],
     [

@@ -34,9 +34,9 @@ describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
     const [finding, ...others] = found(played)
     expect(others).toEqual([])
     expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'error' })
-    const end = name === 'a late first token' ? '; the silence would have ended after 50 s' : ''
+    const end = name === 'a late first token' ? '; data would have followed after 50 s' : ''
     expect(finding?.message).toStartWith(
-      `the client still waited after 400 ms of silence without a timeout, and the call was reset${end}`,
+      `the client was still waiting after 400 ms without data: it has no timeout; the call was reset${end}`,
     )
     expect(outcomes(played)).toEqual(['disconnected'])
   })

@@ -35,10 +35,10 @@ beforeAll(() => {
 const ANY = ['--', 'false']
 const misuse: [string, string[], string][] = [
   ['no command', [], "missing required argument 'COMMAND'"],
-  ['a program that is not there', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'there is no such program'],
+  ['a program that is not there', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'no such program'],
   ['an unknown scenario', ['--scenario', 'nosuch', ...ANY], 'there is no scenario or file "nosuch"; shipped: '],
   ['a seed that is none', ['--seed', 'x', ...ANY], '--seed "x" is not valid'],
-  ['a time that is none', ['--timeout', '10', ...ANY], '--timeout "10" is not valid: it must be a time such as'],
+  ['a time that is none', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
   ['a setting that is none', ['--on-miss', 'x', ...ANY], '--on-miss "x" is not valid'],
   ['a report that nobody can write', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
   ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 lets other machines in'],
@@ -148,7 +148,7 @@ describe('scenario files', () => {
     expect(fine).toEqual({
       code: 0,
       stdout: '2 scenarios, 1 warning\n',
-      stderr: 'understudy: warning: mixed.yaml:3:5: rules[0] "r" can never fire: its probability is 0\n',
+      stderr: 'understudy: warning: mixed.yaml:3:5: rules[0] "r" can never be triggered: its probability is 0\n',
     })
     put('broken.yaml', 'name: broken\nrules:\n  - name: r\n    fault: { type: delai }\n  - name: r\n')
     const broken = await runCommand(['check', 'broken.yaml', 'wrong.yaml'], { cwd })

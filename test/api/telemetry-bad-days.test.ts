@@ -361,14 +361,14 @@ describe('the standard variables', () => {
   writeFileSync(text, 'no certificate')
   const mistakes: [Record<string, string>, string][] = [
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT "collector:4318" is not valid'],
-    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL "grpc" is not valid: it must be http/json'],
-    [{ OTEL_TRACES_EXPORTER: 'zipkin' }, 'OTEL_TRACES_EXPORTER "zipkin" is not valid: it must be otlp or none'],
-    [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret' }, 'OTEL_EXPORTER_OTLP_HEADERS is not valid'],
+    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL must be http/json'],
+    [{ OTEL_TRACES_EXPORTER: 'zipkin' }, 'OTEL_TRACES_EXPORTER must be otlp or none, got "zipkin"'],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret' }, 'OTEL_EXPORTER_OTLP_HEADERS must be pairs'],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: '10s' }, 'OTEL_EXPORTER_OTLP_TIMEOUT "10s" is not valid'],
     [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, 'OTEL_TRACES_SAMPLER "jaeger_remote" is not valid'],
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' }, 'OTEL_TRACES_SAMPLER_ARG "2" is not valid'],
     [{ OTEL_EXPORTER_OTLP_CERTIFICATE: join(folder.path, 'none.pem') }, 'none.pem" cannot be read'],
-    [{ OTEL_EXPORTER_OTLP_CERTIFICATE: text }, 'text.pem" holds no PEM certificate or key'],
+    [{ OTEL_EXPORTER_OTLP_CERTIFICATE: text }, 'text.pem" contains no PEM certificate or key'],
   ]
   test.each(mistakes.map(([environment, message]) => [message, environment] as const))('%s', (message, environment) => {
     expect(() => read(environment)).toThrow(message)

@@ -96,7 +96,7 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     if (from === 'file') return
     // Whoever has sessions of his own looks into the wrong one first.
     const { stdout } = await trace(['list', '--session', 'nobody', ...source()])
-    expect(stdout).toBe('no traces of the session nobody; --session all shows those of every session\n')
+    expect(stdout).toBe('no traces in the session nobody; --session all shows all sessions\n')
   })
 
   test('show has the attempts, the request and the answer', async () => {
@@ -167,7 +167,7 @@ describe('which traces', () => {
     const ofAll = await trace(['show', 'last', '--json', '--session', 'all', ...SERVER])
     expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', answer: expect.anything() })
     const none = await trace(['show', 'last', '--session', 'empty', ...SERVER])
-    expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: there are no traces yet\n' })
+    expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: no traces yet\n' })
   })
   test('the file may be named before the command, and a list is what is meant without one', async () => {
     const expected = (await trace(['list', ...DB])).stdout
@@ -205,7 +205,7 @@ describe('mistakes are one line', () => {
       'no server',
       () => ['list', '--url', 'http://127.0.0.1:1'],
       1,
-      ['no server answers at http://127.0.0.1:1', '--db'],
+      ['no server responds at http://127.0.0.1:1', '--db'],
     ],
     ['another server', () => ['list', '--url', stranger.url.href], 1, ['is not an Understudy server (status 200)']],
     ['no address', () => ['list', '--url', 'localhost:4010'], 2, ['--url "localhost:4010"', 'http://127.0.0.1:4010']],

@@ -202,8 +202,8 @@ test('a state that is torn, of another version or of another command is not gone
   const whole = JSON.stringify({ version: 2, ...ABOUT, cells: [tried('p')] })
   expect(go(whole)).not.toThrow()
   const invalid: [string, string][] = [
-    [whole.slice(0, -20), 'is not valid: '],
-    ['', 'is not valid: '],
+    [whole.slice(0, -20), 'cannot read '],
+    ['', 'cannot read '],
     ['null', 'is not the state of an exploration by this version'],
     [JSON.stringify({ ...ABOUT, cells: [] }), 'is not the state of an exploration by this version'],
     [whole.replace('"following":[],', ''), 'is not the state of an exploration by this version'],
