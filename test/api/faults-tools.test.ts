@@ -117,10 +117,7 @@ describe('match', () => {
   const NEVER: [Json, string][] = [
     [{ match: { provider: 'openai' }, fault }, 'tool calls have no provider'],
     [{ match: { text: 'hi' }, fault }, 'tool calls have no text'],
-    [
-      { match: { tool: 'x' }, fault: { type: 'http-error', status: 500 } },
-      "'tool' only applies at 'tool'",
-    ],
+    [{ match: { tool: 'x' }, fault: { type: 'http-error', status: 500 } }, "'tool' only applies at 'tool'"],
     [
       { match: { operation: 'chat.completions' }, fault },
       `at 'tool', 'operation' must be omitted or "agents.tools", got "chat.completions"`,

@@ -148,7 +148,9 @@ test('stopped, nothing goes wrong any more', async () => {
 test('a rule that can never fire is told', async () => {
   start()
   const body = { name: 'idle', rules: [{ name: 'r', when: { probability: 0 }, fault: { type: 'delay', for: 1 } }] }
-  expect((await put(body)).json().warnings).toEqual(['the request: rules[0] "r" can never be triggered: its probability is 0'])
+  expect((await put(body)).json().warnings).toEqual([
+    'the request: rules[0] "r" can never be triggered: its probability is 0',
+  ])
   const unknown = { ...body, rules: [{ ...body.rules[0], when: {}, match: { operation: 'chat.completion' } }] }
   expect(String((await put(unknown)).json().warnings)).toStartWith(
     'the request: rules[0] "r" can never be triggered: unknown operation "chat.completion"; valid: chat.completions, ',

@@ -114,7 +114,8 @@ describe('a task that works on and on', () => {
       {
         kind: 'gave-up',
         severity: 'error',
-        message: 'a task is still running, and the client neither waited for it nor canceled it; polled 3 times while running',
+        message:
+          'a task is still running, and the client neither waited for it nor canceled it; polled 3 times while running',
         count: 1,
       },
     ])

@@ -193,7 +193,7 @@ const warned: Row[] = [
     'in an order',
     'scenario',
     rule(fault, 'expect:\n  - { order: [{ model: openai/gpt-4oo }, { provider: openai }] }\n'),
-    'expect[0].order[0].model is "openai/gpt-4oo"',
+    'expect[0].order[0].model names the unknown model "openai/gpt-4oo"',
   ],
   [
     'a state',

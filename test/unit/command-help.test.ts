@@ -15,7 +15,7 @@ describe('help', () => {
   test.each([
     ['trace', 'show', '<ID>'],
     ['trace', 'list', '--limit <N>'],
-    ['snapshot', 'diff', 'exit code 1'],
+    ['snapshot', 'diff', 'compare the session with a snapshot'],
   ])('of %s %s is that of the command inside', async (outer, inner, part) => {
     const [asked, given] = await Promise.all([
       runCommand(['help', outer, inner], { cwd }),

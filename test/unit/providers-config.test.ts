@@ -103,7 +103,9 @@ describe('addresses that are not those of the providers', () => {
       'one that looks like it',
       'providers:\n  openai:\n    base_url: https://api.openai.com.evil.example/v1?key=hush\n    backend: forward\n',
       keys,
-      ['calls to openai with the key from OPENAI_API_KEY go to https://api.openai.com.evil.example/v1?key=(masked) (:3)'],
+      [
+        'calls to openai with the key from OPENAI_API_KEY go to https://api.openai.com.evil.example/v1?key=(masked) (:3)',
+      ],
     ],
     [
       'a key of the file',
@@ -157,13 +159,17 @@ describe('what is written wrong', () => {
     [
       'a kind',
       'providers:\n  x: { kind: openai }',
-      ['providers.x.kind "openai"', 'openai-compatible, anthropic or google'],
+      ['providers.x.kind must be', 'got "openai"', 'openai-compatible, anthropic or google'],
     ],
-    ['a backend', 'providers:\n  x: { backend: real }', ['providers.x.backend "real"', 'fixture or forward']],
+    [
+      'a backend',
+      'providers:\n  x: { backend: real }',
+      ['providers.x.backend must be', 'got "real"', 'fixture or forward'],
+    ],
     [
       'an address without a scheme',
       'providers:\n  x: { base_url: localhost }',
-      ['providers.x.base_url "localhost"', 'http or https'],
+      ['providers.x.base_url must be', 'got "localhost"', 'http or https'],
     ],
     [
       'an address that is none of the web',
@@ -177,11 +183,15 @@ describe('what is written wrong', () => {
       [':2: providers.x.api_key must be a string', `\${NAME}`],
     ],
     ['a key that is a number', 'providers:\n  x: { api_key: 12345 }', ['providers.x.api_key must be a string']],
-    ['a backend without an address', 'providers:\n  x: { backend: forward }', [':2: providers.x', 'needs a base_url']],
+    [
+      'a backend without an address',
+      'providers:\n  x: { backend: forward }',
+      [':2: providers.x', 'requires a base_url'],
+    ],
     [
       'azure without an address',
       'providers:\n  azure: { backend: forward }',
-      [':2: providers.azure', 'needs a base_url'],
+      [':2: providers.azure', 'requires a base_url'],
     ],
   ]
   test.each(rows)('%s', (_, yaml, said) => {

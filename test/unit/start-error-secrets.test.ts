@@ -29,7 +29,11 @@ const FILES: [what: string, yaml: string, says: string][] = [
   ['a key with a space', `providers:\n  x: { api_key: "${HUSH} x" }`, 'providers.x.api_key must be a string'],
   ['a key that is a list', `providers:\n  x: { api_key: [${HUSH}] }`, 'providers.x.api_key must be a string'],
   ['providers that are a text', `providers: ${HUSH}`, 'providers must be a mapping of providers by name, got a string'],
-  ['providers that are a list', `providers: [{ api_key: ${HUSH} }]`, 'providers is a list'],
+  [
+    'providers that are a list',
+    `providers: [{ api_key: ${HUSH} }]`,
+    'providers must be a mapping of providers by name, got a list',
+  ],
   ['a file that is a text', HUSH, 'settings.yaml must be a mapping of settings, got a string'],
   ['a file that is no YAML', `token: "a" "${HUSH}"`, 'settings.yaml:1: '],
   ['a file that is no YAML either', `token: [${HUSH}\n${HUSH}: ]x`, 'settings.yaml:'],
@@ -37,7 +41,11 @@ const FILES: [what: string, yaml: string, says: string][] = [
   ['a token of a workspace', `tokens: { "${HUSH}": 7 }`, 'tokens must be a mapping'],
   ['a collector', `otlp: "ht!tp://me:${HUSH}@c/?x=${HUSH}"`, 'otlp '],
   ['an origin', `cors: ["http://me:${HUSH}@c"]`, 'cors '],
-  ['a value of another setting', `port: "api_key=${HUSH}"`, 'port "api_key=(masked)"'],
+  [
+    'a value of another setting',
+    `port: "api_key=${HUSH}"`,
+    'port must be a number from 0 to 65535, got "api_key=(masked)"',
+  ],
 ]
 test.each(FILES)('%s in the file', (_, yaml, says) => {
   writeFileSync(file, `${yaml}\n`)
@@ -55,7 +63,7 @@ const VARIABLES: Record<string, string>[] = [
 ]
 test.each(VARIABLES)('%j in the environment', (environment) => {
   const message = messageOf({}, environment)
-  expect(message).toContain(' is not valid')
+  expect(message).toContain(' must be ')
   expect(message).not.toContain(HUSH)
 })
 
