@@ -83,7 +83,7 @@ function adriftNotice(session: string, { instance, why }: Adrift): string {
     case 'called':
       return `${text}a call created the session at the instance ${instance}, so earlier calls at another instance, such as one that stopped, are unknown here; create the session with PUT /_understudy/sessions/${session} before the first call`
     case 'restored':
-      return `${text}an earlier process of the instance ${instance} created the session, so calls at another instance since then are unknown here; ${anew}`
+      return `${text}the session was restored from an earlier process of the instance ${instance}, so calls at another instance in between are unknown here; ${anew}`
     case 'moved':
       return `${text}the load balancer reports that an instance other than ${instance} answered calls of the session, which are unknown here; ${anew}`
   }

@@ -155,7 +155,7 @@ describe('a day on which nothing went wrong', () => {
     expect(run.sessions[0]).toMatchObject({ verdict: 'inconclusive', inconclusive, ok: true })
     const [first] = plainLines(runLines(run))
     expect(first).toStartWith('Understudy: day: INCONCLUSIVE: no fault was injected')
-    expect(first?.includes('waits between calls')).toBe(yaml === late)
+    expect(first?.includes('virtual time advances')).toBe(yaml === late)
     // The cases of a machine say why, too.
     expect(junit([run])).toMatch(/<failure message="INCONCLUSIVE: no fault was injected/)
     expect(junit([run])).toMatch(

@@ -122,19 +122,19 @@ describe('match', () => {
       { match: { operation: 'chat.completions' }, fault },
       `at 'tool', 'operation' must be omitted or "agents.tools", got "chat.completions"`,
     ],
-    [{ match: { path: '/v2/router/*' }, fault }, `at 'tool' the only path is "/v2/agents/:key/task"`],
+    [{ match: { path: '/v2/router/*' }, fault }, `at 'tool', 'path' must be omitted or "/v2/agents/:key/task"`],
     [
       { match: { operation: 'chat.completions' }, fault: { type: 'stuck-task' } },
-      `at 'task' the only operation is "agents.iterations"`,
+      `at 'task', 'operation' must be omitted or "agents.iterations"`,
     ],
     [
       { match: { operation: 'agent.*' }, fault: { type: 'approval-never' } },
-      `at 'approval' the only operation is "agents.approvals"`,
+      `at 'approval', 'operation' must be omitted or "agents.approvals"`,
     ],
-    [{ at: 'gateway', match: { agent: 'x' }, fault: { type: 'reset' } }, 'agent is of calls that agents make'],
+    [{ at: 'gateway', match: { agent: 'x' }, fault: { type: 'reset' } }, "'agent' only applies at"],
     [
       { at: 'workspace', match: { iteration: 1 }, fault: { type: 'delay', for: 1 } },
-      'iteration is of calls that agents',
+      "'iteration' only applies at",
     ],
   ]
   test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {

@@ -132,7 +132,7 @@ describe('a session that another instance may have answered', () => {
       expect(answers.map(isNew)).toEqual([null, null])
       const verdict = await verified('one', second)
       expect([brief(verdict), verdict.calls]).toEqual([UNKNOWN, 3])
-      expect(verdict.notices[0]).toContain('left by an earlier process of the instance a')
+      expect(verdict.notices[0]).toContain('restored from an earlier process of the instance a')
       await accepted(second.post('/_understudy/sessions/one/reset', {}))
       expect([incomplete(await call('one', second)), brief(await verified('one', second))]).toEqual([null, PASS])
       second.close()

@@ -51,7 +51,7 @@ describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
     const [finding, ...others] = found(await run([who, how], fault))
     expect(others).toEqual([])
     expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'warning' })
-    expect(finding?.message).toContain('because its timeout is 600 s')
+    expect(finding?.message).toContain('a timeout of 600 s')
   })
 })
 

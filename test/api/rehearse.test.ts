@@ -41,7 +41,7 @@ const misuse: [string, string[], string][] = [
   ['a time that is none', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
   ['a setting that is none', ['--on-miss', 'x', ...ANY], '--on-miss must be synthesize or error, got "x"'],
   ['a report that nobody can write', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
-  ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 lets other machines in'],
+  ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
   ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
 ]
 test.each(misuse)('%s is a misuse', async (_, args, message) => {

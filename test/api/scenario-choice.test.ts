@@ -64,7 +64,7 @@ describe('a file', () => {
     expect(told).toHaveLength(1)
     expect(told[0]).toBeInstanceOf(FileError)
     expect(String(told[0])).toContain(place)
-    expect(String(told[0])).toContain('the scenario goes on as it was')
+    expect(String(told[0])).toContain('keeping the previous scenario')
     rmSync(file)
     expect(await applied()).toBe('first')
     expect(told).toHaveLength(2)

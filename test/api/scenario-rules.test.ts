@@ -229,7 +229,7 @@ describe('a file as people write it', () => {
     [
       "'first' without 'every'",
       { rules: [{ ...one[0], when: { first: 2 } }] },
-      "'rules[0].when.first' needs 'every' beside it",
+      "'rules[0].when.first' requires 'every'",
     ],
     [
       'a status',

@@ -59,7 +59,7 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     expect(streamed).toContain('chat.completions stream')
     expect(wrong).toMatch(/ 400 {2}refused /)
     expect(missed).toContain('anthropic/claude-sonnet-4-5')
-    expect(missed).toContain('synthesized')
+    expect(missed).toContain('generated')
   })
 
   test('list --json prints the records of the control API, one a line', async () => {
@@ -208,7 +208,12 @@ describe('mistakes are one line', () => {
       ['no server responds at http://127.0.0.1:1', '--db'],
     ],
     ['another server', () => ['list', '--url', stranger.url.href], 1, ['is not an Understudy server (status 200)']],
-    ['no address', () => ['list', '--url', 'localhost:4010'], 2, ['--url "localhost:4010"', 'http://127.0.0.1:4010']],
+    [
+      'no address',
+      () => ['list', '--url', 'localhost:4010'],
+      2,
+      ['--url must be an address', 'got "localhost:4010"', 'http://127.0.0.1:4010'],
+    ],
     ['a wrong token', () => ['list', '--url', server.url, '--token', 'wrong'], 1, ['--token']],
     ['no such file', () => ['list', '--db', 'nowhere.db'], 1, ['nowhere.db', '--db']],
     ['a file that is no database', () => ['list', '--db', 'text.db'], 1, ['text.db', 'not a healthy SQLite file']],
@@ -222,11 +227,16 @@ describe('mistakes are one line', () => {
       'a session that is not in the file',
       () => ['list', '--session', 'x', ...DB],
       2,
-      ['--session "x"', 'it has default', 'live in the server'],
+      ['--session "x"', 'which contains default', 'kept by the server'],
     ],
-    ['a status that is none', () => ['list', '--status', 'bad', ...DB], 2, ['--status "bad"', 'from 100 to 599']],
+    [
+      'a status that is none',
+      () => ['list', '--status', 'bad', ...DB],
+      2,
+      ['--status must be', 'got "bad"', 'from 100 to 599'],
+    ],
     ['a limit that is too high', () => ['list', '--limit', '201', ...SERVER], 1, ["'limit' must be at most 200"]],
-    ['a time that is none', () => ['tail', '--since', 'noon', ...DB], 2, ['--since "noon"', 'ISO 8601']],
+    ['a time that is none', () => ['tail', '--since', 'noon', ...DB], 2, ['--since must be', 'got "noon"', 'ISO 8601']],
     ['no id', () => ['show'], 2, ["'ID'"]],
     ['an unknown command', () => ['lst'], 2, ["'lst'", 'list, show, tail']],
   ]

@@ -215,9 +215,9 @@ describe('a team', () => {
   })
 
   const WRONG: [Json, string][] = [
-    [{ tasks: 1, iterations: 2 }, "'expect[0].tasks' cannot stand beside 'iterations'"],
-    [{ agent: 'x' }, "'expect[0].agent' is of tasks: it narrows 'tasks', 'iterations', 'tool_calls', 'sub_tasks'"],
-    [{ tool: 'x', attempts: 1 }, "'expect[0].tool' is of tasks: it narrows 'tool_calls'"],
+    [{ tasks: 1, iterations: 2 }, "'expect[0].tasks' cannot be combined with 'iterations'"],
+    [{ agent: 'x' }, "'expect[0].agent' can only be combined with 'tasks', 'iterations', 'tool_calls', 'sub_tasks'"],
+    [{ tool: 'x', attempts: 1 }, "'expect[0].tool' can only be combined with 'tool_calls'"],
     [{ tasks: 1, tool: 'x' }, "'expect[0].tool' cannot be combined with 'tasks'; valid: 'agent', 'state'"],
     [
       { tool_calls: 1, provider: 'openai' },

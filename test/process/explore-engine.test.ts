@@ -104,7 +104,7 @@ test('a run that ends badly is told of also when the trace of the broken call wa
   const failing: RunCommand = async (asked) => ({ ...(await run(asked)), ...(asked.scenario && { code: 1 }) })
   const found = await explore(optionsOf(failing))
   expect(found.cells.map(({ verdict, why }) => `${verdict}: ${why}`)).toEqual(
-    Array.from({ length: 4 }, () => 'broke: the command failed with 1'),
+    Array.from({ length: 4 }, () => 'broke: the command failed with exit code 1'),
   )
 })
 

@@ -103,7 +103,7 @@ const rows: [string, Typed, string[]][] = [
   [
     'a provider in the file',
     file('seed: 1\nproviders:\n  x:\n    kind: y'),
-    ['understudy.yaml:4: providers.x.kind "y"'],
+    ['understudy.yaml:4: providers.x.kind must be', 'got "y"'],
   ],
   ['an alias of nothing', file('db: *other'), ['understudy.yaml', 'other']],
 ]
