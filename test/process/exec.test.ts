@@ -84,7 +84,7 @@ describe('exec', () => {
     const quiet = await exec('--coverage', 'ways.json', ...client())
     expect(quiet.stdout).toContain('ways          0 of 3 taken; never: chat.completions openai/gpt-4o: fallback 1')
     const bad = await exec('--coverage', 'ways.json', '--scenario', 'good.yaml', ...client())
-    expect(bad.stdout).toContain('Understudy: ways, with those of earlier runs: 3 of 3 taken')
+    expect(bad.stdout).toContain('Understudy: recovery paths, including earlier runs: 3 of 3 exercised')
     expect(JSON.parse(readFileSync(join(cwd, 'ways.json'), 'utf8'))).toEqual({
       ways: {
         'chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4': 2,

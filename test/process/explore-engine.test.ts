@@ -104,7 +104,7 @@ test('a run that ends badly is told of also when the trace of the broken call wa
   const failing: RunCommand = async (asked) => ({ ...(await run(asked)), ...(asked.scenario && { code: 1 }) })
   const found = await explore(optionsOf(failing))
   expect(found.cells.map(({ verdict, why }) => `${verdict}: ${why}`)).toEqual(
-    Array.from({ length: 4 }, () => 'broke: the command failed with 1'),
+    Array.from({ length: 4 }, () => 'broke: the command failed with exit code 1'),
   )
 })
 
@@ -202,8 +202,8 @@ test('a state that is torn, of another version or of another command is not gone
   const whole = JSON.stringify({ version: 2, ...ABOUT, cells: [tried('p')] })
   expect(go(whole)).not.toThrow()
   const invalid: [string, string][] = [
-    [whole.slice(0, -20), 'is not valid: '],
-    ['', 'is not valid: '],
+    [whole.slice(0, -20), 'cannot read '],
+    ['', 'cannot read '],
     ['null', 'is not the state of an exploration by this version'],
     [JSON.stringify({ ...ABOUT, cells: [] }), 'is not the state of an exploration by this version'],
     [whole.replace('"following":[],', ''), 'is not the state of an exploration by this version'],

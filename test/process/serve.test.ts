@@ -51,7 +51,7 @@ describe('ready', () => {
       { cwd: own.path },
     )
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(printed)?.[0]
-    expect(printed).toStartWith(`Understudy ${manifest.version} answers at ${url}\n`)
+    expect(printed).toStartWith(`Understudy ${manifest.version} is listening at ${url}\n`)
     expect(printed).toContain('fixture: cannot reach the network')
     expect(printed).toContain(join(own.path, 'understudy.db'))
     expect(printed).toMatch(/fixtures +\d+ loaded/)

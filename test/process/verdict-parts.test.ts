@@ -65,7 +65,9 @@ describe('exec', () => {
     expect({ exit, verdict: run.verdict, findings: run.findings }).toEqual({ exit: 3, verdict: 'fail', findings: [] })
     expect(run.sessions).toMatchObject([{ calls: 40, verdict: 'fail', part: 1, ended_by: why }])
     expect(kindsOf(run)[0]).toContain('storm')
-    expect(plainLines(runLines(run)).join('\n')).toMatch(/error {9}storm: the same request 40 times/)
+    expect(plainLines(runLines(run)).join('\n')).toMatch(
+      /error {9}storm: the same failing request \(status \d+\) was sent 40 times/,
+    )
     expect(junit([run])).toMatch(/name="session [^"]+ \(part 1, before [^"]+\)"[^>]*><failure message="storm/)
   })
 
