@@ -61,9 +61,9 @@ const anthropicModel = ({ id, full }: ListedModel) => ({
 })
 
 const Page = z.object({
-  limit: z.coerce.number().int().min(1).max(1000).optional().describe("How many; of Anthropic's list alone."),
-  after_id: z.string().optional().describe("The id that the list goes on behind; of Anthropic's list alone."),
-  before_id: z.string().optional().describe("The id that the list ends before; of Anthropic's list alone."),
+  limit: z.coerce.number().int().min(1).max(1000).optional().describe("Page size. Anthropic's list only."),
+  after_id: z.string().optional().describe("The page starts after this id. Anthropic's list only."),
+  before_id: z.string().optional().describe("The page ends before this id. Anthropic's list only."),
 })
 const ALL = 1000
 
@@ -97,7 +97,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       tag: "OpenAI's API",
       summary: 'List models',
       description:
-        'The models that something is known of; others answer too. With the header `anthropic-version`, as Anthropic lists them.',
+        "The known models. Other model names work, too. With the header `anthropic-version`, the list has Anthropic's format.",
       query: Page,
       response: z.union([OpenaiModels, AnthropicModels]),
       handle: ({ request, query }) =>
@@ -111,7 +111,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       operationId: 'openaiModel',
       tag: "OpenAI's API",
       summary: 'Retrieve a model',
-      description: 'One that something is known of; with the header `anthropic-version`, as Anthropic shows it.',
+      description: "Returns a known model. With the header `anthropic-version`, the response has Anthropic's format.",
       response: z.union([OpenaiModel, AnthropicModel]),
       errors: [404],
       handle({ request, params }) {

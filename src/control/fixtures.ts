@@ -53,16 +53,16 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
       operationId: 'listFixtures',
       summary: 'List the fixtures',
       description:
-        'The fixtures that answer the calls of the session, in the order in which they are tried: its own, those of files, and those that ship with the program. Files that have changed are read again first.',
+        'The fixtures of the session in matching order: its own, those from files, and the built-in ones. Changed files are reloaded first.',
       handle: ({ request }) => listing(sessionOf(request)),
     },
     asRoute({
       ...shared,
       method: 'put',
       operationId: 'putFixtures',
-      summary: 'Give the session fixtures',
+      summary: 'Set session fixtures',
       description:
-        'Gives the session fixtures of its own, one or a list as a file holds them, with `match.operation`. They take the place of those it was given before and are tried before all others; a reset keeps them.',
+        "Sets the session's own fixtures: one fixture or a list in the file format, with `match.operation`. They replace earlier session fixtures, take precedence over all others, and survive a reset.",
       body: Body,
       examples: {
         greeting: {
@@ -81,8 +81,8 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
       ...shared,
       method: 'delete',
       operationId: 'deleteFixtures',
-      summary: 'Take the fixtures of the session away',
-      description: 'The session has no fixtures of its own any more: those that all sessions share answer its calls.',
+      summary: 'Remove session fixtures',
+      description: "Removes the session's own fixtures. The shared fixtures remain.",
       handle: ({ request }) => give(sessionOf(request), []),
     },
   ]

@@ -35,7 +35,7 @@ const Health = z.object({
   database: z.string().describe('Path of the database, or `:memory:`.'),
   counts: z
     .object({
-      sessions: z.int().describe('Sessions that there are.'),
+      sessions: z.int().describe('Current number of sessions.'),
       sessions_unusable: z
         .int()
         .describe(
@@ -49,7 +49,7 @@ const Health = z.object({
         .describe(
           'Rows of files that could not be read since the start; lists leave them out, and the output names each.',
         ),
-      traces: z.int().describe('Traces that are kept.'),
+      traces: z.int().describe('Stored traces.'),
       traces_dropped: z
         .int()
         .describe('Removed since the start, oldest first, to keep no more than --keep-traces and --keep-trace-bytes.'),
@@ -118,7 +118,7 @@ const Health = z.object({
       url: z.string().describe('Where they go to.'),
       exported: z.int().describe('Spans that the collector has taken since the start.'),
       dropped: z.int().describe('Spans that it did not take, or that did not fit into the queue.'),
-      waiting: z.int().describe('Spans that are not sent yet.'),
+      waiting: z.int().describe('Spans waiting to be sent.'),
       problem: z.string().nullable().describe('Why it did not take the last ones; null when it did.'),
     })
     .nullable()
@@ -132,11 +132,11 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
     tag: 'Emulator',
     operationId: 'getHealth',
     summary: 'Health',
-    description: 'Version, uptime, mode, database and counts over all sessions of this process.',
+    description: 'Version, uptime, mode, database, and counts over all sessions of this process.',
     public: true,
     answerName: 'Health',
     response: Health,
-    alsoWith: { 503: 'The same while the program is being stopped: it begins no more sessions.' },
+    alsoWith: { 503: 'The same, while the process shuts down and creates no more sessions.' },
     handle: () => {
       about.watch.asked('health')
       const { files } = fixtures
@@ -198,7 +198,7 @@ export const metricsRoute = (deps: ControlDeps): Route => ({
   operationId: 'getMetrics',
   summary: 'Metrics',
   description:
-    "Counts since the start in Prometheus' text format: calls, attempts, outcomes, responses, faults, findings, latencies, and what is held and was dropped. It says nothing that anybody has said. Without a token that may call it says no names of scenarios, rules and providers of your own, either: their counts are added up.",
+    'Counts since the start in the Prometheus text format: calls, attempts, outcomes, responses, faults, findings, latencies, and stored and dropped data. Metrics contain no content of requests or responses. Without a valid token, they also omit the names of your own scenarios, rules, and providers and report their totals instead.',
   public: true,
   response: z.string(),
   contentType: 'text/plain',

@@ -31,8 +31,8 @@ export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Rou
     path: '/_understudy/traces/:id/made',
     tag: 'Emulator',
     operationId: 'getFilesOfTrace',
-    summary: 'Make files of a trace',
-    description: 'A fixture, a scenario and a test that repeat a call, each as the text of a file.',
+    summary: 'Generate files from a trace',
+    description: 'A fixture, a scenario, and a test that reproduce a call, each as the text of a file.',
     response: GeneratedFiles,
     errors: [404],
     handle({ request, params: { id = '' } }): z.infer<typeof GeneratedFiles> {

@@ -50,7 +50,7 @@ export const scenarioCheckRoute = (operations: () => readonly string[]): Route =
     operationId: 'checkScenario',
     summary: 'Check a scenario',
     description:
-      'Says what is wrong with the text of a scenario, line by line, as `understudy check` does. Nothing is played.',
+      'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
     body: z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') }),
     examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
     response: Checked,

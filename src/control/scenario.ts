@@ -70,17 +70,17 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
       method: 'get',
       ...shared,
       operationId: 'getScenario',
-      summary: 'Get the scenario',
-      description: 'The scenario that is played in the session, with what became of each rule.',
+      summary: 'Get the active scenario',
+      description: 'The active scenario of the session with the counts of each rule.',
       handle: ({ request }) => report(sessionOf(request)),
     },
     asRoute({
       method: 'put',
       ...shared,
       operationId: 'playScenario',
-      summary: 'Play a scenario',
+      summary: 'Activate a scenario',
       description:
-        'Begins a scenario in the session, with all counters at 0 and on its clock: `{"name": ...}` for a known one, a whole scenario as it would stand in a file, or `{"text": ...}` with that file.',
+        'Activates a scenario in the session and resets all counters to 0. Send `{"name": ...}` for a known scenario, a complete scenario as JSON, or `{"text": ...}` with the text of a scenario file.',
       body: ScenarioBody,
       examples: { known: { name: 'rate-limit-burst' } },
       handle({ request, body }) {
@@ -97,8 +97,8 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
       method: 'delete',
       ...shared,
       operationId: 'stopScenario',
-      summary: 'Stop the scenario',
-      description: 'Ends the scenario of the session: nothing goes wrong any more.',
+      summary: 'Deactivate the scenario',
+      description: 'Deactivates the scenario of the session. No more faults are injected.',
       handle({ request }) {
         const session = sessionOf(request)
         runs.stop(session)
@@ -116,8 +116,7 @@ const knownRoute = (runs: ControlDeps['runs']): Route => ({
   session: 'none',
   operationId: 'listScenarios',
   summary: 'List scenarios',
-  description:
-    'The scenarios that can be played by name: those that the program was started with, and those that ship with it.',
+  description: 'The scenarios that can be activated by name: those passed at startup and the built-in ones.',
   response: Known,
   handle: (): z.infer<typeof Known> => ({
     object: 'list',

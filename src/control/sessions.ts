@@ -58,7 +58,7 @@ const Reset = Done.extend({
     .optional()
     .describe('Sessions that were not reset, since their files cannot be used; absent when there are none.'),
 })
-const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
+const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 const path = '/_understudy/sessions'
 const tag = 'Emulator'
 const one = { tag, answerName: 'Session', response: Info }
@@ -98,7 +98,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       session: 'none',
       operationId: 'listSessions',
       summary: 'List sessions',
-      description: 'All sessions of this process, and of no other instance, in the order in which they were made.',
+      description: 'All sessions of this process, in order of creation. Sessions of other instances are not listed.',
       response: z.object({
         object: z.literal('list'),
         instance: InstanceName,
@@ -123,7 +123,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       session: 'none',
       operationId: 'getSession',
       summary: 'Get a session',
-      description: 'Its settings, its clock and how many calls it has had.',
+      description: 'The settings, clock, and call count of the session.',
       errors: [404],
       handle({ params: { name = '' } }) {
         const session = sessions.find(name)
@@ -138,7 +138,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       session: 'none',
       operationId: 'deleteSession',
       summary: 'Delete a session',
-      description: 'Forgets the session and everything that it holds, which makes room for another.',
+      description: 'Deletes the session and all its data.',
       response: Done,
       errors: [400, 404],
       handle({ params: { name = '' } }) {
@@ -162,9 +162,8 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       ...one,
       session: 'none',
       operationId: 'createSession',
-      summary: 'Make a session',
-      description:
-        'A session with a seed, a clock, a scenario and fixtures of its own, which shares nothing with others.',
+      summary: 'Create a session',
+      description: 'Creates an isolated session with its own seed, clock, scenario, and fixtures.',
       body: NewSession,
       examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
@@ -180,13 +179,13 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       ...one,
       session: 'none',
       operationId: 'putSession',
-      summary: 'Make a session by name',
+      summary: 'Create a session by name',
       description:
-        'The same with the name in the address, where a balancer sees it: 201 when it makes the session. One that is there already stays as it is, with 200: with other settings than those that it was made with, the answer is 409.',
+        'Creates a session whose name is in the URL, where a load balancer can read it. Returns 201 if the session is new, 200 if it exists with the same settings, and 409 if it exists with different settings.',
       body: Settings,
       examples: { mine: { clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
-      alsoWith: { 201: 'The session, which this has made.' },
+      alsoWith: { 201: 'The session was created.' },
       async handle({ body, params: { name = '' } }) {
         await deps.sessions.turn?.(name)
         const made = deps.sessions.known(name) === undefined
@@ -217,7 +216,7 @@ function resetRoutes(
       operationId: 'resetSession',
       summary: 'Reset a session by name',
       description:
-        'Forgets what the session holds, begins its scenario and its virtual clock anew, and keeps its settings and fixtures: the same calls then get the same answers.',
+        'Deletes the data of the session, restarts its scenario and virtual clock, and keeps its settings and fixtures. The same calls then get the same responses.',
       errors: [404],
       async handle({ params: { name = '' } }) {
         const session = sessions.find(name)
@@ -231,7 +230,7 @@ function resetRoutes(
       operationId: 'resetSessions',
       summary: 'Reset a session',
       description:
-        'Resets the session of the caller, or all of them, those too that an earlier process has left in the sessions folder; their workspaces are then filled as those of new ones.',
+        "Resets the caller's session, or all sessions, including those that an earlier process left in the sessions folder. Workspaces are seeded again.",
       query: z.strictObject({ all }),
       response: Reset,
       async handle({ request, query }): Promise<z.infer<typeof Reset>> {

@@ -64,8 +64,12 @@ export const changeStream = (
 
 /** Options that say at which place of a stream a fault acts. */
 export const PLACE = {
-  after_chunks: z.int().min(0).optional().describe('Events of the stream that come before; 1 when no place is given.'),
-  after_tokens: z.int().min(0).optional().describe('Tokens of the answer that come before.'),
+  after_chunks: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Stream events sent before the fault. Default 1 if no position is given.'),
+  after_tokens: z.int().min(0).optional().describe('Response tokens sent before the fault.'),
 }
 interface StreamPoint {
   after_chunks?: number | undefined

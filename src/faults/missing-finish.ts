@@ -7,7 +7,7 @@ import { type EventBlock, rewritten } from './wire.ts'
 
 export const missingFinish = defineFault({
   type: 'missing-finish',
-  summary: 'No choice has a finish reason, no response is completed.',
+  summary: 'The response has no finish reason or completed status.',
   points: ['provider', 'gateway'],
   inAnswer: true,
   options: {},

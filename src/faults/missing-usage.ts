@@ -7,7 +7,7 @@ import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeByte
 
 export const missingUsage = defineFault({
   type: 'missing-usage',
-  summary: 'An answer comes without its token counts.',
+  summary: 'The response has no token counts.',
   points: ['provider', 'gateway'],
   options: {},
   example: {},

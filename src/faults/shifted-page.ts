@@ -6,7 +6,7 @@ import { isPage, type RecordPage, recordsOf } from './records.ts'
 
 export const shiftedPage = defineFault({
   type: 'shifted-page',
-  summary: 'A page of a list leaves out an item, or repeats the one before it.',
+  summary: 'A page of a list skips an item or repeats the previous one.',
   points: ['workspace'],
   options: { shift: z.enum(['skip', 'repeat']).default('skip') },
   example: {},

@@ -13,7 +13,7 @@ const WORDS = {
 
 export const tlsFailure = defineFault({
   type: 'tls-failure',
-  summary: 'No secure connection comes about.',
+  summary: 'The TLS connection cannot be established.',
   points: ['provider'],
   options: { reason: z.enum(['expired', 'self-signed', 'wrong-host', 'handshake']).default('expired') },
   example: {},

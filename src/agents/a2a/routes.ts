@@ -67,7 +67,8 @@ const cardRoute = (deps: A2aRouteDeps): Route =>
     method: 'get',
     path: `${PATH}/.well-known/agent-card.json`,
     summary: 'Get the A2A card of an agent',
-    description: 'What the agent is, and where it answers; as A2A 1.0 has it with `A2A-Version: 1.0`, else as 0.3.',
+    description:
+      "The agent's description and URL, in A2A 1.0 format with `A2A-Version: 1.0`, and otherwise in 0.3 format.",
     operationId: 'getAgentCard',
     response: Card,
     errors: [404],
@@ -83,7 +84,7 @@ const callRoute = (deps: A2aRouteDeps): Route =>
     path: PATH,
     summary: 'Call an agent over A2A',
     description:
-      'JSON-RPC of A2A 1.0 (`A2A-Version: 1.0`) or 0.3: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask and SubscribeToTask, or their names of 0.3. Streams are answered as events.',
+      'JSON-RPC of A2A 1.0 (`A2A-Version: 1.0`) or 0.3: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, and SubscribeToTask, or their 0.3 names. Streaming methods return server-sent events.',
     operationId: 'callAgent',
     examples: { question: { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: hello } } },
     body: RpcCall,

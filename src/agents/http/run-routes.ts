@@ -32,7 +32,7 @@ function runRoute(deps: TaskRouteDeps): Route {
     path: '/v2/agents/run',
     summary: 'Run an agent',
     description:
-      'Makes the agent, or changes the one with its key to be as described, and submits a task to it. Answers at once unless `configuration.blocking` is set.',
+      'Creates the agent, or updates the agent with the same key, and submits a task to it. Returns immediately unless `configuration.blocking` is set.',
     operationId: 'runAgent',
     examples: {
       clock: {
@@ -101,7 +101,7 @@ function respondRoute(deps: TaskRouteDeps): Route {
     method: 'post',
     path: '/v2/agents/:key/responses',
     summary: 'Respond as an agent',
-    description: 'Submits a task and answers with what the agent says in its turn; streams are not emulated here.',
+    description: "Submits a task and returns the agent's response. Streaming is not emulated.",
     operationId: 'createAgentResponse',
     examples: { question: { message: question } },
     body: ResponseBody,
@@ -122,7 +122,7 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
     method: 'get',
     path: '/v2/agents/:key/responses/:task_id',
     summary: 'Get a response of an agent',
-    description: 'What the agent has said in the last turn of the task so far.',
+    description: "The agent's response in the last turn of the task so far.",
     operationId: 'getAgentResponse',
     response: AgentResponse,
     answerName: 'AgentResponse',

@@ -138,7 +138,7 @@ export const AnthropicRequest = z.looseObject({
   ...ASKED,
   max_tokens: z.int().min(1).describe('Most tokens generated, thoughts included.'),
   stop_sequences: z.array(z.string()).nullish().describe('Texts that end the answer.'),
-  stream: z.boolean().nullish().describe('Whether the answer comes as server-sent events.'),
+  stream: z.boolean().nullish().describe('Whether to stream the response as server-sent events.'),
   temperature: z.number().min(0).max(1).nullish().describe('Higher is more varied, lower more focused.'),
   top_p: z.number().min(0).max(1).nullish().describe('Total probability of the tokens considered.'),
   top_k: z.int().min(0).nullish().describe('Number of tokens considered.'),

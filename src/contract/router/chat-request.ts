@@ -319,7 +319,7 @@ export const ChatRequest = z
     variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
     template_engine: TemplateEngine.nullish(),
     svc: PromptServiceOptions.nullish(),
-    stream: z.boolean().nullish().default(false).describe('Whether the answer comes as server-sent events.'),
+    stream: z.boolean().nullish().default(false).describe('Whether to stream the response as server-sent events.'),
   })
   .check(rules.chat)
 export type ChatRequest = z.infer<typeof ChatRequest>

@@ -127,7 +127,7 @@ export const ChatCompletion = z.object({
               .describe('The spoken answer, with `modalities` that include `audio`.')
               .optional(),
           })
-          .describe('The answer.'),
+          .describe('The response.'),
         logprobs: Logprobs.describe('Log probabilities of the tokens, when `logprobs` asked for them.').nullable(),
       }),
     )

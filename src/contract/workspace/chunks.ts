@@ -35,7 +35,7 @@ export const StatusQuery = z
   .describe(`One status or several, with ',' between them: ${STATUSES.join(', ')}.`)
 /** Which chunks are meant. */
 export const ChunkFilter = z.object({
-  q: z.string().default('').describe('What their text has in it, in any case of letters.'),
+  q: z.string().default('').describe('Text contained in the chunk. Case-insensitive.'),
   enabled: z.boolean().describe('Whether searches find it.').optional(),
   status: statuses.describe('One status or several.').optional(),
 })

@@ -172,7 +172,7 @@ export const Datasource = z.object({
   chunks_count: z.int().describe('How many chunks it has.'),
   file_id: fileId.schema.describe('The file that it was cut from.').nullish(),
   error: z.string().optional().describe('Why it has failed.'),
-  update_by_id: Uuid.describe('Who changed it last: the user of the token.'),
+  update_by_id: Uuid.describe('The last editor: the user of the token.'),
   ...common,
 })
 

@@ -85,8 +85,8 @@ export function pageQuery(size: number | null, { most = MAX_IN_PAGE, described, 
     .strictObject({
       ...(filter as object),
       limit,
-      starting_after: z.string().optional().describe('Cursor, the id of a record: the page goes on after it.'),
-      ending_before: z.string().optional().describe('Cursor, the id of a record: the page ends before it.'),
+      starting_after: z.string().optional().describe('Cursor: the page starts after the record with this id.'),
+      ending_before: z.string().optional().describe('Cursor: the page ends before the record with this id.'),
     })
     .refine((query) => query.starting_after === undefined || query.ending_before === undefined, {
       error: "must not be given together with 'starting_after'",

@@ -116,7 +116,7 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     path: '/v2/knowledge/:knowledge_id/search',
     tag: 'Knowledge',
     summary: 'Search a knowledge base',
-    description: 'The chunks that fit a query, best first, as retrieval in the router finds them.',
+    description: 'The chunks that match a query, best first. Uses the same search as retrieval in the router.',
     operationId: 'searchKnowledgeBase',
     examples: { returns: { query: 'How long can I return things?', top_k: 3 } },
     body: SearchBody,

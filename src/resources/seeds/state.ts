@@ -52,7 +52,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     path: '/_understudy/snapshot',
     operationId: 'saveSnapshot',
     summary: 'Save a session',
-    description: 'Everything that the session holds, files included, as sorted JSON.',
+    description: 'All data of the session, including files, as sorted JSON.',
     response: SnapshotBody,
     async handle({ request }) {
       // With its workspace filled, which would else look like something that was made after the snapshot.
@@ -69,7 +69,7 @@ const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shap
     path: '/_understudy/snapshot',
     operationId: 'loadSnapshot',
     summary: 'Load a session',
-    description: 'Puts a snapshot in the place of everything that the session holds, or changes nothing.',
+    description: 'Replaces all data of the session with a snapshot. On an error, nothing changes.',
     body: SnapshotBody,
     examples: { empty: { understudy_snapshot: SNAPSHOT_FORMAT, tables: {} } },
     response: Done,
@@ -96,8 +96,8 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
     path: '/_understudy/seed',
     tag: 'Emulator',
     operationId: 'getSeedProgress',
-    summary: 'Watch the workspace being filled',
-    description: 'How far the seed file that is being read into the session has come.',
+    summary: 'Get the seeding progress',
+    description: 'The progress of the seed file that is being loaded into the session.',
     response: Progress,
     handle: ({ request }) => underWay.get(sessionOf(request)) ?? { done: 0, total: 0 },
   })
@@ -106,9 +106,9 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
     method: 'post',
     path: '/_understudy/seed',
     operationId: 'seedWorkspace',
-    summary: 'Fill the workspace',
+    summary: 'Seed the workspace',
     description:
-      'Makes or changes everything that a seed file holds, all or nothing; the same file again changes nothing.',
+      'Creates or updates all records of a seed file in one transaction. Loading the same file again changes nothing.',
     body: SeedBody,
     examples: { contact: { yaml: 'contacts: [{ external_id: ada, display_name: Ada }]' } },
     response: Done,
