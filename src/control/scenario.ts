@@ -18,7 +18,7 @@ const Report = z.object({
   from: z.string().nullable().describe('Where it was read.'),
   text: z.string().nullable().describe('As it is written, in YAML; null when none is played.'),
   problem: z.string().nullable().describe('Why the file, as it stands now, is not what is played.'),
-  warnings: z.array(z.string()).describe('Rules that can never fire.'),
+  warnings: z.array(z.string()).describe('Rules that can never be triggered.'),
   state: z.string().describe('The state that the scenario is in; null when it has none.').nullable(),
   started_at: z.iso.datetime().describe('When it began: ISO 8601; null when none is played.').nullable(),
   rules: z.array(RuleReport).describe('What became of its rules.'),
@@ -42,7 +42,7 @@ const Known = z.object({
 /** A scenario in a request: the name of a known one, or a whole one. */
 export const ScenarioBody = z
   .union([
-    z.looseObject({ name: z.string().describe('Its name.') }),
+    z.looseObject({ name: z.string().describe('Name.') }),
     z.strictObject({ text: z.string().describe('A scenario as the text of a file.') }),
   ])
   .describe('A scenario as it would stand in a file, its text, or `{"name": ...}` alone for a known one.')

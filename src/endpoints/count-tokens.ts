@@ -24,7 +24,7 @@ export const tokenCount: Operation<ChatRequest, object> = {
   get request() {
     return chatCompletions.request
   },
-  response: z.object({ input_tokens: z.int().describe('Tokens of the input.') }),
+  response: z.object({ input_tokens: z.int().describe('Input tokens.') }),
   script: z.strictObject({}),
   model,
   streams: () => false,

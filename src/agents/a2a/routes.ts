@@ -19,21 +19,21 @@ const server = lazy<typeof import('./server.ts')>(() => require('./server.ts'))
 const PATH = '/a2a/:key'
 const Rpc = z.looseObject({
   jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.int(), z.null()]).describe('Names the call; the answer has the same.').optional(),
+  id: z.union([z.string(), z.int(), z.null()]).describe('Id of the call. The response has the same id.').optional(),
 })
 const RpcCall = Rpc.extend({
-  method: z.string().min(1).describe('The method of A2A, such as `message/send`.'),
-  params: z.looseObject({}).describe('What the method takes.').optional(),
+  method: z.string().min(1).describe('A2A method, such as `message/send`.'),
+  params: z.looseObject({}).describe('Parameters of the method.').optional(),
 })
 const RpcAnswer = Rpc.extend({
-  id: Rpc.shape.id.describe('That of the call.'),
-  result: z.unknown().describe('What the method gives; absent when it failed.').optional(),
+  id: Rpc.shape.id.describe('Id of the call.'),
+  result: z.unknown().describe('Result of the method. Absent if it failed.').optional(),
   error: z
     .looseObject({
-      code: z.int().describe('Which error it is, for programs.'),
-      message: z.string().describe('What went wrong, for people.'),
+      code: z.int().describe('Machine-readable error code.'),
+      message: z.string().describe('Error message.'),
     })
-    .describe('Why it failed; absent when it did not.')
+    .describe('The error. Absent if it succeeded.')
     .optional(),
 })
 const Card = z.looseObject({

@@ -198,7 +198,7 @@ function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
 }
 
 const Approval = z.strictObject({
-  tool_call_id: z.string().optional().describe('The call that is meant; all that wait when left out.'),
+  tool_call_id: z.string().optional().describe('Id of the tool call. Default: all pending calls.'),
 })
 const Rejection = Approval.extend({ reason: z.string().optional().describe('What the model is told.') })
 

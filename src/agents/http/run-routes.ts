@@ -79,19 +79,16 @@ const ResponseBody = TaskBody.omit({ configuration: true }).extend({
 })
 const AgentResponse = z.object({
   _id: z.string(),
-  task_id: z.string().describe('The task, which a later call continues.'),
-  created_at: z.string().describe('When the task was made: ISO 8601.'),
+  task_id: z.string().describe('The task. A later call can continue it.'),
+  created_at: z.string().describe('Creation time of the task: ISO 8601.'),
   model: z.string().describe('The model of the agent.'),
-  status: z.enum(['in_progress', 'completed', 'failed']).describe('How far the turn has come.'),
+  status: z.enum(['in_progress', 'completed', 'failed']).describe('Status of the turn.'),
   output: z
     .array(TaskMessage.pick({ messageId: true, role: true, parts: true }))
-    .describe('What the agent has said since the user spoke last.'),
-  finish_reason: z.string().describe('Why the turn has ended, or waits.').optional(),
-  pending_tool_calls: z
-    .array(z.looseObject({}))
-    .describe('Calls of functions whose results are waited for.')
-    .optional(),
-  error: z.string().describe('Why the turn has failed.').optional(),
+    .describe("The agent's messages since the last user message."),
+  finish_reason: z.string().describe('Why the turn ended or is waiting.').optional(),
+  pending_tool_calls: z.array(z.looseObject({})).describe('Function calls with pending results.').optional(),
+  error: z.string().describe('Why the turn failed.').optional(),
 })
 
 function respondRoute(deps: TaskRouteDeps): Route {

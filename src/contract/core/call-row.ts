@@ -18,7 +18,7 @@ export const CallRow = z.object({
   outcome: OutcomeKind,
   attempts: z.int().describe('Attempts at providers.'),
   waited: z.number().describe('Milliseconds that the gateway waited between them.'),
-  faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted.'),
+  faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
   fixture: z.string().describe('The fixture that answered; null when none did.').nullable(),
   synthesized: z.boolean().describe('Whether no fixture matched, so that the answer was made up.'),
   cached: z.boolean().describe('Whether a stored answer was given.'),
@@ -28,7 +28,7 @@ export const CallRow = z.object({
   task: z.string().nullable().describe('The task of an agent whose turn it is.'),
   tokens: z.number().nullable().describe('All tokens together.'),
   cost: z.number().describe('What it would have cost in USD at list price; null when that is not known.').nullable(),
-  error: z.string().describe('Why it failed; null when it did not.').nullable(),
+  error: z.string().describe('Why it failed, or null.').nullable(),
 })
 export type CallRow = z.infer<typeof CallRow>
 

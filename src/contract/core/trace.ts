@@ -17,22 +17,20 @@ const milliseconds = z.number().describe("Milliseconds of the session's clock.")
 
 /** One try of one target. */
 export const AttemptRecord = z.object({
-  target: z.string().describe('The model that was tried, as `<provider>/<model>`.'),
+  target: z.string().describe('The target model, as `<provider>/<model>`.'),
   position: z.int().min(0).describe('0 is the primary target, 1 the first fallback.'),
-  number: z.int().min(1).describe('1, 2, ... of this target.'),
-  why: z
-    .enum(['first', 'retry', 'fallback'])
-    .describe('Whether it is the first attempt, repeats one, or goes to a fallback.'),
-  faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted.'),
-  wait_ms: milliseconds.describe('Wait before it.'),
-  started_ms: milliseconds.describe('From the start of the call.'),
-  first_content_ms: milliseconds.nullable().describe('From the start of the call to the first content.'),
+  number: z.int().min(1).describe('Number of the attempt at this target, from 1.'),
+  why: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
+  faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
+  wait_ms: milliseconds.describe('Wait before the attempt.'),
+  started_ms: milliseconds.describe('Time since the start of the call.'),
+  first_content_ms: milliseconds.nullable().describe('Time from the start of the call to the first content.'),
   duration_ms: milliseconds,
   outcome: OutcomeKind,
-  status: z.int().describe('The status of its answer, or the one that stands for its failure.'),
-  request_id: z.string().nullable().describe("The provider's own id of the call; null when it gave none."),
-  error: z.string().describe('Why it failed; null when it did not.').nullable(),
-  fixture: z.string().optional().describe('The fixture that wrote the error, where one did.'),
+  status: z.int().describe('The status of the response, or the status that represents the failure.'),
+  request_id: z.string().nullable().describe("The provider's request id, or null."),
+  error: z.string().describe('Why it failed, or null.').nullable(),
+  fixture: z.string().optional().describe('The fixture that produced the error, if any.'),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>
 
@@ -45,7 +43,7 @@ const CacheRecord = z.object({
 })
 /** When a step of the gateway was; absent of traces from before it was kept. */
 const STEP_TIMES = {
-  started_ms: milliseconds.optional().describe('From the start of the call.'),
+  started_ms: milliseconds.optional().describe('Time since the start of the call.'),
   duration_ms: milliseconds.optional(),
 }
 /** What an evaluator gave for a text. */
@@ -97,7 +95,7 @@ export const TaskStep = z.object({
   started_at: z.iso.datetime().describe('When it began: ISO 8601.'),
   duration_ms: milliseconds,
   outcome: z.enum(['answered', 'failed', 'waiting']),
-  error: z.string().describe('Why it failed; null when it did not.').nullable(),
+  error: z.string().describe('Why it failed, or null.').nullable(),
   trace: z.string().nullable().describe('The trace of a model call, or of the sub-task.'),
   task: z.string().nullable().describe('The sub-task.'),
   fixture: z.string().optional().describe('The fixture that answered a tool.'),
@@ -120,7 +118,7 @@ export type TaskStep = z.infer<typeof TaskStep>
 /** What the trace of a turn shows of its task. */
 export const TaskTrace = z.object({
   id: z.string().describe('Id of the task.'),
-  context_id: z.string().describe('Names the conversation that the task belongs to.'),
+  context_id: z.string().describe('Id of the conversation that the task belongs to.'),
   agent: z.string().describe('Its key.'),
   turn: z.int().min(1).describe('Which turn of the task, from 1.'),
   state: z.string().describe('How the turn left the task.'),
@@ -191,7 +189,7 @@ export const TraceRecord = z.object({
     .array(
       z.object({
         kind: z.enum(['image', 'audio', 'file']).describe('What it is.'),
-        name: z.string().describe('Its name.'),
+        name: z.string().describe('Name.'),
       }),
     )
     .describe('Files and pictures in the request.'),
@@ -200,10 +198,10 @@ export const TraceRecord = z.object({
   thread: z.looseObject({}).describe('That of the request.').nullable(),
   error: z
     .object({
-      message: z.string().describe('What went wrong, for people.'),
-      type: z.string().describe('The kind of error.'),
+      message: z.string().describe('Error message.'),
+      type: z.string().describe('Error type.'),
       param: z.string().describe('Path of the field at fault.').nullable(),
-      code: z.string().describe('Which error it is, for programs.'),
+      code: z.string().describe('Machine-readable error code.'),
     })
     .describe('What the client was told; null when the call was answered.')
     .nullable(),

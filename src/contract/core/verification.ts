@@ -68,13 +68,11 @@ export type StrayPath = z.infer<typeof StrayPath>
 /** What was asked for by an attempt, as a list in the order of time shows it. */
 const Step = z.object({
   trace,
-  target: z.string().describe('The model that was tried, as `<provider>/<model>`.'),
-  why: z
-    .enum(['first', 'retry', 'fallback'])
-    .describe('Whether it is the first attempt, repeats one, or goes to a fallback.'),
+  target: z.string().describe('The target model, as `<provider>/<model>`.'),
+  why: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
   outcome: OutcomeKind,
-  status: z.int().describe('The status of its answer, or the one that stands for its failure.'),
-  faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted.'),
+  status: z.int().describe('The status of the response, or the status that represents the failure.'),
+  faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
 })
 
 /** What a verdict comes to. */

@@ -29,7 +29,7 @@ export const WaterfallRow = z.object({
   subject: z.string().describe('What it is about: a model, a knowledge base, a tool; empty when the title says all.'),
   detail: z.string().describe('What came of it.'),
   notes: z.array(z.string()).describe('What else is to be said of it, in words.'),
-  error: z.string().describe('Why it failed; null when it did not.').nullable(),
+  error: z.string().describe('Why it failed, or null.').nullable(),
   tone: WaterfallTone,
   span: WaterfallSpan.nullable().describe('Null for what takes no time, or none that is known.'),
   faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted on it.'),

@@ -71,7 +71,7 @@ export const CompletionRequest = z
     stream: z.boolean().nullish().default(false),
     stream_options: z
       .looseObject({
-        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
+        include_usage: z.boolean().describe('Whether a final chunk contains the token usage.').nullish(),
       })
       .nullish()
       .describe('Only with `stream: true`.'),
@@ -95,20 +95,20 @@ export const Completion = z.object({
   id: z.string().describe('Names this answer, beginning with `cmpl-`.'),
   object: z.literal('text_completion'),
   created: z.int().describe('Unix time in seconds: a number, as clients read it.'),
-  model: z.string().describe('The model that answered, as `<provider>/<model>`, which a fallback may have changed.'),
-  system_fingerprint: z.string().describe('Names the configuration that answered: the same for the same model.'),
+  model: z.string().describe('The model that responded, as `<provider>/<model>`. It can be a fallback.'),
+  system_fingerprint: z.string().describe('Fingerprint of the backend configuration. The same for the same model.'),
   choices: z
     .array(
       z.object({
-        index: z.int().min(0).describe('Which answer of several it is, from 0.'),
+        index: z.int().min(0).describe('Index of the choice, from 0.'),
         text: z.string().describe('The text that follows the prompt.'),
-        logprobs: z.null().describe('Log probabilities of the tokens, when `logprobs` asked for them.'),
+        logprobs: z.null().describe('Log probabilities of the tokens. Only with `logprobs`.'),
         finish_reason: FinishReason.describe(
-          'Why it ends: `stop` by itself or at a stop sequence, `length` at the limit of tokens, `tool_calls` to have tools called, `content_filter` because the provider held it back; null in a stream until it ends.',
+          'Why the choice ended: `stop` (natural end or stop sequence), `length` (token limit), `tool_calls` (tools to call), or `content_filter` (blocked by the provider). Null in a stream until the end.',
         ),
       }),
     )
-    .describe('The answers, `n` of them, in the order of `index`.'),
+    .describe('The `n` choices, ordered by `index`.'),
   usage: Usage.optional(),
 })
 export type Completion = z.infer<typeof Completion>

@@ -70,7 +70,7 @@ export const ImageUsage = z.object({
   input_tokens_details: z
     .object({ image_tokens: integer.describe('Tokens of pictures.'), text_tokens: integer.describe('Tokens of text.') })
     .describe('What of the request is counted apart.'),
-  output_tokens: integer.describe('Tokens of the answer.'),
+  output_tokens: integer.describe('Output tokens.'),
   total_tokens: integer,
 })
 export type ImageUsage = z.infer<typeof ImageUsage>

@@ -25,7 +25,7 @@ const Part = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string().describe('The text.') }),
   z.looseObject({
     type: z.literal('image_url'),
-    image_url: z.looseObject({ url: z.string().describe('Where it is.') }).describe('The picture.'),
+    image_url: z.looseObject({ url: z.string().describe('URL.') }).describe('The picture.'),
   }),
 ])
 

@@ -18,7 +18,7 @@ const ContentPart = z.discriminatedUnion('type', [
     annotations: z.array(z.looseObject({})).describe('Sources of the text; empty here.'),
     logprobs,
   }),
-  z.object({ type: z.literal('refusal'), refusal: text.describe('Why the model declined.') }),
+  z.object({ type: z.literal('refusal'), refusal: text.describe('The refusal of the model.') }),
 ])
 export type ContentPart = z.infer<typeof ContentPart>
 
@@ -63,7 +63,7 @@ export const ResponseUsage = z.object({
   input_tokens_details: z
     .object({ cached_tokens: count.describe('Tokens of the request that the provider had in its prompt cache.') })
     .describe('What of the request is counted apart.'),
-  output_tokens: count.describe('Tokens of the answer.'),
+  output_tokens: count.describe('Output tokens.'),
   output_tokens_details: z
     .object({
       reasoning_tokens: count.describe('Tokens of reasoning.'),
@@ -86,8 +86,8 @@ export const ModelResponse = z.object({
   background: z.boolean().describe('Always false: nothing goes on in the background.'),
   error: z
     .object({
-      code: text.describe('Which error it is, for programs.'),
-      message: text.describe('What went wrong, for people.'),
+      code: text.describe('Machine-readable error code.'),
+      message: text.describe('Error message.'),
     })
     .describe('Why it failed; null otherwise.')
     .nullable(),
@@ -155,8 +155,8 @@ const wholeItem = { output_index: count, item: OutputItem.describe('The item as 
 const wholePart = { ...inPart, part: ContentPart.describe('The part as it stands.') }
 const wholeSummary = { ...inSummary, part: SummaryText.describe('The part as it stands.') }
 const failure = {
-  code: text.describe('Which error it is, for programs.'),
-  message: text.describe('What went wrong, for people.'),
+  code: text.describe('Machine-readable error code.'),
+  message: text.describe('Error message.'),
   param: text.describe('Path of the field at fault.').nullable(),
 }
 
@@ -198,7 +198,7 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('error', {
     ...failure,
     error: z
-      .object({ type: text.describe('The kind of error.'), ...failure })
+      .object({ type: text.describe('Error type.'), ...failure })
       .describe('What went wrong, as the body of an error says it.'),
   }),
 ])

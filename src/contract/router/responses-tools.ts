@@ -9,7 +9,7 @@ const HostedTool = z.enum(HOSTED_TOOLS)
 export const ResponsesTool = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('function').describe('The kind of tool; those of a provider are accepted, and never called here.'),
-    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
+    name: Identifier.describe('At most 64 letters, digits, `_`, and `-`.'),
     description: nullishText,
     parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
     strict: z.boolean().nullish(),
@@ -29,10 +29,10 @@ export const ResponsesTool = z.discriminatedUnion('type', [
           }),
         ])
         .nullable()
-        .describe('What the text looks like; free text when left out.')
+        .describe('Format of the text. Default: free text.')
         .optional(),
     })
-    .describe('A tool that takes a text instead of arguments.'),
+    .describe('A tool with a text input instead of arguments.'),
   z
     .looseObject({
       type: HostedTool.describe('The kind of tool; those of a provider are accepted, and never called here.'),
@@ -58,7 +58,7 @@ export const ResponsesToolChoice = z.union([
     ...namedTools('tool that must be called'),
     z.looseObject({
       type: z.literal('allowed_tools').describe('The kind of tool that must be called.'),
-      mode: z.enum(['auto', 'required']).describe('Whether one of them must be called.'),
+      mode: z.enum(['auto', 'required']).describe('Whether the model must call one of them.'),
       tools: z
         .array(z.discriminatedUnion('type', namedTools('tool')))
         .describe('The tools that the model may have called.'),

@@ -36,10 +36,10 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_file'),
-      file_data: z.string().describe('Its bytes as a data URL, or in base64.').nullish(),
+      file_data: z.string().describe('The bytes as a data URL or in base64.').nullish(),
       file_id: z.string().describe('The id of an uploaded file.').nullish(),
-      file_url: z.string().describe('Address of the file. Nothing is fetched.').nullish(),
-      filename: z.string().describe('Its name.').nullish(),
+      file_url: z.string().describe('URL of the file. It is not fetched.').nullish(),
+      filename: z.string().describe('Name.').nullish(),
     }),
     'file_data',
     'file_id',
@@ -49,7 +49,7 @@ const InputPart = z.discriminatedUnion('type', [
 const AssistantPart = z.discriminatedUnion('type', [
   InputText,
   z.looseObject({ type: z.literal('output_text'), text: z.string().describe('The text of this part.') }),
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('The refusal of the model.') }),
 ])
 
 const Content = z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.')
@@ -184,7 +184,7 @@ const settings = {
     .nullish()
     .describe('How long the model thinks, and whether the answer tells what it thought.'),
   thinking: Thinking.nullish(),
-  max_output_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
+  max_output_tokens: z.int().min(1).nullish().describe('Maximum number of generated tokens, visible and reasoning.'),
   text: z
     .looseObject({
       format: Format.nullable().describe('Free text, JSON, or JSON that fits a schema.').optional(),

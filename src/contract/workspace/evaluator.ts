@@ -33,7 +33,7 @@ const GuardrailConfig = z
 
 const shared = {
   path: Path,
-  key: Key.describe('Unique in the workspace.'),
+  key: Key.describe('Must be unique in the workspace.'),
   description: z.string(),
   guardrail_config: GuardrailConfig.nullish(),
 }

@@ -27,7 +27,7 @@ export const FilePatch = z.object({
 export const FileRecord = z.object({
   _id: fileId.schema,
   file_name: z.string().describe('Name of the file as it was uploaded.'),
-  content_type: z.string().describe('Its media type.'),
+  content_type: z.string().describe('Media type.'),
   bytes: z.int().describe('Its size.'),
   purpose: purpose.describe('What it was uploaded for.'),
   ...common,
@@ -36,8 +36,8 @@ export const FileRecord = z.object({
 const RetrievalSettings = z
   .object({
     retrieval_type: SearchType.default('hybrid_search'),
-    top_k: z.int().min(1).max(100).default(5).describe('Most chunks.'),
-    threshold: z.number().min(0).max(1).default(0).describe('Least score of a chunk.'),
+    top_k: z.int().min(1).max(100).default(5).describe('Maximum number of chunks.'),
+    threshold: z.number().min(0).max(1).default(0).describe('Minimum score of a chunk.'),
     rerank_config: z
       .object({
         rerank_model: ModelId,
@@ -55,7 +55,7 @@ const RetrievalSettings = z
 
 const ExternalConfig = z
   .object({
-    name: z.string().min(1).describe('Its name.'),
+    name: z.string().min(1).describe('Name.'),
     api_url: z
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .describe('Its address. Nothing is sent.'),
@@ -64,7 +64,7 @@ const ExternalConfig = z
 const ExternalConfigBody = ExternalConfig.extend({ api_key: z.string().describe('Not kept: nothing is called.') })
 
 const base = {
-  key: Key.describe('Unique in the workspace.'),
+  key: Key.describe('Must be unique in the workspace.'),
   display_name: z.string().min(1).optional(),
   description: z.string().optional(),
   path: Path,

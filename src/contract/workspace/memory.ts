@@ -6,7 +6,7 @@ import { common, Key, Path, Ulid, Uuid } from './shared.ts'
 const by = { created_by_id: Uuid, updated_by_id: Uuid }
 const dates = { created: common.created, updated: common.updated }
 const store = {
-  key: Key.max(255).describe('Unique in the workspace.'),
+  key: Key.max(255).describe('Must be unique in the workspace.'),
   description: z.string(),
   embedding_config: z.looseObject({ model: ModelId }).describe('The model that texts are embedded with.'),
   path: Path,

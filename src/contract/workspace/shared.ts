@@ -37,7 +37,7 @@ export const Path = z
   .min(1)
   .regex(/^[^/]+(?:\/[^/]+)*$/, { error: "must be names with '/' between them, such as 'Default/support'" })
   .describe(
-    'Storage path `project/folder/...`; project and folders are made on the way. With a project token the first name is a folder.',
+    'Storage path `project/folder/...`. Missing projects and folders are created. With a project token, the first segment is a folder.',
   )
   .meta({ examples: ['Default'] })
 

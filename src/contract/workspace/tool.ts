@@ -21,15 +21,18 @@ const Parameters = z
 const ToolFunction = z
   .object({
     name: FunctionName.describe('The name by which models call it: at most 64 letters, digits, `_` and `-`.'),
-    description: z.string().describe('What it does: the model decides by that when to call it.').optional(),
+    description: z
+      .string()
+      .describe('What the function does. The model uses this to decide when to call it.')
+      .optional(),
     strict: z.boolean().optional(),
     parameters: Parameters.optional(),
   })
   .describe('A function of the client, who runs it and sends the result.')
 const JsonSchemaTool = z
   .object({
-    name: FunctionName.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
-    description: z.string().describe('What it is for, for the model.'),
+    name: FunctionName.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
+    description: z.string().describe('Description for the model.'),
     schema: Parameters,
     strict: z.boolean().optional(),
   })
@@ -40,8 +43,8 @@ const output_schema = z.looseObject({}).optional().describe('JSON Schema of a ma
 const Header = z.union([
   z.string(),
   z.object({
-    value: z.string().describe('The text of the header.'),
-    encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
+    value: z.string().describe('Value of the header.'),
+    encrypted: z.boolean().describe('Whether the value is a secret. Understudy does not encrypt it.').default(false),
   }),
 ])
 const Headers = z.record(z.string(), Header)
@@ -117,7 +120,7 @@ const own = { function: ToolFunction, json_schema: JsonSchemaTool, http: HttpToo
 const ownOptional = z.object(own).partial().shape
 const fields = {
   path: Path,
-  key: Key.describe('Unique in the workspace.'),
+  key: Key.describe('Must be unique in the workspace.'),
   display_name: z.string().optional().describe('Shown instead of the key.'),
   description: z.string(),
   status: z.enum(['live', 'draft', 'pending', 'published']).describe('Whether it is in use.'),
