@@ -11,9 +11,9 @@ const CREATED = 1_686_935_002
 /** What is known of no model. */
 const NOTHING = ['capabilities', 'deprecated_at', 'line', 'max_tokens', 'retires_at']
 const OpenaiModel = z.object({
-  id: z.string().describe('How requests name it.'),
+  id: z.string().describe('Id used in requests.'),
   object: z.literal('model').describe('Always `model`.'),
-  created: z.int().describe('The same of all.'),
+  created: z.int().describe('The same for all models.'),
   owned_by: z.string().describe('The provider.'),
 })
 const OpenaiModels = z.object({
@@ -22,16 +22,16 @@ const OpenaiModels = z.object({
 })
 const AnthropicModel = z.object({
   type: z.literal('model').describe('Always `model`.'),
-  id: z.string().describe('How requests name it.'),
-  display_name: z.string().describe('How people name it.'),
-  created_at: z.string().describe('The same of all.'),
+  id: z.string().describe('Id used in requests.'),
+  display_name: z.string().describe('Display name.'),
+  created_at: z.string().describe('The same for all models.'),
   lifecycle: z.literal('active').describe('Always `active`.'),
-  max_input_tokens: z.int().nullable().describe('Tokens that it reads, when that is known.'),
+  max_input_tokens: z.int().nullable().describe('Context window in tokens, if known.'),
   ...Object.fromEntries(NOTHING.map((field) => [field, z.null().describe('Always null.')])),
 })
 const AnthropicModels = z.object({
   data: z.array(AnthropicModel).describe('The models.'),
-  has_more: z.boolean().describe('Whether there are more behind them.'),
+  has_more: z.boolean().describe('Whether there are more after them.'),
   first_id: z.string().nullable().describe('Id of the first one.'),
   last_id: z.string().nullable().describe('Id of the last one.'),
 })

@@ -40,9 +40,9 @@ export const OpenaiError = z.looseObject({
     .looseObject({
       message: z.string().describe('Error message.'),
       type: z.string().describe('Error type.'),
-      param: z.string().nullable().describe('The field at fault.'),
+      param: z.string().nullable().describe('The invalid field.'),
       code: z.string().nullable().describe('Machine-readable error details.'),
     })
     .optional()
-    .describe('The error. A provider with an error body of its own, such as Cohere, sends that instead.'),
+    .describe('The error. Providers with their own error format, such as Cohere, send that instead.'),
 })

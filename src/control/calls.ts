@@ -30,7 +30,7 @@ const Calls = z.object({
   object: z.literal('list'),
   instance: TracedInstance,
   data: z.array(CallRow),
-  next: z.string().nullable().describe('Cursor of the next page; null when there is none.'),
+  next: z.string().nullable().describe('Cursor of the next page, or null.'),
 })
 
 export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {

@@ -6,12 +6,12 @@ import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './types.ts'
 
 const Entry = z.object({
-  name: z.string().describe('Name of the fixture: that of its file, with a number where there are several.'),
+  name: z.string().describe('Name of the fixture: the file name, with a number if the file contains several.'),
   operation: z.string(),
-  from: z.enum(['session', 'files', 'shipped']).describe('Whose it is: the session alone has those of its own.'),
-  place: z.string().describe('Where it is written: file, line and column, or its position in the request.'),
-  match: z.record(z.string(), z.unknown()).describe('What a call must be like.'),
-  replies: z.int().min(1).describe('How many successive replies it has.'),
+  from: z.enum(['session', 'files', 'shipped']).describe('Source of the fixture: the session, a file, or built in.'),
+  place: z.string().describe('Location: file, line, and column, or its position in the request.'),
+  match: z.record(z.string(), z.unknown()).describe('Conditions on the call.'),
+  replies: z.int().min(1).describe('Number of successive replies.'),
 })
 const Listing = z.object({
   object: z.literal('list'),
@@ -20,12 +20,12 @@ const Listing = z.object({
     .string()
     .nullable()
     .describe(
-      'What is wrong in files of fixtures, with file, line and column; such a file goes on as it was when it was last valid.',
+      'Problems in fixture files, with file, line, and column. The last valid version of each file stays active.',
     ),
-  data: z.array(Entry).describe('In the order in which they are tried.'),
+  data: z.array(Entry).describe('In matching order.'),
 })
 
-const One = z.looseObject({}).describe('A fixture as a file holds it, with `match.operation`.')
+const One = z.looseObject({}).describe('A fixture in the file format, with `match.operation`.')
 const Body = z.union([z.array(z.unknown()), One], { error: 'must be a fixture or a list of fixtures' })
 
 export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): Route[] {

@@ -29,7 +29,7 @@ export const probeRoutes = ({
     description:
       'Whether the process accepts new sessions. It does not respond before startup is complete and returns 503 during shutdown.',
     response: z.object({
-      status: z.enum(['ok', 'draining']).describe('`draining`, with 503, from a signal to stop on.'),
+      status: z.enum(['ok', 'draining']).describe('`ok`, or `draining` with status 503 during shutdown.'),
     }),
     answerName: 'Readiness',
     alsoWith: { 503: 'The process is shutting down and creates no more sessions.' },

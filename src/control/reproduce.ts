@@ -12,15 +12,20 @@ import type { ControlDeps } from './types.ts'
 
 const GeneratedFile = z.object({
   name: z.string().describe('Name of the file.'),
-  text: z.string().describe('Its text.'),
-  value: z.record(z.string(), z.unknown()).nullable().describe('What it holds, as a request has it; null for a test.'),
+  text: z.string().describe('Text of the file.'),
+  value: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('Content as JSON, for use in a request. Null for a test.'),
 })
 type GeneratedFile = z.infer<typeof GeneratedFile>
 const GeneratedFiles = z.object({
-  fixture: GeneratedFile.nullable().describe('Answers an equal call as this one was; null when nothing was answered.'),
-  scenario: GeneratedFile.nullable().describe('Has the attempts fail as they did; null when none has.'),
+  fixture: GeneratedFile.nullable().describe(
+    'A fixture that returns this response for the same call. Null if there was no response.',
+  ),
+  scenario: GeneratedFile.nullable().describe('A scenario that reproduces the failed attempts. Null if none failed.'),
   test: GeneratedFile.nullable().describe(
-    'Makes the call again with vitest; null when that cannot be written as JSON.',
+    'A vitest test that repeats the call. Null if the call cannot be expressed as JSON.',
   ),
 })
 

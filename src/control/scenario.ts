@@ -14,26 +14,24 @@ import type { ControlDeps } from './types.ts'
 
 /** What a scenario has to tell while it is played. */
 const Report = z.object({
-  scenario: z.string().nullable().describe('Its name; null when none is played.'),
-  from: z.string().nullable().describe('Where it was read.'),
-  text: z.string().nullable().describe('As it is written, in YAML; null when none is played.'),
-  problem: z.string().nullable().describe('Why the file, as it stands now, is not what is played.'),
+  scenario: z.string().nullable().describe('Name of the active scenario, or null.'),
+  from: z.string().nullable().describe('Source of the scenario.'),
+  text: z.string().nullable().describe('Text of the active scenario in YAML, or null.'),
+  problem: z.string().nullable().describe('Why the current version of the file is not active.'),
   warnings: z.array(z.string()).describe('Rules that can never be triggered.'),
-  state: z.string().describe('The state that the scenario is in; null when it has none.').nullable(),
-  started_at: z.iso.datetime().describe('When it began: ISO 8601; null when none is played.').nullable(),
-  rules: z.array(RuleReport).describe('What became of its rules.'),
-  phases: z
-    .array(ScenarioPhase)
-    .describe('When rules may act, of those that go by time; without end for those that never stop.'),
+  state: z.string().describe('Current state of the scenario, or null.').nullable(),
+  started_at: z.iso.datetime().describe('When the scenario was activated: ISO 8601, or null.').nullable(),
+  rules: z.array(RuleReport).describe('Counts of each rule.'),
+  phases: z.array(ScenarioPhase).describe('Active phases of time-based rules.'),
 })
 
 const Known = z.object({
   object: z.literal('list'),
   data: z.array(
     z.object({
-      name: z.string().describe('Name of the scenario, by which it can be played.'),
+      name: z.string().describe('Name of the scenario. Use it to activate the scenario.'),
       description: z.string().nullable(),
-      from: z.string().describe('Where it was read.'),
+      from: z.string().describe('Source of the scenario.'),
       rules: z.array(z.string()).describe('Names of its rules.'),
     }),
   ),
@@ -45,7 +43,9 @@ export const ScenarioBody = z
     z.looseObject({ name: z.string().describe('Name.') }),
     z.strictObject({ text: z.string().describe('A scenario as the text of a file.') }),
   ])
-  .describe('A scenario as it would stand in a file, its text, or `{"name": ...}` alone for a known one.')
+  .describe(
+    'A complete scenario as JSON, `{"text": ...}` with the text of a scenario file, or `{"name": ...}` for a known scenario.',
+  )
 
 export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }

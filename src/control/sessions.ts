@@ -12,51 +12,56 @@ import { type ControlDeps, InstanceName } from './types.ts'
 
 const Approvals = z
   .enum(['ask', 'auto'])
-  .describe('Whether calls of tools that need approval wait for it, or have it at once.')
+  .describe('Whether tool calls that require approval wait for it or are approved automatically.')
 const Settings = z.strictObject({
-  seed: z.int().min(0).optional().describe("Seed of its ids and chance; the program's when left out."),
-  clock: ClockKind.optional().describe("The scenario's, else the program's, when left out."),
+  seed: z.int().min(0).optional().describe("Seed of ids and randomness. Default: the server's seed."),
+  clock: ClockKind.optional().describe('Default: the setting of the scenario, or of the server.'),
   latency: z
     .enum(['real', 'skip'])
     .optional()
-    .describe("Whether latency takes real time on a virtual clock; the scenario's, else the program's, when left out."),
-  scenario: z.union([z.string(), ScenarioBody]).optional().describe('The name of a known scenario, or a whole one.'),
+    .describe(
+      'Whether latency takes real time on a virtual clock. Default: the setting of the scenario, or of the server.',
+    ),
+  scenario: z
+    .union([z.string(), ScenarioBody])
+    .optional()
+    .describe('The name of a known scenario, or a complete scenario.'),
   approvals: Approvals.default('ask'),
   fixtures: z
     .array(z.unknown())
     .default([])
-    .describe('Fixtures as files hold them, with `match.operation`; they are tried before all others.'),
+    .describe('Fixtures in the file format, with `match.operation`. They take precedence over all others.'),
 })
 const NewSession = z.strictObject({
-  name: z.string().describe("1 to 64 letters, digits, '.', '_' or '-'."),
+  name: z.string().describe("1 to 64 letters, digits, '.', '_', or '-'."),
   ...Settings.shape,
 })
 
 const Info = z.object({
-  name: z.string().describe('Name of the session, as tokens and headers say it.'),
-  seed: z.int().describe('What its ids and its chance are made from.'),
-  clock: SessionClock.describe('Its clock.'),
-  scenario: z.string().describe('The scenario that it plays; null when it plays none.').nullable(),
+  name: z.string().describe('Name of the session, as used in tokens and headers.'),
+  seed: z.int().describe('Seed of ids and randomness.'),
+  clock: SessionClock.describe('Clock of the session.'),
+  scenario: z.string().describe('The active scenario, or null.').nullable(),
   approvals: Approvals,
-  fixtures: z.array(z.string()).describe('Names of its own fixtures.'),
-  calls: z.int().min(0).describe('Calls that have begun.'),
+  fixtures: z.array(z.string()).describe("Names of the session's own fixtures."),
+  calls: z.int().min(0).describe('Number of calls started.'),
   origin: z
     .enum(['called', 'made', 'restored'])
     .describe(
-      'How it came to be in this process: by its first call, on purpose, or out of a file that an earlier process has left.',
+      'How this process obtained the session: from its first call, by an explicit request, or from a file of an earlier process.',
     ),
 })
 
 const Problem = z.object({
   session: z.string(),
-  message: z.string().describe('What is wrong with its file, and what can be done.'),
+  message: z.string().describe('What is wrong with the file and how to fix it.'),
 })
-const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that are meant.') })
+const Done = z.object({ sessions: z.array(z.string()).describe('The affected sessions.') })
 const Reset = Done.extend({
   problems: z
     .array(Problem)
     .optional()
-    .describe('Sessions that were not reset, since their files cannot be used; absent when there are none.'),
+    .describe('Sessions that were not reset because their files are unusable. Absent if there are none.'),
 })
 const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 const path = '/_understudy/sessions'
@@ -103,11 +108,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
         object: z.literal('list'),
         instance: InstanceName,
         data: z.array(Info),
-        problems: z
-          .array(Problem)
-          .describe(
-            'Sessions whose files could not be used the last time, which are in the list where they were before.',
-          ),
+        problems: z.array(Problem).describe('Sessions whose files could not be loaded.'),
       }),
       handle: () => ({
         object: 'list',

@@ -53,16 +53,18 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       object: z.literal('list'),
       instance: TracedInstance,
       data: z.array(TraceRecord),
-      has_more: z.boolean().describe('Whether there is another page in the same direction.'),
+      has_more: z.boolean().describe('Whether there are more pages in this direction.'),
       damaged: z
         .array(z.int())
         .optional()
         .describe(
-          'Numbers of the rows that this page leaves out since they cannot be read; absent when there are none, and over all sessions.',
+          'Numbers of unreadable rows omitted from this page. Absent if there are none, and for all sessions together.',
         ),
       warnings: z
         .array(z.string())
-        .describe('What was accepted although it looks like a mistake, such as feedback on an unknown trace.'),
+        .describe(
+          'A warning about an accepted request that looks like a mistake, such as feedback for an unknown trace.',
+        ),
     }),
     errors: [404],
     handle({ request, query }) {

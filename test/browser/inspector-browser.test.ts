@@ -161,7 +161,7 @@ test('inspector: activates another scenario and shows its rules and findings', a
   await page.locator('figure.chart canvas').waitFor()
   await page.screenshot({ path: screenshotPath('scenarios') })
   await scenario.getByRole('combobox').selectOption('outage')
-  await scenario.getByRole('button', { name: 'Activate' }).click()
+  await scenario.getByRole('button', { name: 'Activate', exact: true }).click()
   await scenario.getByRole('heading', { name: 'outage' }).waitFor()
   expect(JSON.parse(await send('GET', '/_understudy/scenario', undefined, 'storm')).scenario).toBe('outage')
 })

@@ -203,9 +203,9 @@ test.each(SCREENS)(
 
 /** Two calls side by side, chosen by hand. */
 async function comparePair(page: Page, visit: (hash: string) => Promise<void>): Promise<void> {
-  const other = page.getByLabel('The other')
+  const other = page.getByLabel('Call B')
   await other.locator('option').nth(2).waitFor({ state: 'attached' })
-  await page.getByLabel('One call').selectOption({ index: 1 })
+  await page.getByLabel('Call A').selectOption({ index: 1 })
   await other.selectOption({ index: 40 })
   await page.getByRole('region', { name: 'Request (parsed)', exact: true }).waitFor()
   await visit(new URL(page.url()).hash.slice(2))

@@ -110,11 +110,11 @@ const StreamBody = TaskBody.extend({
     .min(1)
     .max(3600)
     .default(1800)
-    .describe('Seconds of the session’s clock after which the stream ends with `agents.timeout`; the task works on.'),
+    .describe('Seconds on the session’s clock after which the stream ends with `agents.timeout`. The task continues.'),
 })
 const EventOfStream = z.object({
-  type: z.string().describe('What has happened.'),
-  timestamp: z.iso.datetime().describe('When it happened: ISO 8601.'),
+  type: z.string().describe('Type of the event.'),
+  timestamp: z.iso.datetime().describe('Time of the event: ISO 8601.'),
   data: z.looseObject({}),
 })
 
@@ -200,7 +200,7 @@ function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
 const Approval = z.strictObject({
   tool_call_id: z.string().optional().describe('Id of the tool call. Default: all pending calls.'),
 })
-const Rejection = Approval.extend({ reason: z.string().optional().describe('What the model is told.') })
+const Rejection = Approval.extend({ reason: z.string().optional().describe('The prompt.') })
 
 function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
   const decide = async (

@@ -49,7 +49,7 @@ function runRoute(deps: TaskRouteDeps): Route {
     body: z.intersection(
       AgentBody,
       TaskBody.omit({ task_id: true, variables: true, engine: true }).extend({
-        message: TaskBody.shape.message.describe('What the user says.'),
+        message: TaskBody.shape.message.describe('The user message.'),
       }),
     ),
     response: AgentTask,
@@ -68,14 +68,14 @@ function runRoute(deps: TaskRouteDeps): Route {
 }
 
 const ResponseBody = TaskBody.omit({ configuration: true }).extend({
-  background: z.boolean().default(false).describe('Whether the answer comes at once, before the turn has ended.'),
+  background: z.boolean().default(false).describe('Whether to return immediately, before the turn ends.'),
   stream: z.literal(false, { error: "must be false: follow a task with 'stream-task' instead" }).default(false),
   conversation: z
     .looseObject({
-      id: z.string().min(1).describe('Names the conversation; tasks of one share it as their `contextId`.'),
+      id: z.string().min(1).describe('Id of the conversation. Its tasks share it as their `contextId`.'),
     })
     .optional()
-    .describe('What a new task belongs to.'),
+    .describe('Context of a new task.'),
 })
 const AgentResponse = z.object({
   _id: z.string(),

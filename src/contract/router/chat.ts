@@ -10,32 +10,30 @@ export const Usage = z.object({
   total_tokens: integer,
   prompt_tokens_details: z
     .object({
-      cached_tokens: integer.describe('Tokens of the request that the provider had in its prompt cache.'),
-      cache_creation_tokens: integer.describe('Tokens of the request that were put into the prompt cache.'),
-      audio_tokens: integer.describe('Tokens of sound.'),
+      cached_tokens: integer.describe('Input tokens read from the prompt cache.'),
+      cache_creation_tokens: integer.describe('Input tokens written to the prompt cache.'),
+      audio_tokens: integer.describe('Audio tokens.'),
     })
-    .describe('What of the request is counted apart.'),
+    .describe('Breakdown of the input tokens.'),
   completion_tokens_details: z
     .object({
       reasoning_tokens: integer.describe('Tokens of reasoning.'),
-      accepted_prediction_tokens: integer.describe('Tokens of a prediction that came true; 0 here.'),
-      rejected_prediction_tokens: integer.describe('Tokens of a prediction that did not; 0 here.'),
-      audio_tokens: integer.describe('Tokens of sound.'),
+      accepted_prediction_tokens: integer.describe('Accepted prediction tokens. Always 0.'),
+      rejected_prediction_tokens: integer.describe('Rejected prediction tokens. Always 0.'),
+      audio_tokens: integer.describe('Audio tokens.'),
     })
-    .describe('What of the answer is counted apart.'),
+    .describe('Breakdown of the output tokens.'),
 })
 export type Usage = z.infer<typeof Usage>
 
 const AlternativeLogprob = z.object({
   token: z.string().describe('Text of the token.'),
   logprob: z.number().describe('Its log probability; 0 is certain.'),
-  bytes: z.array(z.int()).describe('The bytes of its text in UTF-8.').nullable(),
+  bytes: z.array(z.int()).describe('UTF-8 bytes of the token.').nullable(),
 })
 /** The log probability of one token, and of the likeliest ones at its place. */
 export const TokenLogprob = AlternativeLogprob.extend({
-  top_logprobs: z
-    .array(AlternativeLogprob)
-    .describe('The likeliest tokens at this position, as many as `top_logprobs` asked for.'),
+  top_logprobs: z.array(AlternativeLogprob).describe('The most likely tokens at this position, up to `top_logprobs`.'),
 })
 export type TokenLogprob = z.infer<typeof TokenLogprob>
 const Logprobs = z.object({

@@ -26,40 +26,44 @@ export const CompletionRequest = z
   .looseObject({
     model: ModelId.meta({ examples: ['openai/gpt-3.5-turbo-instruct'] }),
     prompt: textsSchema(0).describe(
-      'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+      'A string, up to 2048 strings, or their tokens (cl100k or o200k, depending on the model).',
     ),
-    echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.').meta({ default: false }),
-    frequency_penalty: penalty.describe('Makes tokens less likely the more often they have come already; default 0.'),
-    presence_penalty: penalty.describe('Makes tokens less likely that have come already; default 0.'),
+    echo: z.boolean().nullish().describe('Whether to prepend the prompt to each choice.').meta({ default: false }),
+    frequency_penalty: penalty.describe(
+      'Positive values reduce the probability of tokens in proportion to their frequency. Default 0.',
+    ),
+    presence_penalty: penalty.describe(
+      'Positive values reduce the probability of tokens that already occurred. Default 0.',
+    ),
     max_tokens: z
       .int()
       .min(0)
       .nullish()
-      .describe('Most tokens generated for each choice.')
+      .describe('Maximum number of generated tokens per choice.')
       .meta({ default: DEFAULT_MAX_TOKENS }),
     seed: ModelSeed.describe(
-      'Answers of a real model repeat with it, as far as the provider can; fixtures repeat anyway.',
+      'Makes responses of a real model repeatable, as far as the provider supports it. Fixtures are always repeatable.',
     ).nullish(),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
-      .describe('Up to 4 sequences that end the text; they are not part of it.'),
+      .describe('Up to 4 sequences that end the text. They are not included in it.'),
     temperature: z
       .number()
       .min(0)
       .max(2)
       .nullish()
       .meta({ default: 1 })
-      .describe('How much chance there is in the answer: 0 is the least.'),
+      .describe('Sampling temperature: 0 is the least random.'),
     top_p: z
       .number()
       .min(0)
       .max(1)
       .nullish()
       .meta({ default: 1 })
-      .describe('Only the likeliest tokens that make up this share are considered.'),
-    n: z.int().min(1).max(128).nullish().describe('Choices for each prompt.').meta({ default: 1 }),
-    user: z.string().nullish().describe('The end user, by any name.'),
+      .describe('Nucleus sampling: only the most likely tokens with this total probability are considered.'),
+    n: z.int().min(1).max(128).nullish().describe('Number of choices per prompt.').meta({ default: 1 }),
+    user: z.string().nullish().describe('Identifier of the end user.'),
     thinking: Thinking.nullish(),
     metadata: Metadata.nullish(),
     identity: Identity.nullish(),
@@ -92,9 +96,9 @@ const FinishReason = z.enum(['stop', 'length', 'content_filter', 'tool_calls'])
 
 /** The answer, and one chunk of it when it is streamed: choices are ordered by prompt, then by number. */
 export const Completion = z.object({
-  id: z.string().describe('Names this answer, beginning with `cmpl-`.'),
+  id: z.string().describe('Id of the response, with the prefix `cmpl-`.'),
   object: z.literal('text_completion'),
-  created: z.int().describe('Unix time in seconds: a number, as clients read it.'),
+  created: z.int().describe('Unix time in seconds.'),
   model: z.string().describe('The model that responded, as `<provider>/<model>`. It can be a fallback.'),
   system_fingerprint: z.string().describe('Fingerprint of the backend configuration. The same for the same model.'),
   choices: z

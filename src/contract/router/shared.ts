@@ -24,11 +24,11 @@ export const Fallbacks = z
   .describe('Models to try in order if the primary model fails.')
 export const Retry = z
   .looseObject({
-    count: z.int().min(1).max(5).optional().describe('Extra attempts.').meta({ default: 3 }),
+    count: z.int().min(1).max(5).optional().describe('Maximum number of retries.').meta({ default: 3 }),
     on_codes: z
       .array(z.int().min(100).max(599))
       .optional()
-      .describe('Statuses that are retried.')
+      .describe('Status codes to retry.')
       .meta({ default: [429] }),
   })
   .describe('When and how often to retry a failed attempt.')
@@ -39,11 +39,11 @@ export const LoadBalancer = z
       .array(
         z.looseObject({
           model: ModelId,
-          weight: z.number().min(0.001).max(1).default(0.5).describe('Share of the calls.'),
+          weight: z.number().min(0.001).max(1).default(0.5).describe('Weight: share of the calls.'),
         }),
       )
       .min(1)
-      .describe('The models that share the calls; the `model` of the request is ignored then.'),
+      .describe('The models and their weights. The `model` of the request is ignored.'),
   })
   .describe('Distributes calls over models by weight.')
 export const Cache = z
@@ -59,7 +59,7 @@ export const Cache = z
   })
   .describe('Response cache: identical calls get a stored response.')
 export const Timeout = z
-  .looseObject({ call_timeout: z.int().min(1).describe('Milliseconds an attempt may take.') })
+  .looseObject({ call_timeout: z.int().min(1).describe('Timeout of an attempt in milliseconds.') })
   .describe('Time limit of one attempt.')
 export const Thinking = z
   .discriminatedUnion('type', [
@@ -67,8 +67,8 @@ export const Thinking = z
     z.looseObject({ type: z.literal('adaptive') }),
     z.looseObject({
       type: z.literal('enabled'),
-      budget_tokens: z.int().min(1).describe('Most tokens spent on thinking.'),
-      thinking_level: z.enum(['low', 'medium', 'high']).describe('How hard it thinks.').optional(),
+      budget_tokens: z.int().min(1).describe('Maximum number of reasoning tokens.'),
+      thinking_level: z.enum(['low', 'medium', 'high']).describe('Reasoning effort.').optional(),
     }),
   ])
   .describe('Whether and how long the model reasons before it responds.')
@@ -88,18 +88,18 @@ export const Guardrails = z
   )
 export const Identity = z
   .looseObject({
-    id: z.string().min(1).describe("The person's id in your own system."),
+    id: z.string().min(1).describe("The person's id in your system."),
     display_name: z.string().describe("The person's name.").optional(),
     email: z.email({ error: 'must be an e-mail address' }).optional(),
-    metadata: z.array(z.record(z.string(), z.unknown())).describe('Values of your own about the person.').optional(),
-    logo_url: z.string().describe('Address of a picture of the person.').optional(),
-    tags: z.array(z.string()).describe('Words to find the person by.').optional(),
+    metadata: z.array(z.record(z.string(), z.unknown())).describe('Custom metadata about the person.').optional(),
+    logo_url: z.string().describe("URL of the person's avatar.").optional(),
+    tags: z.array(z.string()).describe('Tags of the person.').optional(),
   })
   .describe('The end user on whose behalf the call is made.')
 export const Thread = z
   .looseObject({
-    id: z.string().min(1).describe('Names the thread: calls with the same one belong together in the traces.'),
-    tags: z.array(z.string()).describe('Words to find the thread by.').optional(),
+    id: z.string().min(1).describe('Id of the thread. Traces group calls with the same id.'),
+    tags: z.array(z.string()).describe('Tags of the thread.').optional(),
   })
   .describe('Groups related calls.')
 export const SearchType = z

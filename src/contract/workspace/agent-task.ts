@@ -76,7 +76,7 @@ export type TaskPart = z.infer<typeof TaskMessagePart>
 export const RequestMessage = z
   .looseObject({
     kind: z.literal('message').optional(),
-    messageId: z.string().min(1).max(255).optional().describe('Made when left out.'),
+    messageId: z.string().min(1).max(255).optional().describe('Generated if omitted.'),
     role: z.enum(['user', 'tool']),
     parts: z.array(RequestPart).min(1).describe('The parts of the message.'),
   })
@@ -95,32 +95,29 @@ export type RequestMessage = z.infer<typeof RequestMessage>
 
 /** What submits a task, or continues one. */
 export const TaskBody = z.object({
-  message: RequestMessage.describe('What the user says, or the results of tools.'),
-  task_id: z.string().min(1).optional().describe('Continues this task, which must be inactive.'),
+  message: RequestMessage.describe('A user message or tool results.'),
+  task_id: z.string().min(1).optional().describe('The task to continue. It must be inactive.'),
   variables: z
     .record(z.string(), z.unknown())
-    .describe('What stands in the place of `{{name}}` in the system prompt, the instructions and the messages.')
+    .describe('Values of `{{name}}` in the system prompt, the instructions, and the messages.')
     .optional(),
-  identity: Identity.describe('That of the request.').optional(),
+  identity: Identity.describe('Id of the request.').optional(),
   contact: Identity.optional().meta({ deprecated: true }),
-  thread: Thread.describe('That of the request.').optional(),
+  thread: Thread.describe('Id of the request.').optional(),
   memory: z
     .looseObject({
-      entity_id: z.string().min(1).describe('The user, session or other entity that the memories are about.'),
+      entity_id: z.string().min(1).describe('The user, session, or other entity that the memories belong to.'),
     })
-    .describe('Whom the agent remembers.')
+    .describe('Memory settings.')
     .optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   engine: TemplateEngine.optional(),
   configuration: z
     .looseObject({
-      blocking: z
-        .boolean()
-        .describe('Whether the answer waits for the end of the turn and has its messages.')
-        .default(false),
+      blocking: z.boolean().describe('Whether to wait for the end of the turn and return its messages.').default(false),
     })
     .optional()
-    .describe('`blocking` waits for the end of the turn and answers with the messages.'),
+    .describe('With `blocking`, the call waits for the end of the turn and returns the messages.'),
 })
 export type TaskBody = z.infer<typeof TaskBody>
 
@@ -130,7 +127,7 @@ export const TaskMessage = z.object({
   messageId: z.string().describe('Id of the message.'),
   role: z.enum(['user', 'agent', 'tool', 'system']),
   parts: z.array(TaskMessagePart).describe('The parts of the message.'),
-  taskId: z.string().describe('The task that the message belongs to.').optional(),
+  taskId: z.string().describe('The task of the message.').optional(),
   contextId: z.string().describe('Id of the conversation that the task belongs to.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })

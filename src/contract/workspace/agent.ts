@@ -74,7 +74,7 @@ const approval = {
 }
 const AgentToolBody = z
   .looseObject({
-    type: z.string().min(1).describe('The kind of tool: of the workspace, of the platform, or of a provider.'),
+    type: z.string().min(1).describe('Type of the tool: from the workspace, the platform, or a provider.'),
     key: z.string().min(1).describe('Key of the tool in the workspace.').optional(),
     id: z.string().min(1).describe('Id of the tool in the workspace, instead of its key.').optional(),
     tool_id: z.string().min(1).describe('For an MCP server: the tool of the server.').optional(),
@@ -143,12 +143,12 @@ const fields = {
   engine: TemplateEngine,
 }
 const model = {
-  model: ModelChoice.describe('A model that supports tools: its id, or an object with its parameters and retries.'),
+  model: ModelChoice.describe('A model that supports tools: its id, or an object with parameters and retry settings.'),
   fallback_models: z
     .array(ModelChoice)
     .nullish()
     .describe(
-      'Tried in order when the model fails, before the `fallbacks` of its parameters. An object has parameters, retries and a timeout of its own; the name, guardrails, cache and balancer of a call are those of `model`.',
+      'Models to try in order if the model fails, before the `fallbacks` of its parameters. An object has its own parameters, retries, and timeout. Name, guardrails, cache, and load balancer come from `model`.',
     ),
 }
 const HEADERS = 20
@@ -176,7 +176,7 @@ const A2a = z
   .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
 const kind = {
   type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is a remote agent. It is stored, but not run.'),
-  a2a: A2a.describe('Where an agent somewhere else is.').optional(),
+  a2a: A2a.describe('Location of a remote agent.').optional(),
 }
 
 /** What makes an agent. */
@@ -212,11 +212,11 @@ export const AgentPatch = z
     skills: z.array(z.string()).describe('Names of skills. Stored, but not used.').nullish(),
     settings: z
       .looseObject({
-        max_iterations: settings.max_iterations.unwrap().describe('Most model calls of one turn.'),
+        max_iterations: settings.max_iterations.unwrap().describe('Maximum number of model calls per turn.'),
         max_execution_time: settings.max_execution_time
           .unwrap()
-          .describe("Most seconds of one turn, on the session's clock."),
-        max_cost: settings.max_cost.unwrap().describe('Most USD of one turn at list price; 0 is without a limit.'),
+          .describe("Maximum duration of a turn in seconds, on the session's clock."),
+        max_cost: settings.max_cost.unwrap().describe('Maximum cost of a turn in USD at list price. 0 means no limit.'),
         tool_approval_required: settings.tool_approval_required.unwrap().describe('Which tool calls require approval.'),
         tools: z.array(AgentToolBody).describe('The tools that the agent can call.'),
         evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.'),

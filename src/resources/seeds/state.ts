@@ -24,17 +24,17 @@ const SnapshotBody = z.object({
   // Each row is checked by the schema of its table, in slices: to look at all of them here would hold up other calls.
   tables: z
     .record(z.string(), z.array(z.unknown().meta({ type: 'object' })))
-    .describe('The rows of each table; the form is not promised between versions of the program.'),
+    .describe('The rows of each table. The format can change between versions.'),
 })
 const SeedBody = z.strictObject({
-  name: z.string().default('seed').describe('What errors call the file.'),
+  name: z.string().default('seed').describe('File name for error messages.'),
   yaml: z.string().describe('The text of the seed file.'),
-  documents: z.record(z.string(), z.base64()).default({}).describe('The documents that it names, in base64.'),
+  documents: z.record(z.string(), z.base64()).default({}).describe('The referenced documents, in base64.'),
 })
-const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that were changed.') })
+const Done = z.object({ sessions: z.array(z.string()).describe('The changed sessions.') })
 const Progress = z.object({
-  done: z.int().min(0).describe('Steps that are done.'),
-  total: z.int().min(0).describe('A step for each document, and one for storing everything; 0 when nothing is seeded.'),
+  done: z.int().min(0).describe('Completed steps.'),
+  total: z.int().min(0).describe('Total steps: one per document, and one for storing. 0 if nothing is being seeded.'),
 })
 const shared = { tag: 'Emulator', anySize: true }
 
