@@ -119,7 +119,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
         const provider = isOfAnthropic(request) ? 'anthropic' : defaultProvider
         const full = id.includes('/') ? id : `${provider}/${id}`
         if (!modelOf(full)) {
-          const message = `the model ${JSON.stringify(id)} is not known; /v1/models lists those that are`
+          const message = `the model ${JSON.stringify(id)} is not known; see /v1/models for the known models`
           throw new ApiError(404, 'model_not_found', message, { param: 'model' })
         }
         const shown = { id: full.startsWith(`${provider}/`) ? withoutProvider(full) : full, full }

@@ -25,7 +25,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
     const now = session?.clock.now() ?? 0
     const file = session?.keyValues.get(FILE_KIND, name, now, isStoredFile)
     if (!file) {
-      const message = `there is no file ${JSON.stringify(name)}; a file is there for an hour after its answer`
+      const message = `there is no file ${JSON.stringify(name)}; files expire one hour after their response`
       throw new ApiError(404, 'file_not_found', message)
     }
     const { source, expires } = file

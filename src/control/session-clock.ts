@@ -64,13 +64,13 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
       const session = sessions.find(name)
       const { clock } = session
       if (clock.kind === 'real') {
-        const message = `the clock of session ${JSON.stringify(name)} is real and goes by itself: make the session with "clock": "virtual", or play a scenario that has that`
+        const message = `the clock of session ${JSON.stringify(name)} is real and cannot be changed: create the session with "clock": "virtual", or activate a scenario with a virtual clock`
         throw new ApiError(400, 'clock_is_real', message)
       }
       if (advance !== undefined) {
         const left = LAST_INSTANT - clock.now()
         if (advance > left) {
-          const message = `'advance' must lead no further than to the end of the year 9999, which is ${left} ms after the time of this clock, got ${advance} ms`
+          const message = `'advance' must not go beyond the end of the year 9999, which is ${left} ms after the time of this clock, got ${advance} ms`
           throw new ApiError(400, 'invalid_value', message, { param: 'advance' })
         }
         await clock.advance(advance)

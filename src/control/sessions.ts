@@ -275,7 +275,7 @@ function putSession(name: string, settings: z.infer<typeof Settings>, deps: Cont
   if (!found) return createSession({ name, ...settings }, deps)
   found.slot.check()
   if (wanted === NOTHING_ASKED || wanted === madeWith.get(found.slot)) return found
-  const message = `there is a session named ${JSON.stringify(name)} already, and it was not made with these settings: delete it, or take another name`
+  const message = `there is a session named ${JSON.stringify(name)} already, and its settings are different: delete it, or use another name`
   throw new ApiError(409, 'session_exists', message, { param: 'name' })
 }
 const NOTHING_ASKED = JSON.stringify(Settings.parse({}))
@@ -303,7 +303,7 @@ function createSession(
   const time = source ? runs.timeOf(source.scenario) : {}
   const wanted = time.clock
   if (clock && wanted && clock !== wanted) {
-    const message = `'clock' ${JSON.stringify(clock)} is not that of the scenario, which is played on a ${wanted} clock: leave one of them out`
+    const message = `'clock' ${JSON.stringify(clock)} conflicts with the scenario, which requires a ${wanted} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
   const special = { seed, clock: clock ?? wanted, latency: latency ?? time.latency, approvals }

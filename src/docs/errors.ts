@@ -31,13 +31,13 @@ export const ERRORS: Record<number, ErrorKind> = {
       'The `Host` header is not allowed, or a page of an origin that `--cors` does not name sent a request that changes data.',
     code: 'origin_not_allowed',
     message:
-      'a page of "http://example.com" may change nothing here: only pages of this server may, and those of the origins that --cors names',
+      'a page of "http://example.com" must not change data here: only pages of this server and of origins listed in --cors can',
   },
   404: {
     name: 'NotFound',
     description: 'Not found.',
     code: 'not_found',
-    message: 'nothing goes by the name "example"',
+    message: 'not found: "example"',
   },
   408: {
     name: 'RequestTimeout',
@@ -68,7 +68,7 @@ export const ERRORS: Record<number, ErrorKind> = {
     name: 'Unprocessable',
     description: 'A guardrail blocked the request, or a form field is invalid. `param` names the field.',
     code: 'guardrail_violation',
-    message: 'the input does not pass the guardrail "svc_pii_detection": it holds an e-mail address',
+    message: 'the input does not pass the guardrail "svc_pii_detection": it contains an e-mail address',
     param: 'guardrails[0]',
   },
   429: {
@@ -88,7 +88,7 @@ export const ERRORS: Record<number, ErrorKind> = {
     name: 'BadGateway',
     description: 'The provider could not be reached, closed the connection early, or sent an unreadable response.',
     code: 'provider_disconnected',
-    message: 'the connection was reset before the answer (ECONNRESET)',
+    message: 'the connection was reset before the response (ECONNRESET)',
   },
   503: {
     name: 'Unavailable',

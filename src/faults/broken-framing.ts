@@ -27,7 +27,7 @@ export const brokenFraming = defineFault({
             yield chunk
           }
           context.triggered()
-          throw new ConnectionFailure('the chunked encoding of the answer is broken', 'garbled')
+          throw new ConnectionFailure('the chunked encoding of the response is invalid', 'garbled')
         }
         if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamTexts(blocks)))
         const { contentType } = streamBytes(reply)

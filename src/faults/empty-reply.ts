@@ -3,6 +3,6 @@ import { endsEarly } from './define.ts'
 
 export const emptyReply = endsEarly(
   { type: 'empty-reply', summary: 'The connection closes before any byte of the response.' },
-  'the connection was closed without an answer',
+  'the connection was closed without a response',
   'closed',
 )

@@ -4,7 +4,7 @@ import { changeStream, changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'
 
-const NO_TEXT = 'the answer has no text'
+const NO_TEXT = 'the response has no text'
 
 export const malformedContent = defineFault({
   type: 'malformed-content',

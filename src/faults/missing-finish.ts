@@ -13,7 +13,7 @@ export const missingFinish = defineFault({
   options: {},
   example: {},
   apply(_, next, context) {
-    const none = 'the answer has no finish reason'
+    const none = 'the response has no finish reason'
     if (!context.stream) {
       return changeWhole(next, context, (text) => {
         const open = opened(parsedJson(text))

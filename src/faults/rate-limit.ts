@@ -47,7 +47,7 @@ export const rateLimit = defineFault({
       now,
     )
     if (!over) {
-      context.skipped('the quota was not used up')
+      context.skipped('the quota was not exhausted')
       const reply = await next()
       return changed(reply, { headers: { ...reply.headers, ...countdown } })
     }

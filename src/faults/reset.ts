@@ -3,6 +3,6 @@ import { endsEarly } from './define.ts'
 
 export const reset = endsEarly(
   { type: 'reset', summary: 'The connection is reset before the response starts.' },
-  'the connection was reset before the answer (ECONNRESET)',
+  'the connection was reset before the response (ECONNRESET)',
   'reset',
 )

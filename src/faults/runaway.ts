@@ -16,7 +16,7 @@ export const runaway = defineFault({
   apply: ({ tool }, next, context) =>
     changeMessage(next, context, async (message) => {
       if (objectsIn(message.tool_calls).length > 0) {
-        context.skipped('the answer calls a tool already')
+        context.skipped('the response already calls a tool')
         return undefined
       }
       const offered = offeredFunctions(context)

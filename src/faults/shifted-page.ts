@@ -19,7 +19,7 @@ export const shiftedPage = defineFault({
       context.triggered()
       return { ...reply, body: { kind: 'value', value: page } }
     }
-    context.skipped(given ? REASONS[shift] : 'the answer is not a list')
+    context.skipped(given ? REASONS[shift] : 'the response is not a list')
     return reply
   },
 })

@@ -31,7 +31,7 @@ export const splitBytes = defineFault({
             yield piece
           }
         }
-        const bytes = orSkipped(pieces(), context, 'the answer has no such place')
+        const bytes = orSkipped(pieces(), context, 'the response has no such position')
         return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       },
     }),

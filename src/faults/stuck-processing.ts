@@ -25,7 +25,7 @@ export const stuckProcessing = defineFault({
           return { ...record, status }
         })
       : reply
-    context.skipped(found ? 'it is in that state by itself' : 'the answer has no datasource')
+    context.skipped(found ? 'it is already in that state' : 'the response has no datasource')
     return concerns
   },
 })

@@ -13,7 +13,7 @@ export const subAgentFailed = defineFault({
   example: {},
   async apply({ message }, next, { triggered, skipped, tool = [] }) {
     if (!tool.includes('call_sub_agent')) {
-      skipped('the tool is no sub-agent')
+      skipped('the tool is not a sub-agent')
       return next()
     }
     triggered()

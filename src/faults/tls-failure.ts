@@ -19,6 +19,6 @@ export const tlsFailure = defineFault({
   example: {},
   async apply({ reason }, _, { triggered, provider }) {
     triggered()
-    throw new ConnectionFailure(`no secure connection to ${addressOf(provider).host}: ${WORDS[reason]}`)
+    throw new ConnectionFailure(`TLS connection failed to ${addressOf(provider).host}: ${WORDS[reason]}`)
   },
 })

@@ -15,7 +15,7 @@ export const wrongContentType = defineFault({
       change(reply) {
         const body = streamBytes(reply)
         if (body.contentType === contentType) {
-          context.skipped('the answer has that content type by itself')
+          context.skipped('the response already has that content type')
           return reply
         }
         context.triggered()

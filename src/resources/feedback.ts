@@ -105,7 +105,7 @@ const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
         const known = [storedFeedback(work, body), ...waitingData(work, SUBMITTED)]
         const { id, trace_id } = body
         if (!known.some((one) => one?.id === id && one.trace_id === trace_id)) {
-          const message = `Feedback not found: there is none with the id ${JSON.stringify(id)} on the trace ${JSON.stringify(trace_id)}`
+          const message = `Feedback not found: no feedback has the id ${JSON.stringify(id)} on the trace ${JSON.stringify(trace_id)}`
           throw new ApiError(404, 'feedback_not_found', message, { param: 'id' })
         }
         dispatch(work, { type: REMOVED, subject: String(body.id), data: body })

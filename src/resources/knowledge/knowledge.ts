@@ -86,7 +86,7 @@ function mergedKnowledge(before: Fields, patch: Fields): Fields {
 /** 400: an external knowledge base is kept here, and not called. */
 export function refuseExternal({ type, key }: Fields, param: string): void {
   if (type !== 'external') return
-  const message = `the knowledge base ${quote(key)} is external: it is kept here, and not called`
+  const message = `the knowledge base ${quote(key)} is external: Understudy stores it, but does not call it`
   throw new ApiError(400, 'knowledge_is_external', message, { param })
 }
 

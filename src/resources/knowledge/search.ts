@@ -100,7 +100,7 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
     await prepare(session)
     const base = session.records.named(knowledgeBases.kind, caller().workspace, knowledge_id)
     if (!base) {
-      const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this workspace`
+      const message = `Knowledge base not found: no knowledge base has the id or key ${JSON.stringify(knowledge_id)} in this workspace`
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
     refuseExternal(base, param)
