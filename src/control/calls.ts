@@ -14,7 +14,7 @@ const CallsQuery = z.strictObject({
     .literal('all', { error: "must be 'all', or left out" })
     .optional()
     .describe("All sessions, or only the caller's."),
-  limit: whole(MAX_ROWS).default(500).describe(`Calls that are looked at, up to ${MAX_ROWS}; 500 when left out.`),
+  limit: whole(MAX_ROWS).default(500).describe(`Number of calls to examine, at most ${MAX_ROWS}. Default 500.`),
   cursor: z.string().optional().describe('The `next` value of the previous page.'),
   above: whole(Number.MAX_SAFE_INTEGER)
     .default(0)

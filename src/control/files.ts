@@ -15,7 +15,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   summary: 'Get an image',
   description: 'The image that a `url` in an image response refers to. Available for one hour, without a token.',
   public: true,
-  response: z.string().describe('The bytes of the picture.'),
+  response: z.string().describe('The bytes of the image.'),
   contentType: 'image/*',
   errors: [404],
   async handle({ request, params: { name = '' } }) {

@@ -96,7 +96,7 @@ const generateFixture = (source: CallSource) => yamlFile(fixtureValue(source), s
 
 function yamlFile(value: Record<string, unknown> | undefined, { trace }: CallSource): GeneratedFile | null {
   if (!value) return null
-  const text = `# Made of the trace ${trace.id}.\n${yaml().stringify(value, { lineWidth: 120 })}`
+  const text = `# Generated from trace ${trace.id}.\n${yaml().stringify(value, { lineWidth: 120 })}`
   return { name: `${value.name}.yaml`, text, value }
 }
 
@@ -157,7 +157,7 @@ function generateTest(source: CallSource): GeneratedFile | null {
   }
   const indented = (value: unknown) => JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
   const lines = [
-    `// Made of the trace ${trace.id}.`,
+    `// Generated from trace ${trace.id}.`,
     "import { expect, test } from 'vitest'",
     '',
     'const url = process.env.UNDERSTUDY_URL ?? "http://127.0.0.1:4010"',

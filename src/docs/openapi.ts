@@ -63,7 +63,9 @@ export function openapiParts(source: DocumentSource): { paths: Json; components:
     // Streams of foreign APIs end as those do: with an end mark only where there is no last event.
     const marked = same && operation.events?.last === undefined
     const described = operationObject(operation, schemas, { errors: errorsAt(path), marked, ...(!same && { id }) })
-    const about = same ? `The same as ${operation.path}, for models without a provider too.` : operation.description
+    const about = same
+      ? `Same as ${operation.path}. Also accepts model names without a provider.`
+      : operation.description
     const description = `${about} (emulator extension)`
     paths[path] = { post: { ...described, operationId: id, description, tags: [tagOf({ tag })] } }
   }
@@ -113,7 +115,7 @@ function operationObject(
     responses: {
       200: {
         description: chunk
-          ? `The whole answer, or with \`stream: true\` its events as server-sent events${marked ? ', closed by `data: [DONE]`' : ', up to its last one'}.`
+          ? `The complete response, or with \`stream: true\`, server-sent events${marked ? ' that end with `data: [DONE]`' : ''}.`
           : 'The response.',
         headers: ANSWER_HEADERS,
         content: {

@@ -44,12 +44,12 @@ afterAll(async () => {
 test('the matrix comes first, with the three numbers', async () => {
   const rows = page.getByRole('region', { name: 'Matrix' }).getByRole('row')
   expect(await rows.allTextContents()).toEqual([
-    'Pointserver-error-oncecut-streamserver-error-forever',
+    'Injection pointserver-error-oncecut-streamserver-error-forever',
     expect.stringMatching(/^p1 chat\.completions-\w+\.1\+s$/),
     expect.stringMatching(/^p2 chat\.completions-\w+\.1sss\*$/),
   ])
   expect(await page.locator('.figures').textContent()).toBe(
-    '5 of 5faults delivered, of those that can happen1 of 5held, of those delivered0 of 0ways taken, of those configured',
+    '5 of 5faults injected / applicable1 of 5tolerated / injected0 of 0recovery paths covered / configured',
   )
 })
 
@@ -78,7 +78,7 @@ test('a derived cell is marked in the matrix and in its panel', async () => {
 
 test('a call of the run is shown as every call is, and closing it leads back', async () => {
   const cell = page.getByRole('region', { name: 'Case', exact: true })
-  await cell.getByRole('listitem').filter({ hasText: 'shows it' }).getByRole('link').click()
+  await cell.getByRole('listitem').filter({ hasText: 'evidence' }).getByRole('link').click()
   await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
   expect(await page.getByRole('region', { name: 'Call', exact: true }).textContent()).toContain('cut-stream at')
   await page.getByRole('button', { name: 'Close the call' }).click()

@@ -94,7 +94,12 @@ test('a report opens from disk, without a server and read-only', async () => {
   await page.getByRole('radio', { name: 'Raw' }).check()
   expect(await page.getByRole('region', { name: 'Raw response' }).textContent()).toContain('data: [DONE]')
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
-  expect(await page.locator('.shell > nav a').allTextContents()).toEqual(['Understudy', 'Calls', 'Compare', 'Bad days'])
+  expect(await page.locator('.shell > nav a').allTextContents()).toEqual([
+    'Understudy',
+    'Calls',
+    'Compare',
+    'Scenarios',
+  ])
   await page.evaluate(() => void (location.hash = '#/scenarios'))
   await page.getByRole('region', { name: 'Session storm' }).getByText('two refusals', { exact: true }).waitFor()
   await page.context().close()

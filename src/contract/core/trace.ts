@@ -50,7 +50,7 @@ const STEP_TIMES = {
 export const Evaluation = z.object({
   value: z.union([z.boolean(), z.number(), z.string()]).nullable().describe('Null if the model returned none.'),
   model: z.string().nullable().describe('The model that was called.'),
-  fixture: z.string().nullable().describe('The fixture that answered.'),
+  fixture: z.string().nullable().describe('The matched fixture.'),
   synthesized: z.boolean().describe('Whether no fixture matched, so that a passing result was generated.'),
   traces: z.array(z.string()).describe('The traces of its model calls.'),
 })

@@ -48,7 +48,7 @@ export const Paths = z.object({
   retry: count.describe('Retries by the gateway.'),
   fallback: count.describe('Fallbacks by the gateway.'),
   timeout: count.describe('Attempts that timed out.'),
-  cache: count.describe('Calls answered from the cache.'),
+  cache: count.describe('Calls served from the cache.'),
   'stream recovery': count.describe('Complete streams after a truncated one, by retry of the gateway or the client.'),
   'client retry': count.describe('Retries by the client after a failure.'),
   'client fallback': count.describe('Fallbacks by the client to another model or provider after a failure.'),

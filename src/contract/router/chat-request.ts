@@ -190,23 +190,23 @@ const CustomTool = z.looseObject({
 })
 const Tool = z.discriminatedUnion('type', [
   z.looseObject({
-    type: z.literal('function').describe('The kind of tool.').default('function'),
+    type: z.literal('function').describe('Type of the tool.').default('function'),
     function: FunctionTool.describe('A function that the model can call.'),
   }),
   z
     .looseObject({
-      type: z.literal('custom').describe('The kind of tool.'),
+      type: z.literal('custom').describe('Type of the tool.'),
       custom: CustomTool.describe('A tool with a text input instead of arguments.'),
     })
     .describe('A tool with a text input instead of arguments.'),
   z
-    .looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') })
+    .looseObject({ type: z.enum(HOSTED_TOOLS).describe('Type of the tool.') })
     .describe('Accepted. Provider tools are never called.'),
 ])
 const Named = z.looseObject({ name: z.string().describe('Its name in `tools`.') })
 const NamedFunction = z.looseObject({ function: Named.describe('A function of `tools`.') })
 const NamedCustom = z.looseObject({
-  type: z.literal('custom').describe('The kind of tool.'),
+  type: z.literal('custom').describe('Type of the tool.'),
   custom: Named.describe('A custom tool of `tools`.'),
 })
 const ToolChoice = z.union([
@@ -223,7 +223,7 @@ const ToolChoice = z.union([
             z.union([
               NamedFunction,
               NamedCustom,
-              z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') }),
+              z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('Type of the tool.') }),
             ]),
           )
           .describe('The allowed tools.'),

@@ -124,7 +124,7 @@ export const CompletionScript = z.strictObject({
   content: z
     .union([content.unwrap(), z.array(z.string()).min(1)])
     .describe('The text; a list has one for each prompt, the last one repeats.'),
-  finish_reason: FinishReason.optional().describe('Worked out from the reply when left out.'),
+  finish_reason: FinishReason.optional().describe('Default: derived from the reply.'),
   usage,
   timing,
 })

@@ -54,12 +54,12 @@ const sources = ['embedding', 'embeddings', 'like'] as const
 export const EmbeddingScript = z
   .strictObject({
     embedding: Vector.optional().describe('The vector of every input.'),
-    embeddings: z.array(Vector).min(1).optional().describe('A vector for each input; the last one repeats.'),
-    like: z.string().min(1).optional().describe('Every input has the vector of this text.'),
+    embeddings: z.array(Vector).min(1).optional().describe('One vector per input. The last one repeats.'),
+    like: z.string().min(1).optional().describe('All inputs get the vector of this text.'),
     usage: z
       .strictObject({ prompt_tokens: z.int().min(0) })
       .optional()
-      .describe('Instead of the counted tokens.'),
+      .describe('Replaces the counted tokens.'),
     timing: Timing.optional(),
   })
   .refine((script) => sources.filter((source) => script[source] !== undefined).length <= 1, {

@@ -94,7 +94,7 @@ export const ImageResult = z.object({
       }),
     )
     .describe('The `n` images.'),
-  ...z.object(settings).partial().describe('What the pictures are like; only of openai/gpt-image-1.').shape,
+  ...z.object(settings).partial().describe('Properties of the images. Only openai/gpt-image-1.').shape,
   usage: ImageUsage.optional().describe('Only openai/gpt-image-1.'),
 })
 export type ImageResult = z.infer<typeof ImageResult>
@@ -125,7 +125,11 @@ const FileName = z.strictObject({ file: z.string().min(1) })
 /** What a fixture says under `reply` of an image call; what it leaves out is drawn and counted. */
 export const ImageScript = z
   .strictObject({
-    prompt: z.string().min(1).optional().describe("Draws the pictures of this prompt instead of the call's own."),
+    prompt: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Generates the images from this prompt instead of the prompt of the call.'),
     images: z
       .array(z.union([GivenImage, FileName]))
       .min(1)
@@ -133,7 +137,7 @@ export const ImageScript = z
       .describe(
         'PNG, JPEG or WebP files as base64, or by name beside the fixture, given as they are; when more are asked for they begin again.',
       ),
-    revised_prompt: z.string().min(1).optional().describe('Shown by models that have it: openai/dall-e-3.'),
+    revised_prompt: z.string().min(1).optional().describe('Returned by models that support it: openai/dall-e-3.'),
     usage: z
       .strictObject({ input_tokens: integer.optional(), output_tokens: integer.optional() })
       .optional()

@@ -42,14 +42,14 @@ export const ResponsesTool = z.discriminatedUnion('type', [
 const namedTools = (tool: string) =>
   [
     z.looseObject({
-      type: z.literal('function').describe(`The kind of ${tool}.`),
+      type: z.literal('function').describe(`Type of the ${tool}.`),
       name: z.string().describe(`Name of the ${tool}.`),
     }),
     z.looseObject({
-      type: z.literal('custom').describe(`The kind of ${tool}.`),
+      type: z.literal('custom').describe(`Type of the ${tool}.`),
       name: z.string().describe(`Name of the ${tool}.`),
     }),
-    z.looseObject({ type: HostedTool.describe(`The kind of ${tool}.`) }),
+    z.looseObject({ type: HostedTool.describe(`Type of the ${tool}.`) }),
   ] as const
 /** Which tools may or must be called. */
 export const ResponsesToolChoice = z.union([

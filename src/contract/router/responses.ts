@@ -53,7 +53,7 @@ const AssistantPart = z.discriminatedUnion('type', [
 ])
 
 const Content = z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.')
-const KIND = 'Type of the item, created by a provider tool.'
+const KIND = 'Type of an item that a provider tool created.'
 const earlierId = z.string().describe('The `id` of the item in an earlier response.').nullish()
 const earlierStatus = z.string().describe('Status of the item.').nullish()
 const message = {

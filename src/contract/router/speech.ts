@@ -42,12 +42,12 @@ const FileName = z.strictObject({ file: z.string().min(1) })
 /** What a fixture says under `reply` of a speech; without a file it is made of the text. */
 export const SpeechScript = z
   .strictObject({
-    text: z.string().min(1).optional().describe("Spoken instead of the call's own text."),
+    text: z.string().min(1).optional().describe('Text to speak instead of the text of the call.'),
     audio: z
       .union([z.base64(), FileName])
       .optional()
-      .describe('A sound file as base64, or by name beside the fixture, given as it is.'),
-    content_type: z.string().optional().describe('Its media type; that of the format asked for when left out.'),
+      .describe('An audio file as base64, or the name of a file next to the fixture. It is returned unchanged.'),
+    content_type: z.string().optional().describe('Media type. Default: that of the requested format.'),
     timing: Timing.optional(),
   })
   .refine((script) => script.text === undefined || script.audio === undefined, {

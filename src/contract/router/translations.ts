@@ -109,9 +109,9 @@ const ScriptSegment = z
     speaker: z
       .union([z.string(), z.int()])
       .optional()
-      .describe('Any name; answers number the speakers in the order in which they come.'),
-    event: z.string().min(1).optional().describe('Heard after the text: `laughter`.'),
-    start: seconds.optional().describe('Seconds; worked out from the length of the text when left out.'),
+      .describe('Any name. Responses number the speakers in order of appearance.'),
+    event: z.string().min(1).optional().describe('Audio event after the text, such as `laughter`.'),
+    start: seconds.optional().describe('Duration in seconds. Default: derived from the length of the text.'),
     end: seconds.optional(),
   })
   .refine((segment) => segment.text !== '' || segment.event !== undefined, {
@@ -125,7 +125,7 @@ export const TranslationScript = z
   .strictObject({
     text: z.string().optional().describe('The whole text; its sentences become the segments.'),
     segments: z.array(ScriptSegment).optional(),
-    language: z.string().optional().describe('Name of the language of the text; english when left out.'),
+    language: z.string().optional().describe('Name of the language of the text. Default: english.'),
     timing: Timing.optional(),
   })
   .refine((script) => (script.text === undefined) !== (script.segments === undefined), {

@@ -32,7 +32,7 @@ export const StatusQuery = z
   .transform((given) => [given].flat().flatMap((one) => one.split(',')))
   .pipe(z.array(SourceStatus))
   .optional()
-  .describe(`One status or several, with ',' between them: ${STATUSES.join(', ')}.`)
+  .describe(`One status, or several separated by commas: ${STATUSES.join(', ')}.`)
 /** Which chunks are meant. */
 export const ChunkFilter = z.object({
   q: z.string().default('').describe('Text contained in the chunk. Case-insensitive.'),

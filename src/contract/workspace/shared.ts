@@ -80,7 +80,7 @@ export function pageQuery(size: number | null, { most = MAX_IN_PAGE, described, 
     .pipe(z.int().min(1).max(most))
     .optional()
     .meta(size === null ? {} : { default: size })
-    .describe(described ?? `1 to ${most}; ${size === null ? 'all records when left out' : `default ${size}`}.`)
+    .describe(described ?? `1 to ${most}; ${size === null ? 'default all records' : `default ${size}`}.`)
   return z
     .strictObject({
       ...(filter as object),
