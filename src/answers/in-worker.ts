@@ -27,7 +27,7 @@ export async function inWorker<Name extends keyof Jobs>(
   } catch (error) {
     if (error instanceof JobStopped) throw (options.stopped ?? tooSlow)(error.message)
     if (!(error instanceof WorkersBusy)) throw error
-    throw new ApiError(429, 'too_much_work', `there is too much heavy work at once: ${error.message}; call again`, {
+    throw new ApiError(429, 'too_much_work', `too many expensive requests at once: ${error.message}; call again`, {
       headers: { 'retry-after': String(RETRY_AFTER_S) },
     })
   }

@@ -11,9 +11,9 @@ const CREATED = 1_686_935_002
 /** What is known of no model. */
 const NOTHING = ['capabilities', 'deprecated_at', 'line', 'max_tokens', 'retires_at']
 const OpenaiModel = z.object({
-  id: z.string().describe('How requests name it.'),
+  id: z.string().describe('Id used in requests.'),
   object: z.literal('model').describe('Always `model`.'),
-  created: z.int().describe('The same of all.'),
+  created: z.int().describe('The same for all models.'),
   owned_by: z.string().describe('The provider.'),
 })
 const OpenaiModels = z.object({
@@ -22,16 +22,16 @@ const OpenaiModels = z.object({
 })
 const AnthropicModel = z.object({
   type: z.literal('model').describe('Always `model`.'),
-  id: z.string().describe('How requests name it.'),
-  display_name: z.string().describe('How people name it.'),
-  created_at: z.string().describe('The same of all.'),
+  id: z.string().describe('Id used in requests.'),
+  display_name: z.string().describe('Display name.'),
+  created_at: z.string().describe('The same for all models.'),
   lifecycle: z.literal('active').describe('Always `active`.'),
-  max_input_tokens: z.int().nullable().describe('Tokens that it reads, when that is known.'),
+  max_input_tokens: z.int().nullable().describe('Context window in tokens, if known.'),
   ...Object.fromEntries(NOTHING.map((field) => [field, z.null().describe('Always null.')])),
 })
 const AnthropicModels = z.object({
   data: z.array(AnthropicModel).describe('The models.'),
-  has_more: z.boolean().describe('Whether there are more behind them.'),
+  has_more: z.boolean().describe('Whether there are more after them.'),
   first_id: z.string().nullable().describe('Id of the first one.'),
   last_id: z.string().nullable().describe('Id of the last one.'),
 })
@@ -61,9 +61,9 @@ const anthropicModel = ({ id, full }: ListedModel) => ({
 })
 
 const Page = z.object({
-  limit: z.coerce.number().int().min(1).max(1000).optional().describe("How many; of Anthropic's list alone."),
-  after_id: z.string().optional().describe("The id that the list goes on behind; of Anthropic's list alone."),
-  before_id: z.string().optional().describe("The id that the list ends before; of Anthropic's list alone."),
+  limit: z.coerce.number().int().min(1).max(1000).optional().describe("Page size. Anthropic's list only."),
+  after_id: z.string().optional().describe("The page starts after this id. Anthropic's list only."),
+  before_id: z.string().optional().describe("The page ends before this id. Anthropic's list only."),
 })
 const ALL = 1000
 
@@ -97,7 +97,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       tag: "OpenAI's API",
       summary: 'List models',
       description:
-        'The models that something is known of; others answer too. With the header `anthropic-version`, as Anthropic lists them.',
+        "The known models. Other model names work, too. With the header `anthropic-version`, the list has Anthropic's format.",
       query: Page,
       response: z.union([OpenaiModels, AnthropicModels]),
       handle: ({ request, query }) =>
@@ -111,7 +111,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       operationId: 'openaiModel',
       tag: "OpenAI's API",
       summary: 'Retrieve a model',
-      description: 'One that something is known of; with the header `anthropic-version`, as Anthropic shows it.',
+      description: "Returns a known model. With the header `anthropic-version`, the response has Anthropic's format.",
       response: z.union([OpenaiModel, AnthropicModel]),
       errors: [404],
       handle({ request, params }) {
@@ -119,7 +119,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
         const provider = isOfAnthropic(request) ? 'anthropic' : defaultProvider
         const full = id.includes('/') ? id : `${provider}/${id}`
         if (!modelOf(full)) {
-          const message = `the model ${JSON.stringify(id)} is not known; /v1/models lists those that are`
+          const message = `the model ${JSON.stringify(id)} is not known; see /v1/models for the known models`
           throw new ApiError(404, 'model_not_found', message, { param: 'model' })
         }
         const shown = { id: full.startsWith(`${provider}/`) ? withoutProvider(full) : full, full }

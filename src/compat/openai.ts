@@ -38,11 +38,11 @@ function eventFor(event: StreamEvent, call: WireCall): EventBatch {
 export const OpenaiError = z.looseObject({
   error: z
     .looseObject({
-      message: z.string().describe('What is wrong, for people.'),
-      type: z.string().describe('The kind of error.'),
-      param: z.string().nullable().describe('The field at fault.'),
-      code: z.string().nullable().describe('What is wrong, for programs.'),
+      message: z.string().describe('Error message.'),
+      type: z.string().describe('Error type.'),
+      param: z.string().nullable().describe('The invalid field.'),
+      code: z.string().nullable().describe('Machine-readable error details.'),
     })
     .optional()
-    .describe('The error. A provider with an error body of its own, such as Cohere, sends that instead.'),
+    .describe('The error. Providers with their own error format, such as Cohere, send that instead.'),
 })

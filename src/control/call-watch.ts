@@ -150,10 +150,15 @@ export interface LookOptions<Report> {
 /** Each look goes over all calls of a session, so more than tests run at once are not let in. */
 const MAX_WAITING = 100
 const tooMany = () =>
-  new ApiError(429, 'too_many_waits', `${MAX_WAITING} requests wait for calls already: ask without 'wait', or later`, {
-    param: 'wait',
-    headers: { 'retry-after': '1' },
-  })
+  new ApiError(
+    429,
+    'too_many_waits',
+    `${MAX_WAITING} requests are waiting already: send the request without 'wait', or retry later`,
+    {
+      param: 'wait',
+      headers: { 'retry-after': '1' },
+    },
+  )
 
 /** The report of the first look that is done, else of the last one: it looks again when something has happened. */
 export async function lookUntilDone<Report>(

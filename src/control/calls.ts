@@ -10,22 +10,27 @@ const whole = (high: number) =>
   z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(0).max(high))
 
 const CallsQuery = z.strictObject({
-  sessions: z.literal('all', { error: "must be 'all', or left out" }).optional().describe("All, or the caller's own."),
-  limit: whole(MAX_ROWS).default(500).describe(`Calls that are looked at, up to ${MAX_ROWS}; 500 when left out.`),
-  cursor: z.string().optional().describe('The `next` of the page before.'),
-  above: whole(Number.MAX_SAFE_INTEGER).default(0).describe('Only calls of a higher number in their session.'),
+  sessions: z
+    .literal('all', { error: "must be 'all', or left out" })
+    .optional()
+    .describe("All sessions, or only the caller's."),
+  limit: whole(MAX_ROWS).default(500).describe(`Number of calls to examine, at most ${MAX_ROWS}. Default 500.`),
+  cursor: z.string().optional().describe('The `next` value of the previous page.'),
+  above: whole(Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe('Only calls with a higher sequence number in their session.'),
   text: z
     .string()
     .min(1)
     .optional()
-    .describe('Only calls whose record, request or answer holds this text; capital letters count as small ones.'),
+    .describe('Only calls whose record, request, or response contains this text. Case-insensitive.'),
 })
 
 const Calls = z.object({
   object: z.literal('list'),
   instance: TracedInstance,
   data: z.array(CallRow),
-  next: z.string().nullable().describe('Cursor of the next page; null when there is none.'),
+  next: z.string().nullable().describe('Cursor of the next page, or null.'),
 })
 
 export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
@@ -34,9 +39,9 @@ export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
     path: '/_understudy/calls',
     tag: 'Emulator',
     operationId: 'listCalls',
-    summary: 'List calls in brief',
+    summary: 'List call summaries',
     description:
-      'One row a call, session by session and newest first in each. A page may hold fewer rows than were looked at: `next` says whether there are more.',
+      'One row per call, session by session, newest first in each. A page can contain fewer rows than it examined; `next` shows whether there are more.',
     query: CallsQuery,
     response: Calls,
     handle({ request, query }): z.infer<typeof Calls> {

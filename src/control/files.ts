@@ -12,10 +12,10 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   path: '/files/:name',
   tag: 'Router',
   operationId: 'getPicture',
-  summary: 'Get a picture',
-  description: 'The file behind a `url` of an image answer. It is there for an hour and needs no token.',
+  summary: 'Get an image',
+  description: 'The image that a `url` in an image response refers to. Available for one hour, without a token.',
   public: true,
-  response: z.string().describe('The bytes of the picture.'),
+  response: z.string().describe('The bytes of the image.'),
   contentType: 'image/*',
   errors: [404],
   async handle({ request, params: { name = '' } }) {
@@ -25,7 +25,7 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
     const now = session?.clock.now() ?? 0
     const file = session?.keyValues.get(FILE_KIND, name, now, isStoredFile)
     if (!file) {
-      const message = `there is no file ${JSON.stringify(name)}; a file is there for an hour after its answer`
+      const message = `there is no file ${JSON.stringify(name)}; files expire one hour after their response`
       throw new ApiError(404, 'file_not_found', message)
     }
     const { source, expires } = file

@@ -6,12 +6,12 @@ import type { Session } from '../sessions/sessions.ts'
 import type { ControlDeps } from './types.ts'
 
 const Entry = z.object({
-  name: z.string().describe('Name of the fixture: that of its file, with a number where there are several.'),
+  name: z.string().describe('Name of the fixture: the file name, with a number if the file contains several.'),
   operation: z.string(),
-  from: z.enum(['session', 'files', 'shipped']).describe('Whose it is: the session alone has those of its own.'),
-  place: z.string().describe('Where it is written: file, line and column, or its position in the request.'),
-  match: z.record(z.string(), z.unknown()).describe('What a call must be like.'),
-  replies: z.int().min(1).describe('How many successive replies it has.'),
+  from: z.enum(['session', 'files', 'shipped']).describe('Source of the fixture: the session, a file, or built in.'),
+  place: z.string().describe('Location: file, line, and column, or its position in the request.'),
+  match: z.record(z.string(), z.unknown()).describe('Conditions on the call.'),
+  replies: z.int().min(1).describe('Number of successive replies.'),
 })
 const Listing = z.object({
   object: z.literal('list'),
@@ -20,12 +20,12 @@ const Listing = z.object({
     .string()
     .nullable()
     .describe(
-      'What is wrong in files of fixtures, with file, line and column; such a file goes on as it was when it was last valid.',
+      'Problems in fixture files, with file, line, and column. The last valid version of each file stays active.',
     ),
-  data: z.array(Entry).describe('In the order in which they are tried.'),
+  data: z.array(Entry).describe('In matching order.'),
 })
 
-const One = z.looseObject({}).describe('A fixture as a file holds it, with `match.operation`.')
+const One = z.looseObject({}).describe('A fixture in the file format, with `match.operation`.')
 const Body = z.union([z.array(z.unknown()), One], { error: 'must be a fixture or a list of fixtures' })
 
 export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): Route[] {
@@ -53,16 +53,16 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
       operationId: 'listFixtures',
       summary: 'List the fixtures',
       description:
-        'The fixtures that answer the calls of the session, in the order in which they are tried: its own, those of files, and those that ship with the program. Files that have changed are read again first.',
+        'The fixtures of the session in matching order: its own, those from files, and the built-in ones. Changed files are reloaded first.',
       handle: ({ request }) => listing(sessionOf(request)),
     },
     asRoute({
       ...shared,
       method: 'put',
       operationId: 'putFixtures',
-      summary: 'Give the session fixtures',
+      summary: 'Set session fixtures',
       description:
-        'Gives the session fixtures of its own, one or a list as a file holds them, with `match.operation`. They take the place of those it was given before and are tried before all others; a reset keeps them.',
+        "Sets the session's own fixtures: one fixture or a list in the file format, with `match.operation`. They replace earlier session fixtures, take precedence over all others, and survive a reset.",
       body: Body,
       examples: {
         greeting: {
@@ -81,8 +81,8 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
       ...shared,
       method: 'delete',
       operationId: 'deleteFixtures',
-      summary: 'Take the fixtures of the session away',
-      description: 'The session has no fixtures of its own any more: those that all sessions share answer its calls.',
+      summary: 'Remove session fixtures',
+      description: "Removes the session's own fixtures. The shared fixtures remain.",
       handle: ({ request }) => give(sessionOf(request), []),
     },
   ]

@@ -20,43 +20,41 @@ const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'
 const images = lazy<typeof import('../answers/image-files.ts')>(() => require('../answers/image-files.ts'))
 
 const Stored = z.object({
-  entries: z.int().describe('How many there are.'),
-  bytes: z.number().describe('About.'),
-  limit: z.number().describe('Bytes at most, of each session.'),
-  dropped: z.int().describe('Removed since the start to make room.'),
+  entries: z.int().describe('Number of records.'),
+  bytes: z.number().describe('Approximate size in bytes.'),
+  limit: z.number().describe('Maximum size per session in bytes.'),
+  dropped: z.int().describe('Entries evicted since the start.'),
 })
 
 const Health = z.object({
-  status: z.enum(['ok', 'draining']).describe('`draining`, with 503, from a signal to stop on.'),
+  status: z.enum(['ok', 'draining']).describe('`ok`, or `draining` with status 503 during shutdown.'),
   version: z.string().describe('Version of the program.'),
   instance: InstanceName,
   uptime_ms: z.int().describe('Milliseconds since the start.'),
-  mode: z.string().describe('Whether fixtures answer, or providers are called.'),
+  mode: z.string().describe('Whether responses come from fixtures, cassettes, or real providers.'),
   database: z.string().describe('Path of the database, or `:memory:`.'),
   counts: z
     .object({
-      sessions: z.int().describe('Sessions that there are.'),
+      sessions: z.int().describe('Current number of sessions.'),
       sessions_unusable: z
         .int()
         .describe(
-          'Sessions whose files cannot be used, as damaged ones; all others are answered. GET /_understudy/sessions names them, and says why.',
+          'Sessions with unusable files, such as damaged ones. GET /_understudy/sessions lists them with the reasons. All other sessions work.',
         ),
-      sessions_dropped: z
-        .int()
-        .describe('Removed since the start, because nobody used them for as long as --session-ttl.'),
+      sessions_dropped: z.int().describe('Sessions removed since the start after --session-ttl without use.'),
       rows_damaged: z
         .int()
-        .describe(
-          'Rows of files that could not be read since the start; lists leave them out, and the output names each.',
-        ),
-      traces: z.int().describe('Traces that are kept.'),
+        .describe('Unreadable database rows since the start. Lists omit them, and the log names each one.'),
+      traces: z.int().describe('Stored traces.'),
       traces_dropped: z
         .int()
-        .describe('Removed since the start, oldest first, to keep no more than --keep-traces and --keep-trace-bytes.'),
-      fixtures: z.int().describe('Fixtures that every session shares.'),
-      events_waiting: z.int().describe('Dispatched, and not applied yet.'),
-      events_failed: z.int().describe('Given up since the start, after five tries; see /_understudy/events.'),
-      stray_calls: z.int().describe('Calls of paths that there are not, since the start.'),
+        .describe('Traces removed since the start, oldest first, because of --keep-traces and --keep-trace-bytes.'),
+      fixtures: z.int().describe('Fixtures shared by all sessions.'),
+      events_waiting: z.int().describe('Events that are not applied yet.'),
+      events_failed: z
+        .int()
+        .describe('Events that failed since the start, after five attempts. See /_understudy/events.'),
+      stray_calls: z.int().describe('Requests to unknown paths since the start.'),
     })
     .describe('Over all sessions.'),
   fixtures: z
@@ -65,64 +63,64 @@ const Health = z.object({
         .string()
         .nullable()
         .describe(
-          'That files of fixtures cannot be used as they are; `GET /_understudy/fixtures` says where and why. Such a file goes on as it was when it was last valid.',
+          'Whether there are invalid fixture files. `GET /_understudy/fixtures` lists the problems. The last valid version of each file stays active.',
         ),
     })
-    .describe('The files of fixtures.'),
+    .describe('The fixture files.'),
   caches: z
     .record(
       z.string(),
       z.object({
-        entries: z.int().describe('How many there are.'),
-        bytes: z.number().describe('About.'),
-        limit: z.int().describe('Bytes at most.'),
+        entries: z.int().describe('Number of records.'),
+        bytes: z.number().describe('Approximate size in bytes.'),
+        limit: z.int().describe('Maximum size in bytes.'),
       }),
     )
     .describe(
-      'What is remembered to save work, by name; the least recently used goes first. `scenario_counters` and `scenario_reads` are those of all scenarios in play, and so is their limit; `live` is what waits for clients of `/_understudy/live`, one entry each.',
+      'In-memory caches by name, with least-recently-used eviction. `scenario_counters` and `scenario_reads` and their limits cover all active scenarios. `live` contains the data queued for clients of `/_understudy/live`, one entry per client.',
     ),
   stores: z
     .object({
-      traces: Stored.describe('The oldest go first.'),
+      traces: Stored.describe('The oldest entries are evicted first.'),
       answers: Stored.describe(
-        'Stored responses, cached answers, pictures, cached prompts: the expired go first, then what was written longest ago.',
+        'Stored responses, response cache, images, and prompt cache. Expired entries are evicted first, then the oldest.',
       ),
     })
-    .describe('What calls leave in the databases of all sessions together.'),
+    .describe('Data of calls in the databases of all sessions.'),
   workers: z
     .object({
-      workers: z.int().describe('How many run now.'),
-      jobs: z.int().describe('That wait or are done now.'),
-      stopped: z.int().describe('Jobs since the start that took longer or more memory than they may.'),
-      refused: z.int().describe('Jobs since the start for which no worker was free in time: their callers got 429.'),
-      abandoned: z
-        .int()
-        .describe('Jobs since the start that nobody waited for any more, since their clients had gone.'),
+      workers: z.int().describe('Running workers.'),
+      jobs: z.int().describe('Queued or running jobs.'),
+      stopped: z.int().describe('Jobs stopped since the start because they exceeded their time or memory limit.'),
+      refused: z.int().describe('Jobs rejected with 429 since the start because no worker was free in time.'),
+      abandoned: z.int().describe('Jobs abandoned since the start because their clients disconnected.'),
     })
-    .describe('Threads for heavy work, which start when they are needed.'),
+    .describe('Worker threads. They start on demand.'),
   spending: z
     .object({
-      calls: z.int().describe('Calls to real providers since the start, failed ones too.'),
-      max_calls: z.int().describe('Most calls, from `--max-calls`; null is without a limit.').nullable(),
+      calls: z.int().describe('Calls to real providers since the start, including failed ones.'),
+      max_calls: z.int().describe('Limit from `--max-calls`. Null means no limit.').nullable(),
       cost: z
         .number()
         .nullable()
-        .describe('USD at list price of the answers whose usage and price are known; only counted with --max-cost.'),
-      max_cost: z.number().describe('Most USD, from `--max-cost`; null is without a limit.').nullable(),
-      unpriced: z.int().describe('Answers whose cost is not known: with --max-cost they count as 0.'),
+        .describe(
+          'Cost in USD at list price of the responses with known usage and price. Counted only with --max-cost.',
+        ),
+      max_cost: z.number().describe('Limit in USD from `--max-cost`. Null means no limit.').nullable(),
+      unpriced: z.int().describe('Responses with unknown cost. They count as 0 for --max-cost.'),
     })
     .nullable()
-    .describe('Null when nothing is forwarded.'),
+    .describe('Null if forwarding is disabled.'),
   telemetry: z
     .object({
-      url: z.string().describe('Where they go to.'),
-      exported: z.int().describe('Spans that the collector has taken since the start.'),
-      dropped: z.int().describe('Spans that it did not take, or that did not fit into the queue.'),
-      waiting: z.int().describe('Spans that are not sent yet.'),
-      problem: z.string().nullable().describe('Why it did not take the last ones; null when it did.'),
+      url: z.string().describe('URL of the collector.'),
+      exported: z.int().describe('Spans accepted by the collector since the start.'),
+      dropped: z.int().describe('Spans that the collector rejected or that exceeded the queue.'),
+      waiting: z.int().describe('Spans waiting to be sent.'),
+      problem: z.string().nullable().describe('Error of the last export. Null if it succeeded.'),
     })
     .nullable()
-    .describe('The export of traces, with --otlp; null without.'),
+    .describe('Trace export. Null without --otlp.'),
 })
 
 export function healthRoute({ sessions, runs, about, strays, events, fixtures, droppedTraces }: ControlDeps): Route {
@@ -132,11 +130,11 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
     tag: 'Emulator',
     operationId: 'getHealth',
     summary: 'Health',
-    description: 'Version, uptime, mode, database and counts over all sessions of this process.',
+    description: 'Version, uptime, mode, database, and counts over all sessions of this process.',
     public: true,
     answerName: 'Health',
     response: Health,
-    alsoWith: { 503: 'The same while the program is being stopped: it begins no more sessions.' },
+    alsoWith: { 503: 'The same, while the process shuts down and creates no more sessions.' },
     handle: () => {
       about.watch.asked('health')
       const { files } = fixtures
@@ -198,7 +196,7 @@ export const metricsRoute = (deps: ControlDeps): Route => ({
   operationId: 'getMetrics',
   summary: 'Metrics',
   description:
-    "Counts since the start in Prometheus' text format: calls, attempts, outcomes, responses, faults, findings, latencies, and what is held and was dropped. It says nothing that anybody has said. Without a token that may call it says no names of scenarios, rules and providers of your own, either: their counts are added up.",
+    'Counts since the start in the Prometheus text format: calls, attempts, outcomes, responses, faults, findings, latencies, and stored and dropped data. Metrics contain no content of requests or responses. Without a valid token, they also omit the names of your own scenarios, rules, and providers and report their totals instead.',
   public: true,
   response: z.string(),
   contentType: 'text/plain',

@@ -5,11 +5,14 @@ import { liveStream } from '../observers/live.ts'
 import type { ControlDeps } from './types.ts'
 
 const LiveQuery = z.strictObject({
-  sessions: z.literal('all', { error: "must be 'all', or left out" }).optional().describe("All, or the caller's own."),
+  sessions: z
+    .literal('all', { error: "must be 'all', or left out" })
+    .optional()
+    .describe("All sessions, or only the caller's."),
   as: z
     .enum(['events', 'numbers'], { error: "must be 'events' or 'numbers'" })
     .default('events')
-    .describe('`numbers` for what has changed, to be asked for; each event whole when left out.'),
+    .describe('`numbers` reports only what changed. Default: full events.'),
 })
 
 export const liveRoute = ({ observers, sessionNameOf }: ControlDeps): Route =>
@@ -18,9 +21,9 @@ export const liveRoute = ({ observers, sessionNameOf }: ControlDeps): Route =>
     path: '/_understudy/live',
     tag: 'Emulator',
     operationId: 'watchLive',
-    summary: 'Watch what happens',
+    summary: 'Watch live events',
     description:
-      'Server-sent events, from `ready` on: `call-begun`, `attempt-ended`, `task-changed` with each step of an agent, `trace-saved` with the whole trace, `call-lost` when that could not be stored, `session-changed`, and `session-verified` with the findings of a verdict that was asked for. `at` is in milliseconds of a clock that never jumps. What a client does not read in time is left out, and `dropped` says how much of it.\n\nWith `as=numbers`, a list finds out what to ask for: `calls` says in `above`, by session, above which number calls have ended or are gone, as `GET /_understudy/calls` takes it, and in `under_way` how many have begun and not ended; `task-changed` and `session-changed` name the session. Of what happens together one event is sent, so that nothing is left out; a client that does not read for long is sent `ready` again, and is to ask for everything.',
+      'A stream of server-sent events that starts with `ready`. Events: `call-begun`, `attempt-ended`, `task-changed` (each step of an agent), `trace-saved` (the full trace), `call-lost` (the trace could not be stored), `session-changed`, and `session-verified` (the findings of a requested verdict). `at` is in milliseconds of a monotonic clock. Events that a client does not read in time are dropped, and `dropped` contains their number.\n\nWith `as=numbers`, the stream reports only what changed. `calls` contains in `above`, by session, the number above which calls ended or were removed, for use in `GET /_understudy/calls`, and in `under_way` the number of calls in flight. `task-changed` and `session-changed` contain the session. Simultaneous changes are combined into one event, so none is dropped. A client that reads too slowly receives `ready` again and must reload everything.',
     query: LiveQuery,
     response: z.unknown(),
     contentType: 'text/event-stream',

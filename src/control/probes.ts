@@ -16,7 +16,7 @@ export const probeRoutes = ({
     operationId: 'getLiveness',
     summary: 'Liveness',
     description:
-      'Answers for as long as the process does, also while it is being stopped: without an answer, start it again.',
+      'Returns 200 while the process runs, also during shutdown. If it does not respond, restart the process.',
     response: z.object({ status: z.literal('ok') }),
     answerName: 'Liveness',
     handle: () => ({ status: 'ok' }),
@@ -27,12 +27,12 @@ export const probeRoutes = ({
     operationId: 'getReadiness',
     summary: 'Readiness',
     description:
-      'Whether new sessions are taken: nobody answers before the start is over, and 503 says that the program is being stopped.',
+      'Whether the process accepts new sessions. It does not respond before startup is complete and returns 503 during shutdown.',
     response: z.object({
-      status: z.enum(['ok', 'draining']).describe('`draining`, with 503, from a signal to stop on.'),
+      status: z.enum(['ok', 'draining']).describe('`ok`, or `draining` with status 503 during shutdown.'),
     }),
     answerName: 'Readiness',
-    alsoWith: { 503: 'The program is being stopped, and begins no more sessions.' },
+    alsoWith: { 503: 'The process is shutting down and creates no more sessions.' },
     handle() {
       watch.asked('readyz')
       return sessions.draining ? Response.json({ status: 'draining' }, { status: 503 }) : { status: 'ok' }

@@ -12,15 +12,20 @@ import type { ControlDeps } from './types.ts'
 
 const GeneratedFile = z.object({
   name: z.string().describe('Name of the file.'),
-  text: z.string().describe('Its text.'),
-  value: z.record(z.string(), z.unknown()).nullable().describe('What it holds, as a request has it; null for a test.'),
+  text: z.string().describe('Text of the file.'),
+  value: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('Content as JSON, for use in a request. Null for a test.'),
 })
 type GeneratedFile = z.infer<typeof GeneratedFile>
 const GeneratedFiles = z.object({
-  fixture: GeneratedFile.nullable().describe('Answers an equal call as this one was; null when nothing was answered.'),
-  scenario: GeneratedFile.nullable().describe('Has the attempts fail as they did; null when none has.'),
+  fixture: GeneratedFile.nullable().describe(
+    'A fixture that returns this response for the same call. Null if there was no response.',
+  ),
+  scenario: GeneratedFile.nullable().describe('A scenario that reproduces the failed attempts. Null if none failed.'),
   test: GeneratedFile.nullable().describe(
-    'Makes the call again with vitest; null when that cannot be written as JSON.',
+    'A vitest test that repeats the call. Null if the call cannot be expressed as JSON.',
   ),
 })
 
@@ -31,8 +36,8 @@ export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Rou
     path: '/_understudy/traces/:id/made',
     tag: 'Emulator',
     operationId: 'getFilesOfTrace',
-    summary: 'Make files of a trace',
-    description: 'A fixture, a scenario and a test that repeat a call, each as the text of a file.',
+    summary: 'Generate files from a trace',
+    description: 'A fixture, a scenario, and a test that reproduce a call, each as the text of a file.',
     response: GeneratedFiles,
     errors: [404],
     handle({ request, params: { id = '' } }): z.infer<typeof GeneratedFiles> {
@@ -91,7 +96,7 @@ const generateFixture = (source: CallSource) => yamlFile(fixtureValue(source), s
 
 function yamlFile(value: Record<string, unknown> | undefined, { trace }: CallSource): GeneratedFile | null {
   if (!value) return null
-  const text = `# Made of the trace ${trace.id}.\n${yaml().stringify(value, { lineWidth: 120 })}`
+  const text = `# Generated from trace ${trace.id}.\n${yaml().stringify(value, { lineWidth: 120 })}`
   return { name: `${value.name}.yaml`, text, value }
 }
 
@@ -152,7 +157,7 @@ function generateTest(source: CallSource): GeneratedFile | null {
   }
   const indented = (value: unknown) => JSON.stringify(value, null, 2).replaceAll('\n', '\n  ')
   const lines = [
-    `// Made of the trace ${trace.id}.`,
+    `// Generated from trace ${trace.id}.`,
     "import { expect, test } from 'vitest'",
     '',
     'const url = process.env.UNDERSTUDY_URL ?? "http://127.0.0.1:4010"',

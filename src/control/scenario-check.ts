@@ -13,13 +13,13 @@ export const IN_REQUEST = 'the request'
 const Remark = z.object({
   line: z.int().min(1).describe('Line of the text, from 1.'),
   column: z.int().min(1).describe('Column in it, from 1.'),
-  message: z.string().describe('What is wrong there, and what would be right.'),
+  message: z.string().describe('What is wrong and what is valid.'),
 })
 const Checked = z.object({
-  valid: z.boolean().describe('Whether it can be played.'),
-  name: z.string().nullable().describe('Its name; null when it cannot be read.'),
-  problems: z.array(Remark).describe('Why it cannot be played.'),
-  warnings: z.array(Remark).describe('Rules that can never fire.'),
+  valid: z.boolean().describe('Whether the scenario is valid.'),
+  name: z.string().nullable().describe('Name of the scenario, or null if it cannot be read.'),
+  problems: z.array(Remark).describe('Why the scenario is invalid.'),
+  warnings: z.array(Remark).describe('Rules that can never be triggered.'),
 })
 
 /** A message that begins with its place, as files are told of. */
@@ -50,7 +50,7 @@ export const scenarioCheckRoute = (operations: () => readonly string[]): Route =
     operationId: 'checkScenario',
     summary: 'Check a scenario',
     description:
-      'Says what is wrong with the text of a scenario, line by line, as `understudy check` does. Nothing is played.',
+      'Validates the text of a scenario and reports problems by line, as `understudy check` does. Does not activate it.',
     body: z.strictObject({ text: z.string().describe('The text of a scenario, in YAML or JSON.') }),
     examples: { typo: { text: 'name: busy\nrules:\n  - name: often\n    fault: { type: http-errr }\n' } },
     response: Checked,

@@ -14,26 +14,24 @@ import type { ControlDeps } from './types.ts'
 
 /** What a scenario has to tell while it is played. */
 const Report = z.object({
-  scenario: z.string().nullable().describe('Its name; null when none is played.'),
-  from: z.string().nullable().describe('Where it was read.'),
-  text: z.string().nullable().describe('As it is written, in YAML; null when none is played.'),
-  problem: z.string().nullable().describe('Why the file, as it stands now, is not what is played.'),
-  warnings: z.array(z.string()).describe('Rules that can never fire.'),
-  state: z.string().describe('The state that the scenario is in; null when it has none.').nullable(),
-  started_at: z.iso.datetime().describe('When it began: ISO 8601; null when none is played.').nullable(),
-  rules: z.array(RuleReport).describe('What became of its rules.'),
-  phases: z
-    .array(ScenarioPhase)
-    .describe('When rules may act, of those that go by time; without end for those that never stop.'),
+  scenario: z.string().nullable().describe('Name of the active scenario, or null.'),
+  from: z.string().nullable().describe('Source of the scenario.'),
+  text: z.string().nullable().describe('Text of the active scenario in YAML, or null.'),
+  problem: z.string().nullable().describe('Why the current version of the file is not active.'),
+  warnings: z.array(z.string()).describe('Rules that can never be triggered.'),
+  state: z.string().describe('Current state of the scenario, or null.').nullable(),
+  started_at: z.iso.datetime().describe('When the scenario was activated: ISO 8601, or null.').nullable(),
+  rules: z.array(RuleReport).describe('Counts of each rule.'),
+  phases: z.array(ScenarioPhase).describe('Active phases of time-based rules.'),
 })
 
 const Known = z.object({
   object: z.literal('list'),
   data: z.array(
     z.object({
-      name: z.string().describe('Name of the scenario, by which it can be played.'),
+      name: z.string().describe('Name of the scenario. Use it to activate the scenario.'),
       description: z.string().nullable(),
-      from: z.string().describe('Where it was read.'),
+      from: z.string().describe('Source of the scenario.'),
       rules: z.array(z.string()).describe('Names of its rules.'),
     }),
   ),
@@ -42,10 +40,12 @@ const Known = z.object({
 /** A scenario in a request: the name of a known one, or a whole one. */
 export const ScenarioBody = z
   .union([
-    z.looseObject({ name: z.string().describe('Its name.') }),
+    z.looseObject({ name: z.string().describe('Name.') }),
     z.strictObject({ text: z.string().describe('A scenario as the text of a file.') }),
   ])
-  .describe('A scenario as it would stand in a file, its text, or `{"name": ...}` alone for a known one.')
+  .describe(
+    'A complete scenario as JSON, `{"text": ...}` with the text of a scenario file, or `{"name": ...}` for a known scenario.',
+  )
 
 export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
@@ -70,17 +70,17 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
       method: 'get',
       ...shared,
       operationId: 'getScenario',
-      summary: 'Get the scenario',
-      description: 'The scenario that is played in the session, with what became of each rule.',
+      summary: 'Get the active scenario',
+      description: 'The active scenario of the session with the counts of each rule.',
       handle: ({ request }) => report(sessionOf(request)),
     },
     asRoute({
       method: 'put',
       ...shared,
       operationId: 'playScenario',
-      summary: 'Play a scenario',
+      summary: 'Activate a scenario',
       description:
-        'Begins a scenario in the session, with all counters at 0 and on its clock: `{"name": ...}` for a known one, a whole scenario as it would stand in a file, or `{"text": ...}` with that file.',
+        'Activates a scenario in the session and resets all counters to 0. Send `{"name": ...}` for a known scenario, a complete scenario as JSON, or `{"text": ...}` with the text of a scenario file.',
       body: ScenarioBody,
       examples: { known: { name: 'rate-limit-burst' } },
       handle({ request, body }) {
@@ -97,8 +97,8 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
       method: 'delete',
       ...shared,
       operationId: 'stopScenario',
-      summary: 'Stop the scenario',
-      description: 'Ends the scenario of the session: nothing goes wrong any more.',
+      summary: 'Deactivate the scenario',
+      description: 'Deactivates the scenario of the session. No more faults are injected.',
       handle({ request }) {
         const session = sessionOf(request)
         runs.stop(session)
@@ -116,8 +116,7 @@ const knownRoute = (runs: ControlDeps['runs']): Route => ({
   session: 'none',
   operationId: 'listScenarios',
   summary: 'List scenarios',
-  description:
-    'The scenarios that can be played by name: those that the program was started with, and those that ship with it.',
+  description: 'The scenarios that can be activated by name: those passed at startup and the built-in ones.',
   response: Known,
   handle: (): z.infer<typeof Known> => ({
     object: 'list',

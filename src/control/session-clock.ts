@@ -11,25 +11,27 @@ export const ClockKind = z.enum(['real', 'virtual'])
 
 /** The clock of a session. */
 export const SessionClock = z.object({
-  kind: ClockKind.describe('`virtual` ones jump to the next wait that ends, and never make anybody wait.'),
-  now: z.iso.datetime().describe('What time it is for the session: ISO 8601.'),
-  frozen: z.boolean().describe('Whether a virtual clock stands still until it is moved.'),
-  waiting: z.int().min(0).describe('Waits of a virtual clock that have not ended.'),
+  kind: ClockKind.describe('A `virtual` clock skips to the next timer instead of waiting.'),
+  now: z.iso.datetime().describe('Current time of the session: ISO 8601.'),
+  frozen: z.boolean().describe('Whether a virtual clock is frozen.'),
+  waiting: z.int().min(0).describe('Pending timers of a virtual clock.'),
 })
 
 const CHANGES = ['advance', 'freeze', 'resume', 'set'] as const
 const ClockChange = z
   .strictObject({
-    advance: Duration.optional().describe('Lets so much time pass, such as `10m`, with every wait that ends in it.'),
-    freeze: z.literal(true).optional().describe('Stops it: no wait ends until it is advanced.'),
-    resume: z.literal(true).optional().describe('Lets it go from wait to wait again.'),
+    advance: Duration.optional().describe(
+      'Advances the clock by a duration, such as `10m`, and ends all waits due by then.',
+    ),
+    freeze: z.literal(true).optional().describe('Freezes the clock. No wait ends until the clock is advanced.'),
+    resume: z.literal(true).optional().describe('Resumes skipping from wait to wait.'),
     set: z.iso
       .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2025-01-01T00:00:00Z' })
       .refine((text) => Date.parse(text) >= 0 && Date.parse(text) <= LAST_INSTANT, {
         error: 'must be a time from 1970 to 9999',
       })
       .optional()
-      .describe('Changes its time; waits keep what is left of them.'),
+      .describe('Sets the time. Pending waits keep their remaining duration.'),
   })
   .refine((change) => CHANGES.filter((name) => change[name] !== undefined).length === 1, {
     error: `must have exactly one of ${CHANGES.map((name) => `'${name}'`).join(', ')}`,
@@ -50,8 +52,8 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
     tag: 'Emulator',
     session: 'none',
     operationId: 'moveClock',
-    summary: 'Move the clock of a session',
-    description: 'Advances, freezes, resumes or sets a virtual clock; a real one cannot be moved.',
+    summary: 'Control the clock of a session',
+    description: 'Advances, freezes, resumes, or sets a virtual clock. A real clock cannot be changed.',
     body: ClockChange,
     examples: { later: { advance: '10m' } },
     answerName: 'SessionClock',
@@ -62,13 +64,13 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
       const session = sessions.find(name)
       const { clock } = session
       if (clock.kind === 'real') {
-        const message = `the clock of session ${JSON.stringify(name)} is real and goes by itself: make the session with "clock": "virtual", or play a scenario that has that`
+        const message = `the clock of session ${JSON.stringify(name)} is real and cannot be changed: create the session with "clock": "virtual", or activate a scenario with a virtual clock`
         throw new ApiError(400, 'clock_is_real', message)
       }
       if (advance !== undefined) {
         const left = LAST_INSTANT - clock.now()
         if (advance > left) {
-          const message = `'advance' must lead no further than to the end of the year 9999, which is ${left} ms after the time of this clock, got ${advance} ms`
+          const message = `'advance' must not go beyond the end of the year 9999, which is ${left} ms after the time of this clock, got ${advance} ms`
           throw new ApiError(400, 'invalid_value', message, { param: 'advance' })
         }
         await clock.advance(advance)

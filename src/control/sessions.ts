@@ -12,53 +12,58 @@ import { type ControlDeps, InstanceName } from './types.ts'
 
 const Approvals = z
   .enum(['ask', 'auto'])
-  .describe('Whether calls of tools that need approval wait for it, or have it at once.')
+  .describe('Whether tool calls that require approval wait for it or are approved automatically.')
 const Settings = z.strictObject({
-  seed: z.int().min(0).optional().describe("Seed of its ids and chance; the program's when left out."),
-  clock: ClockKind.optional().describe("The scenario's, else the program's, when left out."),
+  seed: z.int().min(0).optional().describe("Seed of ids and randomness. Default: the server's seed."),
+  clock: ClockKind.optional().describe('Default: the setting of the scenario, or of the server.'),
   latency: z
     .enum(['real', 'skip'])
     .optional()
-    .describe("Whether latency takes real time on a virtual clock; the scenario's, else the program's, when left out."),
-  scenario: z.union([z.string(), ScenarioBody]).optional().describe('The name of a known scenario, or a whole one.'),
+    .describe(
+      'Whether latency takes real time on a virtual clock. Default: the setting of the scenario, or of the server.',
+    ),
+  scenario: z
+    .union([z.string(), ScenarioBody])
+    .optional()
+    .describe('The name of a known scenario, or a complete scenario.'),
   approvals: Approvals.default('ask'),
   fixtures: z
     .array(z.unknown())
     .default([])
-    .describe('Fixtures as files hold them, with `match.operation`; they are tried before all others.'),
+    .describe('Fixtures in the file format, with `match.operation`. They take precedence over all others.'),
 })
 const NewSession = z.strictObject({
-  name: z.string().describe("1 to 64 letters, digits, '.', '_' or '-'."),
+  name: z.string().describe("1 to 64 letters, digits, '.', '_', or '-'."),
   ...Settings.shape,
 })
 
 const Info = z.object({
-  name: z.string().describe('Name of the session, as tokens and headers say it.'),
-  seed: z.int().describe('What its ids and its chance are made from.'),
-  clock: SessionClock.describe('Its clock.'),
-  scenario: z.string().describe('The scenario that it plays; null when it plays none.').nullable(),
+  name: z.string().describe('Name of the session, as used in tokens and headers.'),
+  seed: z.int().describe('Seed of ids and randomness.'),
+  clock: SessionClock.describe('Clock of the session.'),
+  scenario: z.string().describe('The active scenario, or null.').nullable(),
   approvals: Approvals,
-  fixtures: z.array(z.string()).describe('Names of its own fixtures.'),
-  calls: z.int().min(0).describe('Calls that have begun.'),
+  fixtures: z.array(z.string()).describe("Names of the session's own fixtures."),
+  calls: z.int().min(0).describe('Number of calls started.'),
   origin: z
     .enum(['called', 'made', 'restored'])
     .describe(
-      'How it came to be in this process: by its first call, on purpose, or out of a file that an earlier process has left.',
+      'How this process obtained the session: from its first call, by an explicit request, or from a file of an earlier process.',
     ),
 })
 
 const Problem = z.object({
   session: z.string(),
-  message: z.string().describe('What is wrong with its file, and what can be done.'),
+  message: z.string().describe('What is wrong with the file and how to fix it.'),
 })
-const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that are meant.') })
+const Done = z.object({ sessions: z.array(z.string()).describe('The affected sessions.') })
 const Reset = Done.extend({
   problems: z
     .array(Problem)
     .optional()
-    .describe('Sessions that were not reset, since their files cannot be used; absent when there are none.'),
+    .describe('Sessions that were not reset because their files are unusable. Absent if there are none.'),
 })
-const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
+const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 const path = '/_understudy/sessions'
 const tag = 'Emulator'
 const one = { tag, answerName: 'Session', response: Info }
@@ -98,16 +103,12 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       session: 'none',
       operationId: 'listSessions',
       summary: 'List sessions',
-      description: 'All sessions of this process, and of no other instance, in the order in which they were made.',
+      description: 'All sessions of this process, in order of creation. Sessions of other instances are not listed.',
       response: z.object({
         object: z.literal('list'),
         instance: InstanceName,
         data: z.array(Info),
-        problems: z
-          .array(Problem)
-          .describe(
-            'Sessions whose files could not be used the last time, which are in the list where they were before.',
-          ),
+        problems: z.array(Problem).describe('Sessions whose files could not be loaded.'),
       }),
       handle: () => ({
         object: 'list',
@@ -123,7 +124,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       session: 'none',
       operationId: 'getSession',
       summary: 'Get a session',
-      description: 'Its settings, its clock and how many calls it has had.',
+      description: 'The settings, clock, and call count of the session.',
       errors: [404],
       handle({ params: { name = '' } }) {
         const session = sessions.find(name)
@@ -138,7 +139,7 @@ export function sessionRoutes(deps: ControlDeps): Route[] {
       session: 'none',
       operationId: 'deleteSession',
       summary: 'Delete a session',
-      description: 'Forgets the session and everything that it holds, which makes room for another.',
+      description: 'Deletes the session and all its data.',
       response: Done,
       errors: [400, 404],
       handle({ params: { name = '' } }) {
@@ -162,9 +163,8 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       ...one,
       session: 'none',
       operationId: 'createSession',
-      summary: 'Make a session',
-      description:
-        'A session with a seed, a clock, a scenario and fixtures of its own, which shares nothing with others.',
+      summary: 'Create a session',
+      description: 'Creates an isolated session with its own seed, clock, scenario, and fixtures.',
       body: NewSession,
       examples: { mine: { name: 'mine', clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
@@ -180,13 +180,13 @@ function makingRoutes(deps: ControlDeps, info: (session: Session) => z.infer<typ
       ...one,
       session: 'none',
       operationId: 'putSession',
-      summary: 'Make a session by name',
+      summary: 'Create a session by name',
       description:
-        'The same with the name in the address, where a balancer sees it: 201 when it makes the session. One that is there already stays as it is, with 200: with other settings than those that it was made with, the answer is 409.',
+        'Creates a session whose name is in the URL, where a load balancer can read it. Returns 201 if the session is new, 200 if it exists with the same settings, and 409 if it exists with different settings.',
       body: Settings,
       examples: { mine: { clock: 'virtual', scenario: 'rate-limit-burst' } },
       errors: [409, 429, 503],
-      alsoWith: { 201: 'The session, which this has made.' },
+      alsoWith: { 201: 'The session was created.' },
       async handle({ body, params: { name = '' } }) {
         await deps.sessions.turn?.(name)
         const made = deps.sessions.known(name) === undefined
@@ -217,7 +217,7 @@ function resetRoutes(
       operationId: 'resetSession',
       summary: 'Reset a session by name',
       description:
-        'Forgets what the session holds, begins its scenario and its virtual clock anew, and keeps its settings and fixtures: the same calls then get the same answers.',
+        'Deletes the data of the session, restarts its scenario and virtual clock, and keeps its settings and fixtures. The same calls then get the same responses.',
       errors: [404],
       async handle({ params: { name = '' } }) {
         const session = sessions.find(name)
@@ -231,7 +231,7 @@ function resetRoutes(
       operationId: 'resetSessions',
       summary: 'Reset a session',
       description:
-        'Resets the session of the caller, or all of them, those too that an earlier process has left in the sessions folder; their workspaces are then filled as those of new ones.',
+        "Resets the caller's session, or all sessions, including those that an earlier process left in the sessions folder. Workspaces are seeded again.",
       query: z.strictObject({ all }),
       response: Reset,
       async handle({ request, query }): Promise<z.infer<typeof Reset>> {
@@ -275,7 +275,7 @@ function putSession(name: string, settings: z.infer<typeof Settings>, deps: Cont
   if (!found) return createSession({ name, ...settings }, deps)
   found.slot.check()
   if (wanted === NOTHING_ASKED || wanted === madeWith.get(found.slot)) return found
-  const message = `there is a session named ${JSON.stringify(name)} already, and it was not made with these settings: delete it, or take another name`
+  const message = `there is a session named ${JSON.stringify(name)} already, and its settings are different: delete it, or use another name`
   throw new ApiError(409, 'session_exists', message, { param: 'name' })
 }
 const NOTHING_ASKED = JSON.stringify(Settings.parse({}))
@@ -303,7 +303,7 @@ function createSession(
   const time = source ? runs.timeOf(source.scenario) : {}
   const wanted = time.clock
   if (clock && wanted && clock !== wanted) {
-    const message = `'clock' ${JSON.stringify(clock)} is not that of the scenario, which is played on a ${wanted} clock: leave one of them out`
+    const message = `'clock' ${JSON.stringify(clock)} conflicts with the scenario, which requires a ${wanted} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
   const special = { seed, clock: clock ?? wanted, latency: latency ?? time.latency, approvals }

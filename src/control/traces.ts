@@ -24,15 +24,15 @@ const Instant = z
 const whole = (low: number, high: number) =>
   z.string().regex(/^\d+$/, { error: 'must be a whole number' }).transform(Number).pipe(z.int().min(low).max(high))
 
-const all = z.enum(['true', 'false']).default('false').describe('Every session instead of one.')
+const all = z.enum(['true', 'false']).default('false').describe('All sessions instead of one.')
 
 const ListQuery = z.strictObject({
   limit: whole(1, 200).default(50).describe('1 to 200, default 50.'),
-  starting_after: z.string().optional().describe('A trace id; the page goes on after it.'),
-  model: z.string().describe('Only calls that this model answered.').optional(),
-  status: whole(100, 599).describe('Only calls that were answered with this status.').optional(),
-  thread: z.string().optional().describe('Id of a thread.'),
-  session: z.string().optional().describe("A session's name; the caller's own when left out."),
+  starting_after: z.string().optional().describe('A trace id. The page starts after this trace.'),
+  model: z.string().describe('Only calls to which this model responded.').optional(),
+  status: whole(100, 599).describe('Only calls with this response status.').optional(),
+  thread: z.string().optional().describe('Thread id.'),
+  session: z.string().optional().describe("Session name. Default: the caller's session."),
   all,
   since: Instant.optional().describe('Earliest start.'),
   until: Instant.optional().describe('Latest start.'),
@@ -47,22 +47,24 @@ export function traceRoutes(deps: ControlDeps): Route[] {
     operationId: 'listTraces',
     summary: 'List traces',
     description:
-      'Traces of a session, newest first, or of all of them in the order in which their calls came; `starting_after` pages on.',
+      'Traces of a session, newest first, or of all sessions in the order of arrival. Use `starting_after` for the next page.',
     query: ListQuery,
     response: z.object({
       object: z.literal('list'),
       instance: TracedInstance,
       data: z.array(TraceRecord),
-      has_more: z.boolean().describe('Whether there is another page in the same direction.'),
+      has_more: z.boolean().describe('Whether there are more pages in this direction.'),
       damaged: z
         .array(z.int())
         .optional()
         .describe(
-          'Numbers of the rows that this page leaves out since they cannot be read; absent when there are none, and over all sessions.',
+          'Numbers of unreadable rows omitted from this page. Absent if there are none, and for all sessions together.',
         ),
       warnings: z
         .array(z.string())
-        .describe('What was accepted although it looks like a mistake, such as feedback on an unknown trace.'),
+        .describe(
+          'A warning about an accepted request that looks like a mistake, such as feedback for an unknown trace.',
+        ),
     }),
     errors: [404],
     handle({ request, query }) {
@@ -83,7 +85,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
     tag: 'Emulator',
     operationId: 'getTrace',
     summary: 'Get a trace',
-    description: 'The whole record of one call, with its request and answer.',
+    description: 'The full record of one call with its request and response.',
     query: z.strictObject({ all }),
     response: StoredTrace,
     errors: [404],
@@ -125,9 +127,9 @@ function waterfallRoute(deps: ControlDeps): Route {
     path: '/_understudy/traces/:id/waterfall',
     tag: 'Emulator',
     operationId: 'getWaterfall',
-    summary: 'Get the waterfall of a trace',
+    summary: 'Get the timeline of a trace',
     description:
-      'What happened in a call over time, line by line: steps and attempts of the gateway, steps of an agent, and the tries of the client for the same.',
+      "The timeline of a call, one row per event: gateway steps and attempts, agent steps, and the client's tries of the same request.",
     query: z.strictObject({ all }),
     response: Waterfall,
     errors: [404],
@@ -145,9 +147,9 @@ function exchangeRoute(deps: ControlDeps): Route {
     path: '/_understudy/traces/:id/exchange',
     tag: 'Emulator',
     operationId: 'getExchange',
-    summary: 'Get what the connection of a call carried',
+    summary: 'Get the wire data of a call',
     description:
-      "The request as it came and the response as it was sent, byte by byte, in the API that was called, with the time of each piece and how the connection ended. Secrets are masked. Nothing is known of calls that came on no connection: of evaluators and agents, and a task's turn.",
+      'The exact bytes of the request and the response in the API that was called, the time of each chunk, and how the connection ended. Secrets are masked. Internal calls of evaluators and agents, and turns of tasks, have no connection and therefore no wire data.',
     query: z.strictObject({ all }),
     response: Exchange,
     errors: [404],

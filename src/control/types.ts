@@ -18,11 +18,11 @@ import type { HealthWatch } from './health-watch.ts'
 /** Of which process a list or a count is. */
 export const InstanceName = z
   .string()
-  .describe('The process that this is of: of other instances nothing is known here.')
+  .describe('The instance that this response describes. It does not cover other instances.')
 
 /** The same where all but the name is a function of the seed: a port that was free is none. */
 export const TracedInstance = InstanceName.nullable().describe(
-  'The process that this is of; null when it has no name of its own and listens on a port that was free.',
+  'The instance. Null if it has no name and an automatically assigned port.',
 )
 
 /** What the program says of itself. */

@@ -17,13 +17,13 @@ const VerifyQuery = z.strictObject({
   wait: Duration.refine((ms) => ms <= MAX_WAIT_MS, { error: 'must be at most 60s' })
     .default(0)
     .describe(
-      'How long to wait, in real time, for expectations that are not met yet, calls under way and tasks at work, such as `5s`.',
+      'How long to wait, in real time, for unmet expectations, calls in flight, and running tasks, such as `5s`.',
     ),
   ended: z
     .enum(['well', 'badly', 'stopped', 'unknown'])
     .optional()
     .describe(
-      'How the client has ended: `well` if it is known to have succeeded, as a test knows of its program; `badly` if it has failed or complained; `stopped` if it was stopped and may have been about to call again; `unknown` if it has ended and nothing shows how, as an exit code of 0 does.',
+      'How the client ended. `well`: it is known to have succeeded, for example by a passing test. `badly`: it failed or reported an error. `stopped`: it was stopped and may have been about to retry. `unknown`: it ended and its result is not known, as with exit code 0 alone.',
     ),
 })
 const VerifyBody = z.strictObject({
@@ -93,7 +93,7 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
       operationId: 'verify',
       summary: 'Verify',
       description:
-        'What happened in the session since its scenario began, or at all when there is none, from its traces: counts, order, waits, rules, fixtures, what the client did wrong, and whether the expectations of the scenario are met. Ask when the client has come to its end: until then it may be about to ask again.',
+        'Judges the session from its traces since the scenario was activated, or all traces if there is no scenario: counts, order, waits, rules, fixtures, findings, and whether the expectations are met. Call this after the client has finished; before that, it may still be about to retry.',
       handle: ({ request, query }) => answer(request, query, []),
     }),
     asRoute({
@@ -101,7 +101,7 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
       method: 'post',
       operationId: 'verifyExpectations',
       summary: 'Verify expectations',
-      description: 'The same with more expectations, as a scenario file holds them under `expect`.',
+      description: 'Verifies the session with additional expectations, in the format of `expect` in a scenario file.',
       body: VerifyBody,
       examples: { retried: { expect: [{ provider: 'openai', attempts: '2+' }] } },
       handle: ({ request, query, body }) => answer(request, query, body.expect),

@@ -14,40 +14,40 @@ interface ErrorKind {
 export const ERRORS: Record<number, ErrorKind> = {
   400: {
     name: 'BadRequest',
-    description: 'A field, the JSON or the name of the session is not valid; `param` names it.',
+    description: 'A field, the JSON, or the session name is invalid. `param` names it.',
     code: 'invalid_value',
     message: "'temperature' must be at most 2, got 3",
     param: 'temperature',
   },
   401: {
     name: 'Unauthorized',
-    description: 'No bearer token, or not one of those allowed.',
+    description: 'The bearer token is missing or not allowed.',
     code: 'invalid_token',
     message: "send a token: 'Authorization: Bearer <token>' (any token works unless --token is set)",
   },
   403: {
     name: 'Forbidden',
     description:
-      'The `Host` header is not one of this server, or the page of another origin, which `--cors` does not name, would change something.',
+      'The `Host` header is not allowed, or a page of an origin that `--cors` does not name sent a request that changes data.',
     code: 'origin_not_allowed',
     message:
-      'a page of "http://example.com" may change nothing here: only pages of this server may, and those of the origins that --cors names',
+      'a page of "http://example.com" must not change data here: only pages of this server and of origins listed in --cors can',
   },
   404: {
     name: 'NotFound',
-    description: 'Nothing goes by that name.',
+    description: 'Not found.',
     code: 'not_found',
-    message: 'nothing goes by the name "example"',
+    message: 'not found: "example"',
   },
   408: {
     name: 'RequestTimeout',
-    description: 'The body did not come to its end in time.',
+    description: 'The request body did not arrive in time.',
     code: 'request_timeout',
     message: 'the body did not arrive in time (--client-timeout)',
   },
   409: {
     name: 'Conflict',
-    description: 'It would clash with what is there, or the session was reset meanwhile.',
+    description: 'The request conflicts with existing data, or the session was reset during the request.',
     code: 'key_taken',
     message: '\'key\' must be unique: there is a tool with key "example" already',
     param: 'key',
@@ -60,46 +60,46 @@ export const ERRORS: Record<number, ErrorKind> = {
   },
   415: {
     name: 'UnsupportedMediaType',
-    description: 'The content type is not the one this path takes.',
+    description: 'The content type is not supported by this path.',
     code: 'unsupported_media_type',
     message: 'content-type "text/plain" is not supported; send application/json',
   },
   422: {
     name: 'Unprocessable',
-    description: 'A guardrail does not let it through, or, of a form, a field is not valid; `param` names the field.',
+    description: 'A guardrail blocked the request, or a form field is invalid. `param` names the field.',
     code: 'guardrail_violation',
-    message: 'the input does not pass the guardrail "svc_pii_detection": it holds an e-mail address',
+    message: 'the input does not pass the guardrail "svc_pii_detection": it contains an e-mail address',
     param: 'guardrails[0]',
   },
   429: {
     name: 'TooManyRequests',
     description:
-      'There are too many sessions, or too many who wait; of calls to models also what the provider says of its limits, or the limit of `--max-calls`.',
+      'Too many sessions or waiting requests. For model calls, also a rate limit of the provider or the limit of `--max-calls`.',
     code: 'session_limit',
     message: 'there are 1000 sessions already; restart, or use one of them',
   },
   500: {
     name: 'ServerError',
-    description: 'The provider failed, or, with `internal_error`, this program did, which is a bug.',
+    description: 'The provider failed. With `internal_error`, Understudy itself failed, which is a bug.',
     code: 'server_error',
     message: 'The server had an error while processing the request.',
   },
   502: {
     name: 'BadGateway',
-    description: 'The provider could not be reached, broke off, or answered what cannot be read.',
+    description: 'The provider could not be reached, closed the connection early, or sent an unreadable response.',
     code: 'provider_disconnected',
-    message: 'the connection was reset before the answer (ECONNRESET)',
+    message: 'the connection was reset before the response (ECONNRESET)',
   },
   503: {
     name: 'Unavailable',
     description:
-      'The provider is overloaded or not there; or, with `draining`, this program is being stopped and begins no more sessions. `Retry-After` says when to ask again.',
+      'The provider is overloaded or unavailable. With `draining`, Understudy is shutting down and creates no more sessions. `Retry-After` says when to retry.',
     code: 'server_error',
     message: 'The service is overloaded or not ready: try again later.',
   },
   504: {
     name: 'GatewayTimeout',
-    description: 'No attempt came to its end within `timeout.call_timeout`.',
+    description: 'No attempt finished within `timeout.call_timeout`.',
     code: 'timeout',
     message: 'openai/gpt-4o did not answer within the call_timeout of 1000 ms',
   },
@@ -109,7 +109,7 @@ export const ERRORS: Record<number, ErrorKind> = {
 export const OTHER: ErrorKind = {
   name: 'OtherError',
   description:
-    'Any other status from 400 on, in the same envelope: what a provider, or a rule of the scenario, answers with; 500 with `internal_error`, which is a bug of this program; 507 with `storage_failed` where nothing can be stored, as on a full disk.',
+    'Any other error status in the same envelope: from a provider or a rule of the scenario; 500 with `internal_error`, which is a bug in Understudy; 507 with `storage_failed` if data cannot be stored, for example because the disk is full.',
   code: 'error',
   message: 'the provider has answered with status 529',
 }

@@ -36,7 +36,7 @@ export interface DocumentSource {
 export const INFO = (version: string) => ({
   title: 'Understudy',
   description:
-    'A local stand-in for a model gateway and workspace API. Answers come from fixtures, or are synthesized deterministically; every call is recorded as a trace.',
+    'A local stand-in for a model gateway and workspace API. Responses come from fixtures or are generated deterministically. Every call is recorded as a trace.',
   version,
   license: { name: 'MIT', identifier: 'MIT' },
 })
@@ -63,7 +63,9 @@ export function openapiParts(source: DocumentSource): { paths: Json; components:
     // Streams of foreign APIs end as those do: with an end mark only where there is no last event.
     const marked = same && operation.events?.last === undefined
     const described = operationObject(operation, schemas, { errors: errorsAt(path), marked, ...(!same && { id }) })
-    const about = same ? `The same as ${operation.path}, for models without a provider too.` : operation.description
+    const about = same
+      ? `Same as ${operation.path}. Also accepts model names without a provider.`
+      : operation.description
     const description = `${about} (emulator extension)`
     paths[path] = { post: { ...described, operationId: id, description, tags: [tagOf({ tag })] } }
   }
@@ -78,8 +80,8 @@ export function openapiParts(source: DocumentSource): { paths: Json; components:
 const foreignErrors = (schema: Json): Json => {
   const content = { 'application/json': { schema } }
   return {
-    '4XX': { description: 'A mistake of the request, as this API says it.', content },
-    '5XX': { description: 'A failure behind it, or a bug of this program, as this API says it.', content },
+    '4XX': { description: 'An error in the request, in the format of this API.', content },
+    '5XX': { description: 'An upstream failure or an internal error, in the format of this API.', content },
   }
 }
 
@@ -113,8 +115,8 @@ function operationObject(
     responses: {
       200: {
         description: chunk
-          ? `The whole answer, or with \`stream: true\` its events as server-sent events${marked ? ', closed by `data: [DONE]`' : ', up to its last one'}.`
-          : 'The answer.',
+          ? `The complete response, or with \`stream: true\`, server-sent events${marked ? ' that end with `data: [DONE]`' : ''}.`
+          : 'The response.',
         headers: ANSWER_HEADERS,
         content: {
           ...(binary
@@ -158,10 +160,10 @@ function routeObject(route: Route, schemas: Schemas, errors = errorResponses(err
 /** What a route answers with when all is well, by status. */
 function answersOf(route: Route, schemas: Schemas): Json {
   const { operationId: id, status = 200, contentType = 'application/json', alsoWith = {} } = route
-  if (status === 204) return { [status]: { description: 'Done.', headers: COMMON } }
+  if (status === 204) return { [status]: { description: 'Success. No content.', headers: COMMON } }
   const schema = schemas.refer(route.response, 'output', route.answerName ?? `${pascal(id)}Response`)
   const content = { [contentType]: { schema, ...exampleOf(id) } }
-  const described = Object.entries({ [status]: 'The answer.', ...alsoWith })
+  const described = Object.entries({ [status]: 'The response.', ...alsoWith })
   return Object.fromEntries(described.map(([one, description]) => [one, { description, headers: COMMON, content }]))
 }
 

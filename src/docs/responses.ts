@@ -9,23 +9,23 @@ import type { SchemaJson as Json, Schemas } from './schemas.ts'
 const ErrorBody = z
   .object({
     code: z.string().describe('The HTTP status, as a string.'),
-    message: z.string().describe('What is wrong, with the value and what would be valid, for people.'),
+    message: z.string().describe('A readable message with the invalid value and the valid choices.'),
     error: z
       .object({
-        message: z.string().describe('The same message, where clients of the OpenAI family look for it.'),
-        type: z.string().describe('The kind of error, such as `invalid_request_error`.'),
-        param: z.string().nullable().describe('Path of the field at fault, such as `messages[0].role`.'),
-        code: z.string().describe('Which error it is, for programs, such as `invalid_value`.'),
+        message: z.string().describe('The same message, in the place where OpenAI clients expect it.'),
+        type: z.string().describe('The error type, such as `invalid_request_error`.'),
+        param: z.string().nullable().describe('Path of the invalid field, such as `messages[0].role`.'),
+        code: z.string().describe('Machine-readable error code, such as `invalid_value`.'),
       })
-      .describe('The error as clients of the OpenAI family read it.'),
+      .describe("The error in OpenAI's format."),
   })
   .describe('The body of every error.')
 
 /** How the name of an answer ends whose `error` is a text. */
 const IN_WORDS = 'InWords'
 const TextErrorBody = ErrorBody.omit({ error: true })
-  .extend({ error: z.string().describe('The same message, where clients of this path look for it.') })
-  .describe('The body of an error whose `error` is a text.')
+  .extend({ error: z.string().describe('The same message, in the place where clients of this path expect it.') })
+  .describe('The body of an error whose `error` is a string.')
 
 /** The name of a header in the components. */
 const nameOf = (header: string) => header.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())

@@ -13,9 +13,9 @@ export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
   answerName: 'speech',
   tag: 'Router',
   extension: true,
-  summary: 'Speak a text',
+  summary: 'Create speech',
   description:
-    'Answers with a sound file: a soft vowel a letter, at the pace of speech. The same text and voice give the same bytes.',
+    'Returns an audio file with one soft vowel per letter, at the pace of speech. The same text and voice produce the same bytes.',
   examples: {
     text: { model: 'openai/tts-1', input: 'Good morning!', voice: 'nova', response_format: 'wav' },
   },

@@ -17,7 +17,7 @@ export const audioTranscriptions: Operation<Request, TranslationScript> = {
   extension: true,
   summary: 'Transcribe audio',
   description:
-    'Answers an audio file with its text. The file is really read: the timings of the answer fit its length; nobody listens to it.',
+    'Returns a text for an audio file. The file is parsed, so the timings in the response match its length. Speech is not recognized.',
   examples: {
     text: { file: 'talk.mp3', model: 'openai/whisper-1', language: 'en' },
     words: { file: 'talk.mp3', model: 'openai/whisper-1', response_format: 'verbose_json' },

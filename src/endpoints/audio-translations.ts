@@ -24,7 +24,7 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
   tag: 'Router',
   summary: 'Translate audio to English',
   description:
-    'Answers an audio file with English text. The file is really read: the timings of the answer fit its length. Objects are sent as JSON in their form field.',
+    'Returns English text for an audio file. The file is parsed, so the timings in the response match its length. Send objects as JSON in their form field.',
   examples: {
     text: { file: 'talk.mp3', model: 'openai/whisper-1', prompt: 'A talk about the weather.' },
     conversation: {

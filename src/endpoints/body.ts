@@ -25,7 +25,7 @@ const BYTES_PER_MS = 100
 export function readBody(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && !/^(?:identity)?$/i.test(encoding)) {
-    const message = `content-encoding ${quote(encoding)} is not supported; send the body as it is`
+    const message = `content-encoding ${quote(encoding)} is not supported; send the body uncompressed`
     throw new ApiError(415, 'unsupported_encoding', message)
   }
   // Said twice, it is no number.
@@ -63,7 +63,7 @@ const NOT_READ: Reproach = {
       headers: { connection: 'close' },
     }),
   /** What becomes of a client that leaves in the middle, or of pieces that are none, is no bug of ours. */
-  failed: () => new ApiError(400, 'incomplete_body', 'the body broke off before its end'),
+  failed: () => new ApiError(400, 'incomplete_body', 'the body ended early'),
 }
 
 /** A body as the trace keeps it, with its value or with what is wrong in it, which belongs to the recorded call. */

@@ -43,7 +43,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   tag: 'Router',
   summary: 'Create a chat completion',
   description:
-    'Answers a conversation with one or more choices, whole or as a stream of chunks that ends with `[DONE]`.',
+    'Responds to a conversation with one or more choices, either complete or as a stream of chunks that ends with `[DONE]`.',
   examples: {
     greeting: { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'Hello!' }] },
     stream: {

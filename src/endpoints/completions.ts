@@ -28,7 +28,7 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   tag: 'Router',
   summary: 'Create a legacy completion',
   description:
-    'Continues one or more prompts, whole or as a stream of chunks that ends with `[DONE]`. Without `max_tokens` a text ends after 16 tokens.',
+    'Continues one or more prompts, either complete or as a stream of chunks that ends with `[DONE]`. Without `max_tokens`, a text ends after 16 tokens.',
   examples: {
     prompt: { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'Once upon a time', max_tokens: 64 },
     stream: {

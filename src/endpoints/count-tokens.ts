@@ -17,14 +17,14 @@ export const tokenCount: Operation<ChatRequest, object> = {
   extension: true,
   isComputed: true,
   summary: 'Count the tokens of a message',
-  description: 'What the input of a message would be counted with. Messages themselves are at `/v1/messages`.',
+  description: 'Counts the input tokens of a message without creating it. To create messages, use `/v1/messages`.',
   examples: { greeting: { model: 'claude-sonnet-4', messages: [{ role: 'user', content: 'Hello!' }] } },
   body: 'json',
   longList: 'messages',
   get request() {
     return chatCompletions.request
   },
-  response: z.object({ input_tokens: z.int().describe('Tokens of the input.') }),
+  response: z.object({ input_tokens: z.int().describe('Input tokens.') }),
   script: z.strictObject({}),
   model,
   streams: () => false,

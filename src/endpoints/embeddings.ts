@@ -15,7 +15,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   tag: 'Router',
   summary: 'Create embeddings',
   description:
-    'Answers each text with a unit vector. Texts that share words and parts of words are near each other, so that retrieval can be tested; meaning beyond spelling is not known.',
+    'Returns a unit vector for each text. Texts that share words or parts of words are close to each other, so that retrieval can be tested. The vectors reflect spelling, not meaning.',
   examples: {
     text: { model: 'openai/text-embedding-3-small', input: 'How do I reset my password?' },
     texts: {

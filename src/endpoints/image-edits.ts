@@ -86,7 +86,7 @@ export const imageEdits = drawing<ImageEditForm>(
     path: '/v2/router/images/edits',
     summary: 'Edit an image',
     description:
-      'Draws pictures of a prompt and of the bytes of a picture, the same ones for the same call. What is drawn does not look like the picture.',
+      'Generates images from a prompt and an input image. The same call produces the same images. The result does not resemble the input.',
     examples: {
       'dall-e-2': { model: 'openai/dall-e-2', prompt: 'The same at night', image: 'sea.png', size: '256x256' },
     },
@@ -99,8 +99,8 @@ export const imageVariations = drawing<ImageVariationForm>(
   {
     name: 'images.variations',
     path: '/v2/router/images/variations',
-    summary: 'Vary an image',
-    description: 'Draws pictures of the bytes of a picture, the same ones for the same call.',
+    summary: 'Create image variations',
+    description: 'Generates images from an input image. The same call produces the same images.',
     examples: { 'dall-e-2': { model: 'openai/dall-e-2', image: 'sea.png', n: 2, size: '256x256' } },
     request: ImageVariationForm as never,
   },

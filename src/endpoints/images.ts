@@ -30,7 +30,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   tag: 'Router',
   summary: 'Generate images',
   description:
-    'Draws pictures, the same ones for the same call: real files of the size and format asked, given as base64 or as an address of this server.',
+    'Generates images as valid files of the requested size and format, returned as base64 or as a URL of this server. The same call produces the same images.',
   examples: {
     'dall-e-2': { model: 'openai/dall-e-2', prompt: 'A lighthouse at dusk', n: 2, size: '256x256' },
     'dall-e-3': {

@@ -21,7 +21,7 @@ export const moderations: Operation<ModerationRequest, ModerationScript> = {
   extension: true,
   summary: 'Moderate texts',
   description:
-    'Says of each text what it is flagged for: what a fixture says, else what the lists of English words of the built-in guardrails find.',
+    'Flags each text by category. A fixture decides if one matches; otherwise, the English word lists of the built-in guardrails decide.',
   examples: {
     texts: { model: 'openai/omni-moderation-latest', input: ['A quiet day at the sea.', 'I will kill him.'] },
   },

@@ -15,7 +15,7 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
   extension: true,
   summary: 'Rerank documents',
   description:
-    'Puts documents in the order of what they have to do with a query: the best first, by the words that they share; meaning beyond spelling is not known.',
+    'Orders documents by relevance to a query, best first. Relevance is based on shared words, not on meaning.',
   examples: {
     texts: {
       model: 'cohere/rerank-v3.5',

@@ -33,7 +33,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   tag: 'Router',
   summary: 'Create a model response',
   description:
-    'Answers a text or a conversation with items (messages, function calls, reasoning), whole or as a stream of numbered events. A stored response is continued with `previous_response_id`.',
+    'Responds to a text or a conversation with items (messages, function calls, reasoning), either complete or as a stream of numbered events. `previous_response_id` continues a stored response.',
   examples: {
     greeting: { model: 'openai/gpt-4o-mini', input: 'Hello!' },
     stream: {

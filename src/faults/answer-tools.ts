@@ -35,7 +35,7 @@ export const changeMessage = (
       const [choice, ...choices] = objectsIn(value?.choices)
       const message = asObject(choice?.message)
       if (!value || !message) {
-        context.skipped('the answer is no chat completion')
+        context.skipped('the response is not a chat completion')
         return wholeWith(before)
       }
       const other = await change(message)
@@ -56,7 +56,7 @@ export const changeToolCalls = (
   changeMessage(next, context, (message) => {
     const calls = objectsIn(message.tool_calls)
     if (calls.length === 0) {
-      context.skipped('the answer calls no tool')
+      context.skipped('the response has no tool call')
       return undefined
     }
     const tool_calls = calls.map((call) => ({ ...call, function: change(asObject(call.function) ?? {}) }))

@@ -4,7 +4,7 @@ import { defineFault } from './define.ts'
 
 export const approvalNever = defineFault({
   type: 'approval-never',
-  summary: 'A decision about tools that wait for approval is accepted and never arrives: the task waits on.',
+  summary: 'An approval decision is accepted but never takes effect, so the task keeps waiting.',
   points: ['approval'],
   options: {},
   example: {},

@@ -4,7 +4,7 @@ import { refusal, refusalOptions } from './refusal.ts'
 
 export const authFailure = defineFault({
   type: 'auth-failure',
-  summary: 'The key is wrong, expired or revoked.',
+  summary: 'The API key is invalid, expired, or revoked.',
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},

@@ -7,10 +7,14 @@ import { changed, isStream, mapBlocks, piecesOf, streamBytes } from './wire.ts'
 
 export const brokenFraming = defineFault({
   type: 'broken-framing',
-  summary: 'The answer is chunked, and after some chunks comes a line that is not a chunk size.',
+  summary: 'A chunked response contains an invalid chunk size after some chunks.',
   points: ['provider', 'gateway'],
   options: {
-    after_chunks: z.int().min(1).default(1).describe('Events that still arrive whole; a whole answer is one of them.'),
+    after_chunks: z
+      .int()
+      .min(1)
+      .default(1)
+      .describe('Complete events before the invalid chunk size. A response that is not streamed counts as one event.'),
   },
   example: { after_chunks: 6 },
   apply: ({ after_chunks: whole }, next, context) =>
@@ -23,7 +27,7 @@ export const brokenFraming = defineFault({
             yield chunk
           }
           context.triggered()
-          throw new ConnectionFailure('the chunked encoding of the answer is broken', 'garbled')
+          throw new ConnectionFailure('the chunked encoding of the response is invalid', 'garbled')
         }
         if (isStream(reply)) return mapBlocks(reply, context.operation, (blocks) => broken(streamTexts(blocks)))
         const { contentType } = streamBytes(reply)

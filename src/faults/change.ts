@@ -19,8 +19,8 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** Why a fault that needs more of an answer than there is does nothing. */
-const TOO_SHORT = 'the answer ended before the place of the fault'
-const UNHEARD = 'nobody listened up to the place of the fault'
+const TOO_SHORT = 'the response ended before the position of the fault'
+const UNHEARD = 'the client disconnected before the position of the fault'
 
 /** The same pieces; a fault that has not been triggered by their end never is. */
 export async function* orSkipped<Piece>(
@@ -45,7 +45,7 @@ export async function onAnswer(
   const actual = isStream(reply) ? 'stream' : 'whole'
   if (isAnswer(reply) && (form ?? actual) === actual) return change(reply)
   context.skipped(
-    isAnswer(reply) ? `the answer is ${actual === 'stream' ? 'a' : 'not a'} stream` : 'the provider refused the call',
+    isAnswer(reply) ? `the answer is ${actual === 'stream' ? 'a' : 'not a'} stream` : 'the provider rejected the call',
   )
   return reply
 }
@@ -64,8 +64,12 @@ export const changeStream = (
 
 /** Options that say at which place of a stream a fault acts. */
 export const PLACE = {
-  after_chunks: z.int().min(0).optional().describe('Events of the stream that come before; 1 when no place is given.'),
-  after_tokens: z.int().min(0).optional().describe('Tokens of the answer that come before.'),
+  after_chunks: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Stream events sent before the fault. Default 1 if no position is given.'),
+  after_tokens: z.int().min(0).optional().describe('Response tokens sent before the fault.'),
 }
 interface StreamPoint {
   after_chunks?: number | undefined
@@ -114,8 +118,9 @@ export const CLOSES = ['clean', 'reset', 'abrupt'] as const
 
 /** Ends an answer: cleanly by doing nothing, otherwise by a failure of the connection. */
 export function endAs(close: (typeof CLOSES)[number]): undefined {
-  if (close === 'reset') throw new ConnectionFailure('the connection was reset in the middle of the answer')
-  if (close === 'abrupt') throw new ConnectionFailure('the connection was closed in the middle of the answer', 'closed')
+  if (close === 'reset') throw new ConnectionFailure('the connection was reset in the middle of the response')
+  if (close === 'abrupt')
+    throw new ConnectionFailure('the connection was closed in the middle of the response', 'closed')
 }
 
 interface Cut {

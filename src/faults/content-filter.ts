@@ -11,7 +11,7 @@ import { changed, isStream, mapBlocks, streamBytes, wholeBytes } from './wire.ts
 
 export const contentFilter = defineFault({
   type: 'content-filter',
-  summary: 'The request or the answer is taken for unsafe: it is refused, or the answer ends for that reason.',
+  summary: 'A content filter blocks the request, or ends the response early.',
   points: ['provider', 'gateway'],
   inAnswer: true,
   options: {

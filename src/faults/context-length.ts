@@ -9,14 +9,14 @@ const USUAL = 128_000
 
 export const contextLength = defineFault({
   type: 'context-length',
-  summary: 'The input is refused as longer than the model can read.',
+  summary: 'The request is rejected because the input exceeds the context window of the model.',
   points: ['provider', 'gateway'],
   options: {
     limit: z
       .int()
       .min(0)
       .optional()
-      .describe('Tokens that the model takes: only longer inputs are refused. Every one is when left out.'),
+      .describe('Context limit in tokens. Only longer inputs are rejected. If omitted, every input is.'),
     ...refusalOptions,
   },
   example: {},

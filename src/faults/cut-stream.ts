@@ -5,21 +5,21 @@ import { defineFault } from './define.ts'
 
 export const cutStream = defineFault({
   type: 'cut-stream',
-  summary: 'The answer breaks off after some chunks, tokens or bytes, or a share of it.',
+  summary: 'The response is cut off after a number of chunks, tokens, or bytes, or after a share of its bytes.',
   points: ['provider', 'gateway'],
   options: {
     ...PLACE,
-    after_bytes: z.int().min(0).optional().describe('Bytes that still arrive, of a stream or of a whole answer.'),
+    after_bytes: z.int().min(0).optional().describe('Number of bytes sent before the cut, streamed or not.'),
     after_fraction: z
       .number()
       .min(0)
       .max(1)
       .optional()
-      .describe('Share of the bytes that still arrives; all is held back until its length is known.'),
+      .describe('Share of the bytes sent before the cut. The response is buffered until its length is known.'),
     close: z
       .enum(CLOSES)
       .default('reset')
-      .describe('How it ends: as if it were complete, by a reset, or by a connection that is closed within it.'),
+      .describe('How the connection ends: `clean` as if complete, `reset` by TCP RST, or `abrupt` by closing early.'),
   },
   example: { after_chunks: 6 },
   async apply(options, next, context) {

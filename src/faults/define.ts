@@ -14,7 +14,7 @@ export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: s
   defineFault({
     ...about,
     points: ['provider', 'gateway'],
-    options: { after: Duration.default(0).describe('How long the request is thought about before.') },
+    options: { after: Duration.default(0).describe('Time before the failure.') },
     example: {},
     async apply({ after }, _, { triggered, clock, signal }) {
       triggered()

@@ -17,14 +17,14 @@ interface Delay {
 
 export const delay = defineFault({
   type: 'delay',
-  summary: 'The answer begins late.',
+  summary: 'The response starts late.',
   points: ['provider', 'gateway', 'workspace', 'tool'],
   options: {
-    for: Duration.optional().describe('The wait of a fixed delay.'),
-    distribution: Spread.default('fixed').describe('How the waits of different calls differ.'),
-    min: Duration.optional().describe('Shortest wait of a uniform delay.'),
-    max: Duration.optional().describe('Longest wait; caps every distribution.'),
-    mean: Duration.optional().describe('Mean of a normal delay, median of a lognormal one.'),
+    for: Duration.optional().describe('Length of a fixed delay.'),
+    distribution: Spread.default('fixed').describe('Distribution of the delays.'),
+    min: Duration.optional().describe('Minimum of a uniform delay.'),
+    max: Duration.optional().describe('Maximum delay, for every distribution.'),
+    mean: Duration.optional().describe('Mean of a normal delay, or median of a lognormal delay.'),
     deviation: Duration.optional().describe(
       'Standard deviation of a normal delay; of a lognormal one, the spread about the median.',
     ),

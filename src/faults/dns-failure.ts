@@ -14,7 +14,7 @@ export const dnsFailure = defineFault({
     code: z
       .enum(['ENOTFOUND', 'EAI_AGAIN'])
       .default('ENOTFOUND')
-      .describe('Whether there is no such name, or nobody who knows it answers.'),
+      .describe('`ENOTFOUND`: the name does not exist. `EAI_AGAIN`: the lookup fails temporarily.'),
   },
   example: {},
   async apply({ code }, _, { triggered, provider }) {

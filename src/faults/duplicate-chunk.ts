@@ -5,11 +5,11 @@ import { defineFault } from './define.ts'
 
 export const duplicateChunk = defineFault({
   type: 'duplicate-chunk',
-  summary: 'A chunk of a stream comes more than once.',
+  summary: 'A chunk of a stream is sent more than once.',
   points: ['provider', 'gateway'],
   options: {
-    chunk: z.int().min(1).default(1).describe('Which one of those with content, counted from 1.'),
-    copies: z.int().min(1).default(1).describe('How many times it comes again.'),
+    chunk: z.int().min(1).default(1).describe('Position among the chunks with content, from 1.'),
+    copies: z.int().min(1).default(1).describe('Number of extra copies.'),
   },
   example: { chunk: 2 },
   apply: ({ chunk, copies }, next, context) =>

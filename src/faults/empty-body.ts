@@ -5,7 +5,7 @@ import { changed, drop, streamBytes } from './wire.ts'
 
 export const emptyBody = defineFault({
   type: 'empty-body',
-  summary: 'The status says that all is well, but the body is empty.',
+  summary: 'The response has a success status and an empty body.',
   points: ['provider', 'gateway'],
   options: {},
   example: {},

@@ -2,7 +2,7 @@
 import { endsEarly } from './define.ts'
 
 export const emptyReply = endsEarly(
-  { type: 'empty-reply', summary: 'The connection is closed without a single byte of an answer.' },
-  'the connection was closed without an answer',
+  { type: 'empty-reply', summary: 'The connection closes before any byte of the response.' },
+  'the connection was closed without a response',
   'closed',
 )

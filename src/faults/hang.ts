@@ -5,9 +5,9 @@ import { defineFault } from './define.ts'
 
 export const hang = defineFault({
   type: 'hang',
-  summary: 'The request is taken and never answered; only a timeout ends it.',
+  summary: 'The request is accepted, but no response is sent until the client times out.',
   points: ['provider', 'gateway'],
-  options: { for: Duration.optional().describe('After which the connection is closed; it stays open when left out.') },
+  options: { for: Duration.optional().describe('Time until the connection is closed. If omitted, it stays open.') },
   example: {},
   async apply({ for: length = Number.POSITIVE_INFINITY }, _, { triggered, clock, signal }) {
     triggered()

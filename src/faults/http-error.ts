@@ -8,17 +8,17 @@ import { errorStatus, lowerCase, problemOf, refusal, refusalOptions } from './re
 
 export const httpError = defineFault({
   type: 'http-error',
-  summary: "A refusal with a status, in the provider's own error body and headers.",
+  summary: "An HTTP error status with the provider's own error body and headers.",
   points: ['provider', 'gateway', 'workspace'],
   options: {
     status: errorStatus,
-    retry_after: Duration.optional().describe('When to call again.'),
-    retry_after_form: z.enum(RETRY_FORMS).default('seconds').describe('How that is said.'),
+    retry_after: Duration.optional().describe('Value of `Retry-After`.'),
+    retry_after_form: z.enum(RETRY_FORMS).default('seconds').describe('Format of `Retry-After`.'),
     ...refusalOptions,
     body: z
       .union([z.string(), z.record(z.string(), z.unknown())])
       .optional()
-      .describe('Instead of the usual body: JSON, or a text such as the page of a proxy.'),
+      .describe('Replaces the default body: JSON, or a text such as the error page of a proxy.'),
   },
   example: { status: 503 },
   async apply({ status, retry_after: wait, retry_after_form: form, body, ...given }, _, context) {

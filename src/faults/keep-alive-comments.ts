@@ -6,16 +6,16 @@ import { defineFault } from './define.ts'
 
 export const keepAliveComments = defineFault({
   type: 'keep-alive-comments',
-  summary: 'Comment lines come between the events of a stream, as from a server that keeps a connection open.',
+  summary: 'Comment lines are sent between the events of a stream, as servers do to keep a connection open.',
   points: ['provider', 'gateway'],
   options: {
     text: z
       .string()
       .regex(/^[^\r\n]*$/, { error: 'must be one line' })
       .default('keep-alive'),
-    every: z.int().min(1).default(1).describe('Before every so many events, the first one included.'),
-    count: z.int().min(1).default(1).describe('How many at a time.'),
-    interval: Duration.default(0).describe('Wait before each of them.'),
+    every: z.int().min(1).default(1).describe('Comments are sent before every nth event, including the first.'),
+    count: z.int().min(1).default(1).describe('Comments at a time.'),
+    interval: Duration.default(0).describe('Delay before each comment.'),
   },
   example: { text: 'ping', every: 2 },
   apply: ({ text: comment, every, count, interval }, next, context) =>

@@ -6,9 +6,9 @@ import { defineFault } from './define.ts'
 export const lateAnswer = defineFault({
   type: 'late-answer',
   summary:
-    'A call of a tool or a model that is under way when its task is canceled goes on, and its result is in the messages of the canceled task later.',
+    'A tool or model call that is in flight when its task is canceled continues, and its result appears later in the messages of the canceled task.',
   points: ['cancel'],
-  options: { after: Duration.default(5000).describe('How long after the cancel it arrives, at the earliest.') },
+  options: { after: Duration.default(5000).describe('Minimum time between the cancellation and the response.') },
   example: { after: '10s' },
   async apply({ after }, _, { triggered, clock, signal }) {
     triggered()

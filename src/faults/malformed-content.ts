@@ -4,11 +4,12 @@ import { changeStream, changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'
 
-const NO_TEXT = 'the answer has no text'
+const NO_TEXT = 'the response has no text'
 
 export const malformedContent = defineFault({
   type: 'malformed-content',
-  summary: 'The text of an answer breaks off in the middle as if it were all: JSON that was asked for is none.',
+  summary:
+    'The text of the response ends in the middle, although the response looks complete. Requested JSON is invalid.',
   points: ['provider', 'gateway'],
   inAnswer: true,
   options: {},

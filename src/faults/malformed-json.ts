@@ -5,13 +5,13 @@ import { defineFault } from './define.ts'
 
 export const malformedJson = defineFault({
   type: 'malformed-json',
-  summary: 'A whole answer is not valid JSON.',
+  summary: 'The body of a non-streamed response is not valid JSON.',
   points: ['provider', 'gateway'],
   options: {
     text: z
       .string()
       .optional()
-      .describe('The body instead; the answer without its first quotation mark when left out.'),
+      .describe('The body to send. If omitted, the response without its first quotation mark.'),
   },
   example: {},
   apply: ({ text }, next, context) => changeWhole(next, context, (json) => text ?? json.replace('"', '')),

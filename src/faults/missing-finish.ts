@@ -7,13 +7,13 @@ import { type EventBlock, rewritten } from './wire.ts'
 
 export const missingFinish = defineFault({
   type: 'missing-finish',
-  summary: 'No choice has a finish reason, no response is completed.',
+  summary: 'The response has no finish reason or completed status.',
   points: ['provider', 'gateway'],
   inAnswer: true,
   options: {},
   example: {},
   apply(_, next, context) {
-    const none = 'the answer has no finish reason'
+    const none = 'the response has no finish reason'
     if (!context.stream) {
       return changeWhole(next, context, (text) => {
         const open = opened(parsedJson(text))

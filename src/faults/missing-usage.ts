@@ -7,7 +7,7 @@ import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeByte
 
 export const missingUsage = defineFault({
   type: 'missing-usage',
-  summary: 'An answer comes without its token counts.',
+  summary: 'The response has no token counts.',
   points: ['provider', 'gateway'],
   options: {},
   example: {},
@@ -16,7 +16,7 @@ export const missingUsage = defineFault({
       async change(reply) {
         // What a provider says beside the body, only the gateway hears.
         const wasSent = () => context.at === 'provider' && !context.direct && reply.usage !== null
-        const none = 'the answer says no usage'
+        const none = 'the response has no usage'
         if (wasSent()) context.triggered()
         if (isStream(reply)) {
           const change = (blocks: AsyncGenerator<EventBlock>) => orSkipped(uncounted(blocks, context), context, none)

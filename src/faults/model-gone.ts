@@ -4,7 +4,7 @@ import { refusal, refusalOptions } from './refusal.ts'
 
 export const modelGone = defineFault({
   type: 'model-gone',
-  summary: 'The model has been withdrawn, or the account may not use it.',
+  summary: 'The model was retired, or the account has no access to it.',
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},

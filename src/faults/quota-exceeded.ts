@@ -4,7 +4,7 @@ import { refusal, refusalOptions } from './refusal.ts'
 
 export const quotaExceeded = defineFault({
   type: 'quota-exceeded',
-  summary: 'The quota or the credit of the account is used up.',
+  summary: 'The quota or credit of the account is exhausted.',
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},

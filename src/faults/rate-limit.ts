@@ -13,20 +13,21 @@ const UNITS = ['requests', 'tokens'] as const
 
 export const rateLimit = defineFault({
   type: 'rate-limit',
-  summary: 'Requests and tokens are limited in a window of time; headers count down, and what is too much is refused.',
+  summary:
+    'Limits requests and tokens per time window. Rate-limit headers count down, and requests over the limit are rejected.',
   points: ['provider', 'gateway'],
   options: {
-    requests: z.int().min(0).optional().describe('Requests in a window, for each model.'),
+    requests: z.int().min(0).optional().describe('Requests per window and model.'),
     tokens: z
       .int()
       .min(0)
       .optional()
-      .describe('Tokens in a window, for each model: those of the input and the most that the answer may have.'),
-    per: Duration.default(MINUTE).describe('Length of the window, which begins with the first request in it.'),
+      .describe('Tokens per window and model: input tokens plus the maximum output tokens.'),
+    per: Duration.default(MINUTE).describe('Length of the window. It starts with its first request.'),
     retry_after_form: z
       .enum(RETRY_FORMS)
       .optional()
-      .describe('How it is said when to call again; as the provider does.'),
+      .describe("Format of the retry hint. Default: the provider's format."),
     ...refusalOptions,
   },
   example: { requests: 1 },
@@ -46,7 +47,7 @@ export const rateLimit = defineFault({
       now,
     )
     if (!over) {
-      context.skipped('the quota was not used up')
+      context.skipped('the quota was not exhausted')
       const reply = await next()
       return changed(reply, { headers: { ...reply.headers, ...countdown } })
     }

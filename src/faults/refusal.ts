@@ -8,13 +8,13 @@ import { providerNamed } from '../providers/index.ts'
 
 /** What every refusal may be given instead of its own. */
 export const refusalOptions = {
-  message: z.string().optional().describe('Instead of the usual message.'),
-  headers: z.record(z.string(), z.string()).optional().describe('Headers beside the usual ones.'),
+  message: z.string().optional().describe('Replaces the default message.'),
+  headers: z.record(z.string(), z.string()).optional().describe('Additional headers.'),
   shape: z
     .enum(['provider', 'gateway'])
     .optional()
     .describe(
-      "Whose error body it has: the provider's where the gateway hears it, else that of the API that was called.",
+      "Format of the error body. Default: the provider's for calls through the gateway, and otherwise that of the called API.",
     ),
 }
 

@@ -5,7 +5,7 @@ import { defineFault } from './define.ts'
 
 export const refuse = defineFault({
   type: 'refuse',
-  summary: 'The connection is refused: nobody listens there.',
+  summary: 'The connection is refused because no server listens on the port.',
   points: ['provider'],
   options: {},
   example: {},

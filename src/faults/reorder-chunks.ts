@@ -5,10 +5,14 @@ import { defineFault } from './define.ts'
 
 export const reorderChunks = defineFault({
   type: 'reorder-chunks',
-  summary: 'Two neighbouring chunks of a stream change places.',
+  summary: 'Two adjacent chunks of a stream are swapped.',
   points: ['provider', 'gateway'],
   options: {
-    chunk: z.int().min(1).default(1).describe('The first of the two: which one of those with content, from 1.'),
+    chunk: z
+      .int()
+      .min(1)
+      .default(1)
+      .describe('Position of the first of the two among the chunks with content, from 1.'),
   },
   example: { chunk: 2 },
   apply: ({ chunk }, next, context) =>

@@ -2,7 +2,7 @@
 import { endsEarly } from './define.ts'
 
 export const reset = endsEarly(
-  { type: 'reset', summary: 'The connection is reset before the answer begins.' },
-  'the connection was reset before the answer (ECONNRESET)',
+  { type: 'reset', summary: 'The connection is reset before the response starts.' },
+  'the connection was reset before the response (ECONNRESET)',
   'reset',
 )

@@ -8,15 +8,15 @@ import { defineFault } from './define.ts'
 
 export const runaway = defineFault({
   type: 'runaway',
-  summary: 'The model calls a tool whenever it would answer, with arguments that fit, for as long as it is asked.',
+  summary: 'The model calls a tool with valid arguments in every response and never finishes.',
   points: ['provider', 'gateway'],
   inAnswer: true,
-  options: { tool: z.string().optional().describe('Which of the tools it was offered; the first when left out.') },
+  options: { tool: z.string().optional().describe('Name of the offered tool to call. Default: the first one.') },
   example: {},
   apply: ({ tool }, next, context) =>
     changeMessage(next, context, async (message) => {
       if (objectsIn(message.tool_calls).length > 0) {
-        context.skipped('the answer calls a tool already')
+        context.skipped('the response already calls a tool')
         return undefined
       }
       const offered = offeredFunctions(context)

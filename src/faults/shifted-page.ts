@@ -6,7 +6,7 @@ import { isPage, type RecordPage, recordsOf } from './records.ts'
 
 export const shiftedPage = defineFault({
   type: 'shifted-page',
-  summary: 'A page of a list leaves out an item, or repeats the one before it.',
+  summary: 'A page of a list skips an item or repeats the previous one.',
   points: ['workspace'],
   options: { shift: z.enum(['skip', 'repeat']).default('skip') },
   example: {},
@@ -19,7 +19,7 @@ export const shiftedPage = defineFault({
       context.triggered()
       return { ...reply, body: { kind: 'value', value: page } }
     }
-    context.skipped(given ? REASONS[shift] : 'the answer is not a list')
+    context.skipped(given ? REASONS[shift] : 'the response is not a list')
     return reply
   },
 })

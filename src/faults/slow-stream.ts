@@ -5,11 +5,11 @@ import { defineFault } from './define.ts'
 
 export const slowStream = defineFault({
   type: 'slow-stream',
-  summary: 'A stream comes at so many tokens per second and no faster.',
+  summary: 'A stream is limited to a number of tokens per second.',
   points: ['provider', 'gateway'],
   options: {
     tokens_per_second: z.number().positive(),
-    jitter: z.number().min(0).max(1).default(0).describe('Share by which each wait is shorter or longer.'),
+    jitter: z.number().min(0).max(1).default(0).describe('Random variation of each delay, as a share of it.'),
   },
   example: { tokens_per_second: 5, jitter: 0.5 },
   apply: ({ tokens_per_second: pace, jitter }, next, { clock, signal, ...context }) =>

@@ -12,12 +12,12 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[\w.+-]{2,}|\r?\n\r?\n/g
 
 export const splitBytes = defineFault({
   type: 'split-bytes',
-  summary: 'The bytes are right, but come in pieces that end inside a character or a JSON token.',
+  summary: 'The bytes are correct, but are split into pieces inside a character or a JSON token.',
   points: ['provider', 'gateway'],
   options: {
-    inside: z.enum(['any', 'character', 'token']).default('any').describe('What is parted; both when left out.'),
-    size: z.int().min(1).optional().describe('Bytes of each piece, instead of looking for such places.'),
-    wait: Duration.default(0).describe('Time between two pieces.'),
+    inside: z.enum(['any', 'character', 'token']).default('any').describe('Where to split. Default: both.'),
+    size: z.int().min(1).optional().describe('Fixed size of each piece in bytes. Overrides `inside`.'),
+    wait: Duration.default(0).describe('Delay between pieces.'),
   },
   example: { inside: 'any' },
   apply: ({ wait, ...where }, next, context) =>
@@ -31,7 +31,7 @@ export const splitBytes = defineFault({
             yield piece
           }
         }
-        const bytes = orSkipped(pieces(), context, 'the answer has no such place')
+        const bytes = orSkipped(pieces(), context, 'the response has no such position')
         return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       },
     }),

@@ -5,7 +5,7 @@ import { defineFault } from './define.ts'
 
 export const staleRead = defineFault({
   type: 'stale-read',
-  summary: 'A read answers what the same read answered before the last write.',
+  summary: 'A read returns the data from before the last write.',
   points: ['workspace'],
   options: {},
   example: {},

@@ -6,12 +6,15 @@ import { defineFault } from './define.ts'
 
 export const stallStream = defineFault({
   type: 'stall-stream',
-  summary: 'A stream falls silent in the middle, for a time or for ever.',
+  summary: 'A stream stalls in the middle, for a time or forever.',
   points: ['provider', 'gateway'],
   options: {
     ...PLACE,
-    for: Duration.optional().describe('How long nothing comes; for ever when left out.'),
-    close: z.enum(CLOSES).optional().describe('How it ends after that, as in cut-stream; it goes on when left out.'),
+    for: Duration.optional().describe('Length of the stall. If omitted, forever.'),
+    close: z
+      .enum(CLOSES)
+      .optional()
+      .describe('How the connection ends after the stall, as in cut-stream. If omitted, the stream continues.'),
   },
   example: { after_chunks: 6, for: '30s' },
   apply: (options, next, context) =>

@@ -10,11 +10,11 @@ const { message, shape } = refusalOptions
 
 export const streamError = defineFault({
   type: 'stream-error',
-  summary: 'An error event takes the place of the rest of a stream.',
+  summary: 'An error event replaces the rest of a stream.',
   points: ['provider', 'gateway'],
   options: {
     ...PLACE,
-    status: errorStatus.default(500).describe('The status that the error would have as an answer, or `overloaded`.'),
+    status: errorStatus.default(500).describe('The HTTP status that the error stands for, or `overloaded`.'),
     message,
     shape,
   },

@@ -8,10 +8,10 @@ const STATES = ['pending', 'processing', 'completed', 'failed', 'queued']
 
 export const stuckProcessing = defineFault({
   type: 'stuck-processing',
-  summary: 'A datasource stays in processing, however often it is asked for.',
+  summary: 'A datasource never leaves the processing state.',
   points: ['workspace'],
   options: {
-    status: z.enum(['processing', 'queued', 'pending']).default('processing').describe('The state that it stays in.'),
+    status: z.enum(['processing', 'queued', 'pending']).default('processing').describe('The reported status.'),
   },
   example: {},
   async apply({ status }, next, context) {
@@ -25,7 +25,7 @@ export const stuckProcessing = defineFault({
           return { ...record, status }
         })
       : reply
-    context.skipped(found ? 'it is in that state by itself' : 'the answer has no datasource')
+    context.skipped(found ? 'it is already in that state' : 'the response has no datasource')
     return concerns
   },
 })

@@ -4,7 +4,7 @@ import { defineFault } from './define.ts'
 
 export const stuckTask = defineFault({
   type: 'stuck-task',
-  summary: 'A task of an agent never leaves `working`: its limit of time does not end it, only who cancels it does.',
+  summary: 'An agent task never leaves `working`. Its time limit does not end it; only a cancellation does.',
   points: ['task'],
   options: {},
   example: {},

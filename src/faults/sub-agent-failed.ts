@@ -5,13 +5,15 @@ import { defineFault } from './define.ts'
 
 export const subAgentFailed = defineFault({
   type: 'sub-agent-failed',
-  summary: 'An agent of the team fails with an error that the one who called it reads; its task is never begun.',
+  summary: 'A sub-agent fails with an error that the calling agent receives. Its task does not start.',
   points: ['tool'],
-  options: { message: z.string().min(1).default('the agent failed').describe('What the model reads.') },
+  options: {
+    message: z.string().min(1).default('the agent failed').describe('The error message that the model receives.'),
+  },
   example: {},
   async apply({ message }, next, { triggered, skipped, tool = [] }) {
     if (!tool.includes('call_sub_agent')) {
-      skipped('the tool is no sub-agent')
+      skipped('the tool is not a sub-agent')
       return next()
     }
     triggered()

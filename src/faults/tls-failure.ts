@@ -13,12 +13,12 @@ const WORDS = {
 
 export const tlsFailure = defineFault({
   type: 'tls-failure',
-  summary: 'No secure connection comes about.',
+  summary: 'The TLS connection cannot be established.',
   points: ['provider'],
   options: { reason: z.enum(['expired', 'self-signed', 'wrong-host', 'handshake']).default('expired') },
   example: {},
   async apply({ reason }, _, { triggered, provider }) {
     triggered()
-    throw new ConnectionFailure(`no secure connection to ${addressOf(provider).host}: ${WORDS[reason]}`)
+    throw new ConnectionFailure(`TLS connection failed to ${addressOf(provider).host}: ${WORDS[reason]}`)
   },
 })

@@ -6,11 +6,11 @@ import { defineFault } from './define.ts'
 
 export const toolError = defineFault({
   type: 'tool-error',
-  summary: 'A tool of an agent fails with an error that the model reads; it is not run.',
+  summary: 'A tool of an agent fails with an error that the model receives. The tool is not run.',
   points: ['tool'],
   options: {
-    message: z.string().min(1).default('the tool failed').describe('What the model reads.'),
-    after: Duration.default(0).describe('How long it takes to fail.'),
+    message: z.string().min(1).default('the tool failed').describe('The error message that the model receives.'),
+    after: Duration.default(0).describe('Time until the failure.'),
   },
   example: { message: 'The server is down.' },
   async apply({ message, after }, _, { triggered, clock, signal }) {

@@ -4,7 +4,7 @@ import { defineFault } from './define.ts'
 
 export const toolTimeout = defineFault({
   type: 'tool-timeout',
-  summary: 'A tool of an agent gives no result; only its timeout ends it, two minutes unless the agent says otherwise.',
+  summary: 'A tool of an agent returns no result until its timeout, which is two minutes by default.',
   points: ['tool'],
   options: {},
   example: {},

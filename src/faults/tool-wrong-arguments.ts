@@ -6,7 +6,7 @@ import { defineFault } from './define.ts'
 
 export const toolWrongArguments = defineFault({
   type: 'tool-wrong-arguments',
-  summary: "What the model asks a tool for does not fit the tool's schema.",
+  summary: 'The arguments of a tool call do not match the schema of the tool.',
   points: ['provider', 'gateway'],
   inAnswer: true,
   options: {

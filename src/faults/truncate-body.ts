@@ -6,16 +6,11 @@ import { changed, isStream, streamBytes, wholeBytes } from './wire.ts'
 
 export const truncateBody = defineFault({
   type: 'truncate-body',
-  summary: 'The body ends too early, in a response that ends as it should.',
+  summary: 'The body is truncated, but the response ends normally.',
   points: ['provider', 'gateway'],
   options: {
-    after_bytes: z.int().min(0).optional().describe('Bytes that still arrive.'),
-    after_fraction: z
-      .number()
-      .min(0)
-      .max(1)
-      .optional()
-      .describe('Share of the bytes that still arrives, 0.5 by default.'),
+    after_bytes: z.int().min(0).optional().describe('Number of bytes sent.'),
+    after_fraction: z.number().min(0).max(1).optional().describe('Share of the bytes sent. Default 0.5.'),
     announce: z
       .boolean()
       .default(false)

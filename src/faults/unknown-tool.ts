@@ -5,10 +5,10 @@ import { defineFault } from './define.ts'
 
 export const unknownTool = defineFault({
   type: 'unknown-tool',
-  summary: 'The model calls a tool that it was not offered, in the place of each that it calls.',
+  summary: 'Each tool call of the model names a tool that was not offered.',
   points: ['provider', 'gateway'],
   inAnswer: true,
-  options: { name: z.string().min(1).default('made_up_tool').describe('What it calls.') },
+  options: { name: z.string().min(1).default('made_up_tool').describe('Name of the unknown tool.') },
   example: {},
   apply: ({ name }, next, context) => changeToolCalls(next, context, (called) => ({ ...called, name })),
 })

@@ -6,7 +6,7 @@ import { changed, streamBytes } from './wire.ts'
 
 export const wrongContentType = defineFault({
   type: 'wrong-content-type',
-  summary: 'The answer is right, but its content type is another.',
+  summary: 'The response is correct, but has the wrong content type.',
   points: ['provider', 'gateway'],
   options: { content_type: z.string().min(1).default('text/html') },
   example: { content_type: 'text/html' },
@@ -15,7 +15,7 @@ export const wrongContentType = defineFault({
       change(reply) {
         const body = streamBytes(reply)
         if (body.contentType === contentType) {
-          context.skipped('the answer has that content type by itself')
+          context.skipped('the response already has that content type')
           return reply
         }
         context.triggered()

@@ -50,7 +50,7 @@ export const UNHEARD: Failure = {
   kind: 'cancelled',
   status: CLIENT_GONE,
   code: 'unheard',
-  message: 'nobody read the answer to its end',
+  message: 'the response was not read to its end',
   param: null,
   headers: {},
 }

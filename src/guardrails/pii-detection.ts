@@ -36,6 +36,6 @@ export const piiDetection: BuiltIn = {
     const found = DETECTORS.map(({ kind }) => kind).filter(
       (kind, index, all) => kinds.has(kind) && all.indexOf(kind) === index,
     )
-    return found.length === 0 ? null : `it holds ${found.join(', ')}`
+    return found.length === 0 ? null : `it contains ${found.join(', ')}`
   },
 }

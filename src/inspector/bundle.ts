@@ -40,7 +40,7 @@ export async function bundlePage(): Promise<string> {
     '</head>',
     '<body>',
     `<div id="app">${FRAME}</div>`,
-    '<noscript>The inspector needs JavaScript. Programs find the same under /_understudy, as /swagger says.</noscript>',
+    '<noscript>The inspector requires JavaScript. The same data is available under /_understudy; see /swagger.</noscript>',
     DATA_MARK,
     `<script>${scripts[0]}</script>`,
     `<script>${scripts[1]}</script>`,

@@ -64,8 +64,8 @@ export const agents: Resource = defineResource({
   createdStatus: 201,
   deletedStatus: 204,
   descriptions: {
-    create: 'Makes an agent, version 1.0.0 and live at once. What it refers to must be there.',
-    update: 'Changes the fields that are named. The new version is live, the one before becomes `published`.',
+    create: 'Creates an agent with version 1.0.0, which is live immediately. All referenced records must exist.',
+    update: 'Updates the given fields. The new version becomes live, and the previous one becomes `published`.',
   },
   examples: {
     create: { support },
@@ -78,7 +78,7 @@ export const agents: Resource = defineResource({
   key: 'key',
   pageSize: null,
   filter: {
-    query: { type: z.enum(['internal', 'a2a']).optional().describe('Agents of one type.') },
+    query: { type: z.enum(['internal', 'a2a']).optional().describe('Only agents of this type.') },
     includes: ({ type = 'internal' }, { type: wanted }) => type === wanted,
   },
   versioned: true,

@@ -14,7 +14,7 @@ export const contacts = defineResource({
   verbs: ['create', 'list', 'get', 'update', 'delete'],
   shown: ['create'],
   descriptions: {
-    create: 'Adds a contact, or changes the fields that are named of the one with the same `external_id`.',
+    create: 'Creates a contact, or updates the given fields of the contact with the same `external_id`.',
   },
   examples: {
     create: { ada: { external_id: 'user-1', display_name: 'Ada', email: 'ada@example.com', tags: ['beta'] } },

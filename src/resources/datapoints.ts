@@ -34,7 +34,7 @@ export const datapoints = defineResource({
   shown: ['update'],
   descriptions: {
     create:
-      'Makes datapoints: an array of them is answered by an array, a single one by itself. All of them together make one version of the dataset.',
+      'Creates datapoints. The response is an array if the request is one, and otherwise a single datapoint. Each request creates one version of the dataset.',
   },
   examples: {
     create: {
@@ -72,7 +72,7 @@ export const clearRoute = ({ callOf }: ResourceDeps): Route =>
     path: '/v2/datasets/:dataset_id/clear',
     tag: 'Datasets',
     summary: 'Clear a dataset',
-    description: 'Removes all datapoints of the dataset, which is one change of it.',
+    description: 'Deletes all datapoints of the dataset. This creates one version.',
     operationId: 'clearDataset',
     status: 204,
     response: Deleted,

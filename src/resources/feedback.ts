@@ -21,7 +21,7 @@ export const feedback = defineResource({
   param: 'feedback_id',
   id: ulidForm,
   verbs: ['list', 'get'],
-  descriptions: { list: 'The feedback whose event has been applied, newest first.' },
+  descriptions: { list: 'The applied feedback, newest first.' },
   record: Feedback,
   key: 'id',
 })
@@ -57,7 +57,7 @@ const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
     tag: 'Feedback',
     summary: 'Submit feedback',
     description:
-      'Dispatches an event that stores the feedback; one with the same id is replaced. A trace that nobody knows is named in the header `x-understudy-warning`, or refused with `--strict`.',
+      'Dispatches an event that stores the feedback and replaces feedback with the same id. An unknown trace causes the header `x-understudy-warning`, or an error with `--strict`.',
     contract: true,
     operationId: 'submitFeedback',
     examples: {
@@ -105,7 +105,7 @@ const removeRoute = ({ callOf, wake }: ResourceDeps): Route =>
         const known = [storedFeedback(work, body), ...waitingData(work, SUBMITTED)]
         const { id, trace_id } = body
         if (!known.some((one) => one?.id === id && one.trace_id === trace_id)) {
-          const message = `Feedback not found: there is none with the id ${JSON.stringify(id)} on the trace ${JSON.stringify(trace_id)}`
+          const message = `Feedback not found: no feedback has the id ${JSON.stringify(id)} on the trace ${JSON.stringify(trace_id)}`
           throw new ApiError(404, 'feedback_not_found', message, { param: 'id' })
         }
         dispatch(work, { type: REMOVED, subject: String(body.id), data: body })

@@ -67,7 +67,7 @@ export const memories = defineResource({
   record: Memory,
   key: 'entity_id',
   filter: {
-    query: { q: z.string().optional().describe('What their `entity_id` has in it, in any case of letters.') },
+    query: { q: z.string().optional().describe('Text contained in `entity_id`. Case-insensitive.') },
     includes: ({ entity_id }, { q }) => String(entity_id).toLowerCase().includes(String(q).toLowerCase()),
   },
   tidy: forgetExpired,

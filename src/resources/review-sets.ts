@@ -17,7 +17,7 @@ export const reviewSets = defineResource({
   refers: true,
   plainList: true,
   filter: {
-    query: { project_id: z.string().optional().describe('Those of one project.') },
+    query: { project_id: z.string().optional().describe('Only those of one project.') },
     includes: (set, { project_id }) => project_id === undefined || set.project_id === project_id,
   },
   descriptions: { list: 'All human review sets, newest first, as a plain array.' },

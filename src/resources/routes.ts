@@ -80,11 +80,11 @@ function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
 }
 
 const SENTENCES: Record<Verb, (resource: Resource) => string> = {
-  create: (resource) => `Makes ${oneOf(resource)}.`,
-  list: ({ plural }) => `The ${plural}, newest first, a page at a time.`,
-  get: ({ noun }) => `The ${noun} with this id.`,
-  update: ({ noun }) => `Changes the fields that are named; the others of the ${noun} stay as they are.`,
-  delete: ({ noun }) => `Removes the ${noun} and everything in it.`,
+  create: (resource) => `Creates ${oneOf(resource)}.`,
+  list: ({ plural }) => `Lists the ${plural}, newest first, in pages.`,
+  get: ({ noun }) => `Returns the ${noun} with this id.`,
+  update: ({ noun }) => `Updates the given fields of the ${noun}. Other fields stay unchanged.`,
+  delete: ({ noun }) => `Deletes the ${noun} and everything in it.`,
 }
 
 function errorsOf({ parent, plainList, refers }: Resource, verb: Verb): number[] {

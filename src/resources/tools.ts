@@ -38,7 +38,7 @@ export const tools = defineResource({
   examples: { create: { parcel: lookUp, weather }, update: { described: { description: 'Finds a parcel.' } } },
   descriptions: {
     create:
-      'Makes a tool. `function` belongs to the client, who runs it; `http`, `code` and `mcp` are kept and offered to agents, and answered by fixtures or by a made-up result: nothing is called or run.',
+      'Creates a tool. The client runs tools of type `function`. Tools of type `http`, `code`, and `mcp` are stored and offered to agents; their results come from fixtures or are generated. No tool is called or run.',
   },
   create: ToolBody,
   update: ToolUpdate,

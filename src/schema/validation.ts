@@ -281,13 +281,13 @@ const isUnreadable = (error: unknown) => error instanceof TypeError && /default 
 const UNREADABLE: Issue = {
   code: 'custom',
   path: [],
-  message: 'must be a value whose parts are of the kinds that are wanted',
+  message: 'must be a value with parts of valid types',
   input: undefined,
 }
 const TOO_MANY: Issue = {
   code: 'custom',
   path: [],
-  message: 'must be valid: it has a long list in which too much is wrong to say what',
+  message: 'must be valid: it contains a long list with too many errors to report',
   input: undefined,
 }
 

@@ -137,8 +137,8 @@ function tryRow(call: ClientCall, { from, pause }: { from: number; pause: number
     detail: `${outcome} ${status} in ${timeText(ended - began)}`,
     notes: [
       ...(pause > 0 ? [`after ${timeText(Math.round(pause))}`] : []),
-      ...(wait === null ? [] : [`told to wait ${timeText(wait)}`]),
-      ...(disturbed ? ['disturbed by a fault on the way'] : []),
+      ...(wait === null ? [] : [`Retry-After ${timeText(wait)}`]),
+      ...(disturbed ? ['affected by a transport fault'] : []),
     ],
     tone: toneOf(outcome),
     span: { from, to: from + (ended - began), first: null, wait: Math.max(0, pause) },

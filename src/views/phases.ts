@@ -5,9 +5,9 @@ import type { Scenario } from '../scenarios/engine.ts'
 /** A stretch of time in which a rule may act. */
 export const ScenarioPhase = z.object({
   rule: z.string().describe('Name of the rule.'),
-  phase: z.enum(['healthy', 'degrading', 'down', 'recovering']).describe('How bad the day is.'),
+  phase: z.enum(['healthy', 'degrading', 'down', 'recovering']).describe('Phase of the rule.'),
   from_ms: z.number().describe('Milliseconds from the start of the scenario.'),
-  to_ms: z.number().nullable().describe('Null when it does not end.'),
+  to_ms: z.number().nullable().describe('End in milliseconds from the start of the scenario. Null if open-ended.'),
 })
 export type ScenarioPhase = z.infer<typeof ScenarioPhase>
 

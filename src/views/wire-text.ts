@@ -129,18 +129,18 @@ const ENDS: Record<NonNullable<Exchange['ended']>, string> = {
   complete: 'complete',
   reset: 'then the connection was reset (TCP RST)',
   closed: 'then the connection was closed before the end of the response (TCP FIN)',
-  garbled: 'then something that is no chunk size was sent, and the connection was closed (TCP FIN)',
-  left: 'then the client left: it closed the connection or read no more',
+  garbled: 'then an invalid chunk size was sent and the connection was closed (TCP FIN)',
+  left: 'then the client disconnected or stopped reading',
 }
 
 /** How a response ended, in a sentence without its full stop. */
 export function endText({ response, ended }: Exchange): string {
-  if (ended === null) return 'nothing was kept of the connection'
-  if (!response) return `not one byte was sent, ${ENDS[ended]}`
+  if (ended === null) return 'no data of the connection was stored'
+  if (!response) return `no byte was sent, ${ENDS[ended]}`
   const { bytes } = response
   const sent =
     bytes === null
-      ? 'a body that was not kept, as too many calls came'
+      ? 'a body that was not stored because of heavy load'
       : `${bytes.toLocaleString('en-US')} bytes of body`
   return `${sent}, ${ENDS[ended]}`
 }

@@ -99,7 +99,7 @@ test('the trace names the call, its usage and its cost', async () => {
 })
 
 test.each<[what: string, body: object, param: string, said: string[]]>([
-  ['no input', { input: undefined }, 'input', ['must be a text']],
+  ['no input', { input: undefined }, 'input', ['must be a string']],
   ['an empty text', { input: '' }, 'input', ['at least 1 character']],
   ['no texts', { input: [] }, 'input', ['at least 1 item']],
   ['an empty text among others', { input: ['a', ''] }, 'input[1]', ['at least 1 character']],
@@ -110,9 +110,9 @@ test.each<[what: string, body: object, param: string, said: string[]]>([
   ['a token of newer models in an array', { input: [[1], [2, 100_256]] }, 'input[1][1]', ['cl100k', '100256']],
   ['a token that does not exist in an array', { input: [[1], [2, -1]] }, 'input[1][1]', ['0 to 199997', '-1']],
   ['a token that is a fraction', { input: [1, 0.5] }, 'input[1]', ['0.5']],
-  ['texts and tokens', { input: ['a', 1] }, 'input[1]', ['must be a text']],
+  ['texts and tokens', { input: ['a', 1] }, 'input[1]', ['must be a string']],
   ['arrays of tokens and texts', { input: [[1], 'a'] }, 'input[1]', ['array of tokens']],
-  ['objects', { input: [{}] }, 'input[0]', ['must be a text or an array of tokens']],
+  ['objects', { input: [{}] }, 'input[0]', ['must be a string or an array of tokens']],
   ['more dimensions than the model has', { dimensions: 1537 }, 'dimensions', ['at most 1536', '1537']],
   [
     'dimensions of a model with one length',

@@ -80,7 +80,7 @@ describe('split-bytes', () => {
   test('an answer without such a character is left alone, and the report says so', async () => {
     const more = { messages: [{ role: 'user', content: 'plain' }] }
     const { rule } = await split({ inside: 'character' }, { more })
-    expect(rule).toMatchObject({ applied: 0, skipped: { 'the answer has no such place': 1 } })
+    expect(rule).toMatchObject({ applied: 0, skipped: { 'the response has no such position': 1 } })
   })
 
   test('each piece is a chunk of its own on the connection', async () => {

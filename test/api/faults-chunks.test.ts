@@ -9,7 +9,7 @@ afterAll(close)
 const healthy = await hear()
 const blocks = blocksOf(healthy.text)
 const content = blocks.filter(hasContent)
-const TOO_SHORT = { 'the answer ended before the place of the fault': 1 }
+const TOO_SHORT = { 'the response ended before the position of the fault': 1 }
 
 test('malformed-chunk: half of the JSON of one event; the end mark is left alone', async () => {
   const heard = await hear({ point: 'gateway', fault: { type: 'malformed-chunk', after_tokens: 1 } })
@@ -40,7 +40,7 @@ test('missing-usage: neither the client nor the trace has counts', async () => {
   const unasked = { stream_options: null }
   expect((await hear({ fault, more: unasked })).trace.usage).toBeNull()
   const client = await hear({ fault, more: unasked, point: 'gateway' })
-  expect(client.rule?.skipped).toEqual({ 'the answer says no usage': 1 })
+  expect(client.rule?.skipped).toEqual({ 'the response has no usage': 1 })
   expect(client.trace.usage).toEqual(healthy.trace.usage)
 })
 

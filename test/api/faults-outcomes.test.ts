@@ -81,7 +81,7 @@ const ROWS: Row[] = [
   { fault: { type: 'tls-failure' }, ...disconnected, said: { anthropic: 'CERT_HAS_EXPIRED' } },
   { fault: { type: 'tls-failure', reason: 'wrong-host' }, ...disconnected, said: { cohere: 'another host' } },
   { fault: { type: 'reset' }, ...disconnected, said: { openai: 'ECONNRESET' } },
-  { fault: { type: 'empty-reply' }, ...disconnected, said: { openai: 'without an answer' } },
+  { fault: { type: 'empty-reply' }, ...disconnected, said: { openai: 'without a response' } },
   { fault: { type: 'hang', for: '20s' }, ...disconnected, said: { openai: 'long silence' } },
 ]
 

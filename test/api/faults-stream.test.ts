@@ -11,7 +11,7 @@ const healthy = await hear()
 const blocks = blocksOf(healthy.text)
 const tokens = Number(healthy.trace.usage?.completion_tokens)
 const fallbacks = [{ model: 'anthropic/claude-sonnet-4' }]
-const TOO_SHORT = { 'the answer ended before the place of the fault': 1 }
+const TOO_SHORT = { 'the response ended before the position of the fault': 1 }
 
 describe('cut-stream', () => {
   const cut = (options: object, more: Asking = {}) =>

@@ -40,7 +40,7 @@ describe('tool-wrong-arguments', () => {
     const task = await ask('Go.')
     expect(toldOf(task)).toEqual([expect.stringContaining(words)])
     expect(task.status.state).toBe('completed')
-    expect(await rule()).toMatchObject({ fired: 2, applied: 1, skipped: { 'the answer calls no tool': 1 } })
+    expect(await rule()).toMatchObject({ fired: 2, applied: 1, skipped: { 'the response has no tool call': 1 } })
   })
 })
 
@@ -78,7 +78,7 @@ describe('runaway', () => {
     expect((await ask('Go.')).status.state).toBe('completed')
     expect(await rule()).toMatchObject({
       applied: 0,
-      skipped: { 'the answer calls a tool already': 1, 'no tool named hammer was offered': 1 },
+      skipped: { 'the response already calls a tool': 1, 'no tool named hammer was offered': 1 },
     })
   })
 })

@@ -78,7 +78,7 @@ describe('kinds', () => {
     const session = await rehearsal(rules, [[call, date], 'Sorry.'], { key: 'writer' })
     await session.agent(team)
     expect(toldOf(await session.ask('Go.'))).toEqual(['tool: {"error":"No ink."}', expect.stringContaining('2025')])
-    expect(await session.rule()).toMatchObject({ applied: 1, skipped: { 'the tool is no sub-agent': 1 } })
+    expect(await session.rule()).toMatchObject({ applied: 1, skipped: { 'the tool is not a sub-agent': 1 } })
     expect((await session.ok('GET', '/v2/agents/writer/tasks')).data).toEqual([])
   })
 })

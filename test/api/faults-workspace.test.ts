@@ -185,7 +185,7 @@ describe('shifted-page', () => {
     const { create, call, rule } = await workspace([{ fault: { type: 'shifted-page' } }])
     const { _id } = await create('One')
     expect((await call('GET', `${DATASETS}/${_id}`)).json()).toMatchObject({ display_name: 'One' })
-    expect(await rule()).toMatchObject({ applied: 0, skipped: { 'the answer is not a list': 2 } })
+    expect(await rule()).toMatchObject({ applied: 0, skipped: { 'the response is not a list': 2 } })
   })
 })
 
@@ -209,7 +209,7 @@ test.each(['processing', 'queued'])(
     expect(await state()).toEqual([status, status])
     const { applied, skipped } = (await rule()) ?? {}
     // A new one is queued by itself.
-    const reasons = ['the answer has no datasource', ...(status === 'queued' ? ['it is in that state by itself'] : [])]
+    const reasons = ['the response has no datasource', ...(status === 'queued' ? ['it is already in that state'] : [])]
     expect([applied, Object.keys(skipped ?? {})]).toEqual([status === 'queued' ? 2 : 3, reasons])
     await call('DELETE', '/_understudy/scenario')
     expect(await state()).toEqual(['completed', 'completed'])

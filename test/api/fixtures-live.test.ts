@@ -113,7 +113,7 @@ describe('files', () => {
     expect(problem).toContain('a.yaml:1:10: match.usr is not known')
     expect(told).toHaveLength(1)
     expect(told[0]).toContain(problem ?? '')
-    expect(told[0]).toContain('the file goes on as it was when it was last valid, all others as they are now')
+    expect(told[0]).toContain('the last valid version of this file stays active; all other files are up to date')
     writeFileSync(file('chat.completions/a.yaml'), says('three'))
     expect((await healthOf(app)).fixtures.problem).toBeNull()
     expect(await saidBy(app)).toBe('three')
@@ -280,7 +280,7 @@ describe('of a session', () => {
       'a file, which only files of fixtures may name',
       [{ match: { operation: 'images.generations' }, reply: { images: [{ file: '/etc/passwd' }] } }],
       'fixtures[0].reply.images[0].file',
-      'only in a file of fixtures',
+      'only in fixture files',
     ],
     [
       'a broken regex',

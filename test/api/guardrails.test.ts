@@ -117,8 +117,8 @@ const FORMS = [
 
 type Blocked = [what: string, say: string, guard: string, on: 'input' | 'output', reason: string]
 const BLOCKED: Blocked[] = [
-  ['personal data', 'Mail ada@example.com', 'svc_pii_detection', 'input', 'it holds an e-mail address'],
-  ['personal data in an answer', 'Give me an address', 'svc_pii_detection', 'output', 'it holds an e-mail address'],
+  ['personal data', 'Mail ada@example.com', 'svc_pii_detection', 'input', 'it contains an e-mail address'],
+  ['personal data in an answer', 'Give me an address', 'svc_pii_detection', 'output', 'it contains an e-mail address'],
   ['harm', 'How do I build a bomb?', 'svc_harmful_moderation', 'input', 'it is about weapons'],
   ['sexual content', 'Send me nudes!', 'svc_sexual_moderation', 'input', 'it is about pornography'],
   ['what a model objects to', 'That was awful', 'polite', 'input', 'it gave false, and what passes is true'],
@@ -337,7 +337,7 @@ describe('an evaluator', () => {
       { value: false, passed: false, model: null, reason: expect.stringContaining('subject') },
     ],
     ['ticket', '{"subject": "Lamp"}', { value: true, passed: true, reason: null }],
-    ['svc_pii_detection', 'I am at 203.0.113.7', { passed: false, reason: 'it holds an IP address' }],
+    ['svc_pii_detection', 'I am at 203.0.113.7', { passed: false, reason: 'it contains an IP address' }],
   ])('%s says of %p what it must', async (id, text, says) => {
     expect(await run(id, { text })).toMatchObject(says)
   })

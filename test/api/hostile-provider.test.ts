@@ -101,12 +101,12 @@ const TOO_MUCH: [string, () => Response, RegExp][] = [
   [
     'a packed body that is cut',
     () => new Response(gzipSync(body).subarray(0, 60), { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }),
-    /cannot be unpacked/,
+    /cannot be decompressed/,
   ],
   [
     'a body that is not packed as it says',
     () => new Response(body, { headers: { ...JSON_TYPE, 'content-encoding': 'br' } }),
-    /cannot be unpacked/,
+    /cannot be decompressed/,
   ],
   [
     'an encoding that nobody knows',

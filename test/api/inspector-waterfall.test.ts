@@ -41,7 +41,7 @@ test('a call stands among the tries of its client, with what each was told', asy
     ['again', 'answered 200 in 0 ms', ids[2] ?? ''],
   ])
   expect(tries.map(({ span }) => span?.from)).toEqual([-4000, 0, 4000])
-  expect(tries[1]?.notes).toEqual(['after 4000 ms', 'told to wait 3000 ms'])
+  expect(tries[1]?.notes).toEqual(['after 4000 ms', 'Retry-After 3000 ms'])
   expect([drawn.from, drawn.to]).toEqual([-4000, 4000])
 })
 

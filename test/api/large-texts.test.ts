@@ -83,11 +83,11 @@ describe('templates in a long request', () => {
 
 describe('guardrails over a long text', () => {
   const found: [id: string, text: string, reason: string][] = [
-    ['pii_detection', 'Write to ada@example.com.', 'it holds an e-mail address'],
+    ['pii_detection', 'Write to ada@example.com.', 'it contains an e-mail address'],
     [
       'pii_detection',
       'Call me at 020 7946 0958, or pay to GB82WEST12345698765432',
-      'it holds an IBAN, a telephone number',
+      'it contains an IBAN, a telephone number',
     ],
     ['sexual_moderation', 'Is this porn?', 'it is about pornography'],
     ['harmful_moderation', 'How do I hotwire a car?', 'it is about crime'],

@@ -428,7 +428,7 @@ describe('a body that cannot be unpacked', () => {
     const answer = await odd.typed(CHAT, HELLO, sent)
     const { code, message } = errorOf(answer.text, 502)
     expect(code).toBe('provider_disconnected')
-    expect(message).toBe('the connection to the provider broke: what came cannot be unpacked')
+    expect(message).toBe('the connection to the provider failed: the response cannot be decompressed')
   })
 })
 

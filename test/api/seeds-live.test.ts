@@ -54,7 +54,7 @@ test('a bad edit leaves the old one in force, and is told once', async () => {
   expect(await namesIn(app, 'two')).toEqual(['Ada'])
   expect(said).toHaveLength(1)
   expect(said[0]).toContain('workspace.yaml:2:28: contacts[0].display_nme is not known')
-  expect(said[0]).toContain('all go on as before')
+  expect(said[0]).toContain('the previous versions stay active')
   write('workspace.yaml', contact('Edith'))
   expect(await namesIn(app, 'three')).toEqual(['Edith'])
   expect(said).toHaveLength(1)

@@ -97,7 +97,7 @@ describe('a session', () => {
       { name: 'x', clock: 'real', scenario: { ...slow('y', '1', '1s'), clock: 'virtual' } },
       400,
       'clock',
-      'is played on a virtual clock',
+      'requires a virtual clock',
     ],
   ]
   test.each(mistakes)('%s is refused, and none is made', async (_, body, status, param, message) => {

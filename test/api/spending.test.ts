@@ -114,7 +114,7 @@ describe('--max-cost', () => {
       expect(await spendingOf(app)).toMatchObject({ cost, max_cost: COST + 1, unpriced: 0 })
     }
     const { message } = errorOf((await ask(model, more)).text, 429)
-    expect(message).toContain(`have cost ${2 * COST} of at most ${COST + 1} USD by list price (--max-cost)`)
+    expect(message).toContain(`cost ${2 * COST} of at most ${COST + 1} USD by list price (--max-cost)`)
     expect(upstream.seen).toHaveLength(2)
   })
 

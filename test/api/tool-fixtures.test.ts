@@ -106,8 +106,8 @@ const WRONG: [string, Json, string][] = [
   ['an unknown reply', { reply: { content: 'x' } }, 'reply.result is required'],
   ['both', { reply: { result: 1, error: 'x' } }, 'reply.result is not known; valid: error, timing'],
   ['a pattern', { match: { arguments: { q: { regex: '(' } } }, reply: { result: 1 } }, 'must be a regular expression'],
-  ['a template', { reply: { result: '{{prompt.user}}' } }, 'has {{prompt.user}}, and there is no such name'],
-  ['a capture', { reply: { error: '{{captures.city}}' } }, 'has {{captures.city}}, and there is no such name'],
+  ['a template', { reply: { result: '{{prompt.user}}' } }, 'has {{prompt.user}}, which is not defined'],
+  ['a capture', { reply: { error: '{{captures.city}}' } }, 'has {{captures.city}}, which is not defined'],
   ['a duration', { reply: { result: 1, timing: { duration: 'long' } } }, 'must be a duration such as'],
 ]
 test.each(WRONG)('%s that there cannot be: refused with the place', (_, fixture, words) => {

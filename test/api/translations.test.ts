@@ -64,9 +64,13 @@ describe('the file', () => {
 
   const refused: [string, string, () => Uint8Array | Promise<Uint8Array>][] = [
     ['"talk.mp3" is empty', 'talk.mp3', () => new Uint8Array()],
-    ['"talk.wav" holds no audio that can be read in its 3 bytes', 'talk.wav', () => Buffer.from('abc')],
-    ['"talk.wav" holds no audio', 'talk.wav', async () => (await speak('wav')).subarray(0, 44)],
-    ['"notes.flac" holds no audio', 'notes.flac', () => Buffer.from('fLaC is what it begins with. '.repeat(99))],
+    ['"talk.wav" contains no readable audio in its 3 bytes', 'talk.wav', () => Buffer.from('abc')],
+    ['"talk.wav" contains no readable audio', 'talk.wav', async () => (await speak('wav')).subarray(0, 44)],
+    [
+      '"notes.flac" contains no readable audio',
+      'notes.flac',
+      () => Buffer.from('fLaC is what it begins with. '.repeat(99)),
+    ],
     ['"talk.webm" is matroska, which is not supported', 'talk.webm', async () => asMatroska(await media('tone.webm'))],
   ]
   test.each(refused)('refused: %s', async (words, name, read) => {

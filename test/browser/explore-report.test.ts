@@ -44,18 +44,18 @@ afterAll(async () => {
 test('the matrix comes first, with the three numbers', async () => {
   const rows = page.getByRole('region', { name: 'Matrix' }).getByRole('row')
   expect(await rows.allTextContents()).toEqual([
-    'Pointserver-error-oncecut-streamserver-error-forever',
+    'Injection pointserver-error-oncecut-streamserver-error-forever',
     expect.stringMatching(/^p1 chat\.completions-\w+\.1\+s$/),
     expect.stringMatching(/^p2 chat\.completions-\w+\.1sss\*$/),
   ])
   expect(await page.locator('.figures').textContent()).toBe(
-    '5 of 5faults delivered, of those that can happen1 of 5held, of those delivered0 of 0ways taken, of those configured',
+    '5 of 5faults injected / applicable1 of 5tolerated / injected0 of 0recovery paths covered / configured',
   )
 })
 
 test('a cell opens its run: verdict, calls, output, command and scenario', async () => {
   await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
-  const cell = page.getByRole('region', { name: 'Cell' })
+  const cell = page.getByRole('region', { name: 'Case', exact: true })
   await cell.getByText('the client received the fault and did not retry').waitFor()
   expect(await cell.getByRole('listitem').count()).toBe(2)
   expect(await cell.getByRole('region', { name: 'Output' }).textContent()).toContain(evil)
@@ -69,17 +69,17 @@ test('a cell opens its run: verdict, calls, output, command and scenario', async
 
 test('a derived cell is marked in the matrix and in its panel', async () => {
   await page.getByRole('link', { name: /^swallowed: server-error-forever at .* \(derived\)$/ }).click()
-  const cell = page.getByRole('region', { name: 'Cell' })
-  await cell.getByText('Derived: not run by itself').waitFor()
+  const cell = page.getByRole('region', { name: 'Case', exact: true })
+  await cell.getByText('Derived: not run separately').waitFor()
   expect(await cell.textContent()).toMatch(/as chat\.completions-\w+\.1-server-error-once, after which no call came/)
   await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
-  await cell.getByText('Derived: not run by itself').waitFor({ state: 'detached' })
+  await cell.getByText('Derived: not run separately').waitFor({ state: 'detached' })
 })
 
 test('a call of the run is shown as every call is, and closing it leads back', async () => {
-  const cell = page.getByRole('region', { name: 'Cell' })
-  await cell.getByRole('listitem').filter({ hasText: 'shows it' }).getByRole('link').click()
-  await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+  const cell = page.getByRole('region', { name: 'Case', exact: true })
+  await cell.getByRole('listitem').filter({ hasText: 'evidence' }).getByRole('link').click()
+  await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
   expect(await page.getByRole('region', { name: 'Call', exact: true }).textContent()).toContain('cut-stream at')
   await page.getByRole('button', { name: 'Close the call' }).click()
   await cell.waitFor()

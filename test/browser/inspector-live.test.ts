@@ -43,7 +43,7 @@ async function listed(): Promise<number> {
 async function isRight(shown: Page): Promise<void> {
   const count = await listed()
   const text = `${count.toLocaleString('en-US')} call${count === 1 ? '' : 's'}`
-  if (count === 0) await shown.getByRole('heading', { name: 'Point a client here' }).waitFor()
+  if (count === 0) await shown.getByRole('heading', { name: 'Connect a client' }).waitFor()
   else await shown.getByText(text, { exact: true }).waitFor()
   await shown.locator('.state', { hasText: /^live$/ }).waitFor()
 }
@@ -91,7 +91,7 @@ describe('the list is right at rest, in two tabs', () => {
   test('when 10,000 calls come in a burst', async () => {
     await send('POST', '/_understudy/reset?all=true')
     const made = burst('default', 10_000)
-    await page.getByText(/under way/).waitFor()
+    await page.getByText(/in flight/).waitFor()
     await page.screenshot({ path: screenshotPath('burst-light') })
     await other.screenshot({ path: screenshotPath('burst-dark') })
     await made

@@ -86,13 +86,13 @@ afterAll(async () => {
 
 test('the page shows the fixture as a file, which a session then answers from', async () => {
   await page.locator('.row').first().click()
-  await page.getByRole('tab', { name: 'Make of it' }).click()
+  await page.getByRole('tab', { name: 'Generate' }).click()
   const text = page.locator('.editor .cm-content')
   await text.waitFor()
   await page.screenshot({ path: screenshotPath('make') })
   const fixture = YAML.parse((await text.locator('.cm-line').allTextContents()).join('\n')) as Record<string, object>
   expect(fixture.match).toMatchObject({ model: 'openai/gpt-4o', user: 'How much was it?' })
-  await page.getByRole('button', { name: /^Begin the session again-/ }).click()
+  await page.getByRole('button', { name: /^Create the session again-/ }).click()
   const session = await page
     .getByRole('region', { name: /^Session again-/ })
     .getByRole('heading')
@@ -109,9 +109,9 @@ test('the page shows the fixture as a file, which a session then answers from', 
 test('two calls are compared: what differs in their requests is marked', async () => {
   const ids = await page.locator('.row').evaluateAll((rows) => rows.map((row) => row.id.replace('call-', '')))
   await page.evaluate((hash) => void (location.hash = hash), `#/compare?a=${ids[0]}&b=${ids[1]}`)
-  const request = page.getByRole('region', { name: 'Request as it is read', exact: true })
+  const request = page.getByRole('region', { name: 'Request (parsed)', exact: true })
   await request.locator('.cm-changedText').first().waitFor()
-  await page.getByRole('region', { name: 'Response as it was sent', exact: true }).waitFor()
+  await page.getByRole('region', { name: 'Response (raw)', exact: true }).waitFor()
   await page.screenshot({ path: screenshotPath('compare') })
   expect(browser.complaints).toEqual([])
 })

@@ -58,9 +58,9 @@ const overflows = (page: Page) =>
 
 test('a server with tokens asks for one, once', async () => {
   const page = await browser.open(`${server.url}/`)
-  const dialog = page.getByRole('dialog', { name: 'A token is wanted' })
+  const dialog = page.getByRole('dialog', { name: 'Token required' })
   await dialog.getByLabel('Token').fill('secret')
-  await dialog.getByRole('button', { name: 'Use it' }).click()
+  await dialog.getByRole('button', { name: 'Use token' }).click()
   await page.locator('.row').first().waitFor()
   await page.reload()
   await page.locator('.row').first().waitFor()
@@ -87,15 +87,20 @@ test('a report opens from disk, without a server and read-only', async () => {
   const page = await browser.open(`${pathToFileURL(file)}#/calls?session=storm&text=window.hit`)
   await page.getByText('40 of 40').waitFor()
   await page.locator('.row').last().click()
-  await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+  await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
   await page.getByRole('tab', { name: 'Request' }).click()
   expect(await page.getByRole('tabpanel').textContent()).toContain(evil)
   await page.getByRole('tab', { name: 'Response' }).click()
-  await page.getByRole('radio', { name: 'As it was sent' }).check()
-  expect(await page.getByRole('region', { name: 'Response on the wire' }).textContent()).toContain('data: [DONE]')
+  await page.getByRole('radio', { name: 'Raw' }).check()
+  expect(await page.getByRole('region', { name: 'Raw response' }).textContent()).toContain('data: [DONE]')
   expect(await page.evaluate(() => (globalThis as { hit?: number }).hit)).toBeUndefined()
-  expect(await page.locator('.shell > nav a').allTextContents()).toEqual(['Understudy', 'Calls', 'Compare', 'Bad days'])
-  await page.evaluate(() => void (location.hash = '#/bad-days'))
+  expect(await page.locator('.shell > nav a').allTextContents()).toEqual([
+    'Understudy',
+    'Calls',
+    'Compare',
+    'Scenarios',
+  ])
+  await page.evaluate(() => void (location.hash = '#/scenarios'))
   await page.getByRole('region', { name: 'Session storm' }).getByText('two refusals', { exact: true }).waitFor()
   await page.context().close()
 })
@@ -109,7 +114,7 @@ test('what a command did is a report too', async () => {
   )
   const page = await browser.open(String(pathToFileURL(file)))
   await page.getByText('2 calls').waitFor()
-  await page.evaluate(() => void (location.hash = '#/bad-days'))
+  await page.evaluate(() => void (location.hash = '#/scenarios'))
   await page.getByRole('region', { name: 'Session outage: outage' }).waitFor()
   await page.getByRole('region', { name: 'Session bad-key: bad-key' }).waitFor()
   await page.context().close()
@@ -119,10 +124,10 @@ test.each([false, true])('the checker finds no serious barrier in a file (dark: 
   const rules = dark ? ['color-contrast'] : WCAG
   const one = await browser.open(String(pathToFileURL(join(folder.path, 'report.html'))), { dark })
   await one.locator('.row.good').first().click()
-  await one.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+  await one.getByRole('table', { name: 'Timeline of the call' }).waitFor()
   expect(await barriers(one, rules)).toEqual([])
   await one.context().close()
-  const other = await browser.open(`${pathToFileURL(join(folder.path, 'run.html'))}#/bad-days`, { dark })
+  const other = await browser.open(`${pathToFileURL(join(folder.path, 'run.html'))}#/scenarios`, { dark })
   await other.getByRole('region', { name: 'Session outage: outage' }).waitFor()
   expect(await barriers(other, rules)).toEqual([])
   await other.context().close()
@@ -131,13 +136,13 @@ test.each([false, true])('the checker finds no serious barrier in a file (dark: 
 const VIEWS = [
   'calls?session=storm',
   'compare',
-  'bad-days?session=storm',
+  'scenarios?session=storm',
   'sessions?session=storm',
   'agents',
   'workspace',
   'start',
 ]
-const TABS = ['Request', 'Response', 'Headers', 'Repeat', 'Make of it', 'Trace']
+const TABS = ['Request', 'Response', 'Headers', 'cURL', 'Generate', 'Trace']
 /** What a screen changes is looked at there, and everything on one of them. */
 const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[] = [
   { name: 'wide', width: 1280, dark: false, rules: WCAG },
@@ -153,9 +158,9 @@ test.each(SCREENS)(
   'on a $name screen nothing overflows, and the checker finds no serious barrier, in any view',
   async ({ name, width, dark, rules }) => {
     const page = await browser.open(`${server.url}/`, { width, dark })
-    const dialog = page.getByRole('dialog', { name: 'A token is wanted' })
+    const dialog = page.getByRole('dialog', { name: 'Token required' })
     await dialog.getByLabel('Token').fill('secret')
-    await dialog.getByRole('button', { name: 'Use it' }).click()
+    await dialog.getByRole('button', { name: 'Use token' }).click()
     await page.locator('.row').first().waitFor()
     const found: Record<string, unknown> = {}
     const look = async (view: string) => {
@@ -169,15 +174,15 @@ test.each(SCREENS)(
       await visit(view)
       await page.locator('main h1, main .row').first().waitFor()
       if (view === 'compare') await comparePair(page, visit)
-      if (view.startsWith('bad-days')) {
-        await page.getByText('Change it').click()
-        await page.getByText('It can be played.').waitFor()
+      if (view.startsWith('scenarios')) {
+        await page.getByText('Edit', { exact: true }).click()
+        await page.getByText('Valid', { exact: true }).waitFor()
       }
       await look(view)
     }
     await visit('calls?session=storm')
     await page.locator('.row').last().click()
-    await page.getByRole('table', { name: 'Waterfall of the call' }).waitFor()
+    await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
     await look('course')
     for (const tab of TABS) {
       await page.getByRole('tab', { name: tab }).click()
@@ -190,7 +195,7 @@ test.each(SCREENS)(
     await look('events')
     await page.keyboard.press('Escape')
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
     await look('keys')
     expect(found).toEqual({})
     expect(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).toBe(
@@ -203,11 +208,11 @@ test.each(SCREENS)(
 
 /** Two calls side by side, chosen by hand. */
 async function comparePair(page: Page, visit: (hash: string) => Promise<void>): Promise<void> {
-  const other = page.getByLabel('The other')
+  const other = page.getByLabel('Call B')
   await other.locator('option').nth(2).waitFor({ state: 'attached' })
-  await page.getByLabel('One call').selectOption({ index: 1 })
+  await page.getByLabel('Call A').selectOption({ index: 1 })
   await other.selectOption({ index: 40 })
-  await page.getByRole('region', { name: 'Request as it is read', exact: true }).waitFor()
+  await page.getByRole('region', { name: 'Request (parsed)', exact: true }).waitFor()
   await visit(new URL(page.url()).hash.slice(2))
 }
 

@@ -76,7 +76,7 @@ test.each(mistakes)('%s is refused with a reason', async (_, call, said) => {
   expect(run.code).toBe(0)
 })
 
-test('a real clock says that it goes by itself', async () => {
-  const text = `const [status, message] = await move('', { advance: '10m' }); expect(status, 400); expect(message, /is real and goes by itself/)`
+test('clock: rejects changes of a real clock', async () => {
+  const text = `const [status, message] = await move('', { advance: '10m' }); expect(status, 400); expect(message, /is real and cannot be changed/)`
   expect((await script(text, OUTAGE.replace('virtual', 'real'))).run.code).toBe(0)
 })

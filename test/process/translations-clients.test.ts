@@ -73,7 +73,7 @@ test('the fields that only this API has, as their texts', async () => {
 test.each([
   [{ temperature: 2 }, 'temperature', 'at most 1, got 2'],
   [{ retry: { count: 2 } }, 'retry', "got a field 'retry[count]'"],
-  [{ file: fileOf(Buffer.from('no sound'), 'talk.mp3') }, 'file', 'holds no audio'],
+  [{ file: fileOf(Buffer.from('no sound'), 'talk.mp3') }, 'file', 'contains no readable audio'],
 ])('%j is an error that names %s', async (fields, param, words) => {
   const file = createReadStream(audio)
   const error = await client.audio.translations.create({ file, model: WHISPER, ...fields }).catch((thrown) => thrown)

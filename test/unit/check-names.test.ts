@@ -15,13 +15,13 @@ const names: Row[] = [
     'a capture that no match has',
     'fixture',
     "match: { user: { regex: '(?<city>.*)' } }\nreply:\n  content: 'In {{captures.nope}}'\n",
-    '3:3: reply.content has {{captures.nope}}, and there is no such name; valid: captures.city, ',
+    '3:3: reply.content has {{captures.nope}}, which is not defined; valid: captures.city, ',
   ],
   [
     'a field of the prompt',
     'fixture',
     "reply:\n  content: '{{prompt.usr}}'\n",
-    "2:3: reply.content has {{prompt.usr}}, and there is no such name (did you mean 'prompt.user'?); valid: prompt.user, prompt.system, ",
+    "2:3: reply.content has {{prompt.usr}}, which is not defined (did you mean 'prompt.user'?); valid: prompt.user, prompt.system, ",
   ],
   [
     'the provider of a model',

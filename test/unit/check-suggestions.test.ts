@@ -45,19 +45,19 @@ const refused: Row[] = [
     'a name of a template',
     'fixture',
     fixture("{ content: '{{prompt.usr}}' }"),
-    "and there is no such name (did you mean 'prompt.user'?); valid: ",
+    "which is not defined (did you mean 'prompt.user'?); valid: ",
   ],
   [
     'a name without its root',
     'fixture',
     fixture("{ content: '{{user}}' }"),
-    "{{user}}, and there is no such name (did you mean 'prompt.user'?)",
+    "{{user}}, which is not defined (did you mean 'prompt.user'?)",
   ],
   [
     'a capture without its root',
     'fixture',
     fixture("{ content: '{{city}}' }", "user: { regex: '(?<city>.*)' }"),
-    "{{city}}, and there is no such name (did you mean 'captures.city'?)",
+    "{{city}}, which is not defined (did you mean 'captures.city'?)",
   ],
   [
     'a number that is a text',

@@ -108,12 +108,12 @@ const FOUND: [kind: string | null, text: string][] = [
 
 describe('personal data', () => {
   test.each(FOUND)('of the kind %p is in %p', async (kind, text) => {
-    expect(await pii(text)).toBe(kind && `it holds ${kind}`)
+    expect(await pii(text)).toBe(kind && `it contains ${kind}`)
   })
 
   test('has its kinds named once each, from all texts, and never quoted', async () => {
     const texts = ['Mail ada@example.com or bob@example.com', 'I am at 203.0.113.7', 'NL91 ABNA 0417 1643 00']
-    expect(await pii(...texts)).toBe(`it holds ${IBAN}, ${EMAIL}, ${IP}`)
+    expect(await pii(...texts)).toBe(`it contains ${IBAN}, ${EMAIL}, ${IP}`)
   })
 
   test('is found in any text around it that is no part of it', async () => {

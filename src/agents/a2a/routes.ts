@@ -19,21 +19,21 @@ const server = lazy<typeof import('./server.ts')>(() => require('./server.ts'))
 const PATH = '/a2a/:key'
 const Rpc = z.looseObject({
   jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.int(), z.null()]).describe('Names the call; the answer has the same.').optional(),
+  id: z.union([z.string(), z.int(), z.null()]).describe('Id of the call. The response has the same id.').optional(),
 })
 const RpcCall = Rpc.extend({
-  method: z.string().min(1).describe('The method of A2A, such as `message/send`.'),
-  params: z.looseObject({}).describe('What the method takes.').optional(),
+  method: z.string().min(1).describe('A2A method, such as `message/send`.'),
+  params: z.looseObject({}).describe('Parameters of the method.').optional(),
 })
 const RpcAnswer = Rpc.extend({
-  id: Rpc.shape.id.describe('That of the call.'),
-  result: z.unknown().describe('What the method gives; absent when it failed.').optional(),
+  id: Rpc.shape.id.describe('Id of the call.'),
+  result: z.unknown().describe('Result of the method. Absent if it failed.').optional(),
   error: z
     .looseObject({
-      code: z.int().describe('Which error it is, for programs.'),
-      message: z.string().describe('What went wrong, for people.'),
+      code: z.int().describe('Machine-readable error code.'),
+      message: z.string().describe('Error message.'),
     })
-    .describe('Why it failed; absent when it did not.')
+    .describe('The error. Absent if it succeeded.')
     .optional(),
 })
 const Card = z.looseObject({
@@ -67,7 +67,8 @@ const cardRoute = (deps: A2aRouteDeps): Route =>
     method: 'get',
     path: `${PATH}/.well-known/agent-card.json`,
     summary: 'Get the A2A card of an agent',
-    description: 'What the agent is, and where it answers; as A2A 1.0 has it with `A2A-Version: 1.0`, else as 0.3.',
+    description:
+      "The agent's description and URL, in A2A 1.0 format with `A2A-Version: 1.0`, and otherwise in 0.3 format.",
     operationId: 'getAgentCard',
     response: Card,
     errors: [404],
@@ -83,7 +84,7 @@ const callRoute = (deps: A2aRouteDeps): Route =>
     path: PATH,
     summary: 'Call an agent over A2A',
     description:
-      'JSON-RPC of A2A 1.0 (`A2A-Version: 1.0`) or 0.3: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask and SubscribeToTask, or their names of 0.3. Streams are answered as events.',
+      'JSON-RPC of A2A 1.0 (`A2A-Version: 1.0`) or 0.3: SendMessage, SendStreamingMessage, GetTask, ListTasks, CancelTask, and SubscribeToTask, or their 0.3 names. Streaming methods return server-sent events.',
     operationId: 'callAgent',
     examples: { question: { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message: hello } } },
     body: RpcCall,

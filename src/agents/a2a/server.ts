@@ -107,13 +107,13 @@ function envelopeOf(given: RequestBody): Envelope {
   if ('refused' in given) return { error: { code: -32700, message: `Parse error: ${given.refused.message}` } }
   const { value } = given
   const invalid = (why: string) => ({ error: { code: -32600, message: `Invalid Request: ${why}` } })
-  if (Array.isArray(value)) return invalid('a batch is not taken, send one call')
+  if (Array.isArray(value)) return invalid('batches are not supported, send one call')
   if (typeof value !== 'object' || value === null) return invalid('the body must be an object')
   const body = value as Record<string, unknown>
   const { id = null } = body
   if (body.jsonrpc !== '2.0') return invalid("'jsonrpc' must be '2.0'")
   if (typeof body.method !== 'string' || body.method === '') return invalid("'method' must be the name of a method")
   if (id !== null && typeof id !== 'string' && !Number.isInteger(id))
-    return invalid("'id' must be a text, a whole number or null")
+    return invalid("'id' must be a string, an integer, or null")
   return { body }
 }

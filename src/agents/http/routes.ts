@@ -83,7 +83,7 @@ function submitRoute(deps: TaskRouteDeps): Route {
     path: `${PATH}/task`,
     summary: 'Submit a task to an agent',
     description:
-      'Answers at once, and works on; with `configuration.blocking` it waits for the end of the turn. `task_id` continues a task that is not active.',
+      'Returns immediately while the task runs. With `configuration.blocking`, it returns at the end of the turn. `task_id` continues an inactive task.',
     contract: true,
     operationId: 'submitAgentTask',
     examples: {
@@ -110,11 +110,11 @@ const StreamBody = TaskBody.extend({
     .min(1)
     .max(3600)
     .default(1800)
-    .describe('Seconds of the session’s clock after which the stream ends with `agents.timeout`; the task works on.'),
+    .describe('Seconds on the session’s clock after which the stream ends with `agents.timeout`. The task continues.'),
 })
 const EventOfStream = z.object({
-  type: z.string().describe('What has happened.'),
-  timestamp: z.iso.datetime().describe('When it happened: ISO 8601.'),
+  type: z.string().describe('Type of the event.'),
+  timestamp: z.iso.datetime().describe('Time of the event: ISO 8601.'),
   data: z.looseObject({}),
 })
 
@@ -124,7 +124,7 @@ function streamRoute(deps: TaskRouteDeps): Route {
     ...about,
     method: 'post',
     path: `${PATH}/stream-task`,
-    summary: 'Submit a task to an agent and follow it',
+    summary: 'Submit a task to an agent and stream its events',
     description:
       'As submitting one; the answer is a stream of what the turn does, up to `[DONE]`: `agents.execution_started`, `event.agents.started`, then `event.agents.thought` for each iteration, `event.agents.message-created` for what users and tools say, `event.workflow_events.tool_execution_started`, `_finished` and `_failed`, and at the end `event.agents.action_review_requested`, `event.agents.inactive` or `event.agents.errored`. `agents.timeout` ends a stream that takes too long, `agents.error` one whose session begins anew. Other events of such streams (`handed_off`, `action_reviewed`, `execution_named`) are not sent.',
     operationId: 'streamAgentTask',
@@ -185,7 +185,7 @@ function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
     method: 'post',
     path: `${taskPath}/cancel`,
     summary: 'Cancel a task',
-    description: 'Ends a task with whatever it is doing, and its sub-tasks with it.',
+    description: 'Cancels a task and its sub-tasks.',
     operationId: 'cancelAgentTask',
     errors: [404],
     async handle({ request, params }) {
@@ -198,9 +198,9 @@ function cancelRoute({ tasks, callOf }: TaskRouteDeps): Route {
 }
 
 const Approval = z.strictObject({
-  tool_call_id: z.string().optional().describe('The call that is meant; all that wait when left out.'),
+  tool_call_id: z.string().optional().describe('Id of the tool call. Default: all pending calls.'),
 })
-const Rejection = Approval.extend({ reason: z.string().optional().describe('What the model is told.') })
+const Rejection = Approval.extend({ reason: z.string().optional().describe('The prompt.') })
 
 function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
   const decide = async (
@@ -219,8 +219,8 @@ function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
     asRoute({
       ...shared,
       path: '/_understudy/tasks/:task_id/approve',
-      summary: 'Approve calls of tools',
-      description: 'Lets a task make calls of tools that wait for approval; it works on at once.',
+      summary: 'Approve tool calls',
+      description: 'Approves pending tool calls. The task continues immediately.',
       operationId: 'approveTaskCalls',
       examples: { all: {} },
       body: Approval,
@@ -229,9 +229,8 @@ function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
     asRoute({
       ...shared,
       path: '/_understudy/tasks/:task_id/reject',
-      summary: 'Reject calls of tools',
-      description:
-        'Refuses calls of tools that wait for approval; the model is told so, and the task works on at once.',
+      summary: 'Reject tool calls',
+      description: 'Rejects pending tool calls. The model is informed, and the task continues immediately.',
       operationId: 'rejectTaskCalls',
       examples: { because: { reason: 'Too expensive.' } },
       body: Rejection,

@@ -32,7 +32,7 @@ function runRoute(deps: TaskRouteDeps): Route {
     path: '/v2/agents/run',
     summary: 'Run an agent',
     description:
-      'Makes the agent, or changes the one with its key to be as described, and submits a task to it. Answers at once unless `configuration.blocking` is set.',
+      'Creates the agent, or updates the agent with the same key, and submits a task to it. Returns immediately unless `configuration.blocking` is set.',
     operationId: 'runAgent',
     examples: {
       clock: {
@@ -49,7 +49,7 @@ function runRoute(deps: TaskRouteDeps): Route {
     body: z.intersection(
       AgentBody,
       TaskBody.omit({ task_id: true, variables: true, engine: true }).extend({
-        message: TaskBody.shape.message.describe('What the user says.'),
+        message: TaskBody.shape.message.describe('The user message.'),
       }),
     ),
     response: AgentTask,
@@ -68,30 +68,27 @@ function runRoute(deps: TaskRouteDeps): Route {
 }
 
 const ResponseBody = TaskBody.omit({ configuration: true }).extend({
-  background: z.boolean().default(false).describe('Whether the answer comes at once, before the turn has ended.'),
+  background: z.boolean().default(false).describe('Whether to return immediately, before the turn ends.'),
   stream: z.literal(false, { error: "must be false: follow a task with 'stream-task' instead" }).default(false),
   conversation: z
     .looseObject({
-      id: z.string().min(1).describe('Names the conversation; tasks of one share it as their `contextId`.'),
+      id: z.string().min(1).describe('Id of the conversation. Its tasks share it as their `contextId`.'),
     })
     .optional()
-    .describe('What a new task belongs to.'),
+    .describe('Context of a new task.'),
 })
 const AgentResponse = z.object({
   _id: z.string(),
-  task_id: z.string().describe('The task, which a later call continues.'),
-  created_at: z.string().describe('When the task was made: ISO 8601.'),
+  task_id: z.string().describe('The task. A later call can continue it.'),
+  created_at: z.string().describe('Creation time of the task: ISO 8601.'),
   model: z.string().describe('The model of the agent.'),
-  status: z.enum(['in_progress', 'completed', 'failed']).describe('How far the turn has come.'),
+  status: z.enum(['in_progress', 'completed', 'failed']).describe('Status of the turn.'),
   output: z
     .array(TaskMessage.pick({ messageId: true, role: true, parts: true }))
-    .describe('What the agent has said since the user spoke last.'),
-  finish_reason: z.string().describe('Why the turn has ended, or waits.').optional(),
-  pending_tool_calls: z
-    .array(z.looseObject({}))
-    .describe('Calls of functions whose results are waited for.')
-    .optional(),
-  error: z.string().describe('Why the turn has failed.').optional(),
+    .describe("The agent's messages since the last user message."),
+  finish_reason: z.string().describe('Why the turn ended or is waiting.').optional(),
+  pending_tool_calls: z.array(z.looseObject({})).describe('Function calls with pending results.').optional(),
+  error: z.string().describe('Why the turn failed.').optional(),
 })
 
 function respondRoute(deps: TaskRouteDeps): Route {
@@ -101,7 +98,7 @@ function respondRoute(deps: TaskRouteDeps): Route {
     method: 'post',
     path: '/v2/agents/:key/responses',
     summary: 'Respond as an agent',
-    description: 'Submits a task and answers with what the agent says in its turn; streams are not emulated here.',
+    description: "Submits a task and returns the agent's response. Streaming is not emulated.",
     operationId: 'createAgentResponse',
     examples: { question: { message: question } },
     body: ResponseBody,
@@ -122,7 +119,7 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
     method: 'get',
     path: '/v2/agents/:key/responses/:task_id',
     summary: 'Get a response of an agent',
-    description: 'What the agent has said in the last turn of the task so far.',
+    description: "The agent's response in the last turn of the task so far.",
     operationId: 'getAgentResponse',
     response: AgentResponse,
     answerName: 'AgentResponse',

@@ -17,7 +17,7 @@ import {
 import type { Runner } from './runner.ts'
 import { canceled, closedCalls, noResult } from './turn-end.ts'
 
-/** What somebody decides of a call of a tool that waits for approval; of all of a task when it names none. */
+/** What somebody decides of a call of a tool pending approval; of all of a task when it names none. */
 export interface ToolDecision {
   task: string
   decision: 'approve' | 'reject'
@@ -101,6 +101,6 @@ export async function decideCalls(
 function nothingPending({ _id, pending }: AgentTaskRecord, named: string | undefined): ApiError {
   const which = named === undefined ? '' : ` ${quote(named)}`
   const waiting = pending.length === 0 ? 'none waits for it' : `waiting: ${pending.join(', ')}`
-  const message = `the task ${_id} has no call of a tool${which} that waits for approval; ${waiting}`
+  const message = `the task ${_id} has no tool call${which} pending approval; ${waiting}`
   return new ApiError(409, 'nothing_to_approve', message, { param: named === undefined ? 'task_id' : 'tool_call_id' })
 }

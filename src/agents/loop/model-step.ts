@@ -21,7 +21,7 @@ import { journalStep, type Turn, type TurnChange } from './turn.ts'
 /** The operation that iterations are calls of. */
 export const chatOperation = once(() => {
   const chat = endpoints.find(({ path }) => path === '/v2/router/chat/completions')
-  if (!chat) throw new Error('there are no chat completions')
+  if (!chat) throw new Error('chat completions are not available')
   return chat.operation()
 })
 

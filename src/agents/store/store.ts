@@ -43,7 +43,7 @@ export interface WholeTask {
 
 /** 404: no such task. */
 export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
-  new ApiError(404, 'task_not_found', `Task not found: there is no task with the id ${quote(id)} in this workspace`, {
+  new ApiError(404, 'task_not_found', `Task not found: no task has the id ${quote(id)} in this workspace`, {
     param,
   })
 
@@ -56,7 +56,7 @@ const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRe
   const task = { ...basis?.body, ...body } as unknown as AgentTaskRecord
   if (task.manifest === undefined || task.says === undefined) {
     const place = { table: 'records', row: String(body._id) }
-    throw damagedRow({ name: 'the database of the session' }, place, new Error('what its turn works with is lost'))
+    throw damagedRow({ name: 'the database of the session' }, place, new Error('the state of its turn was lost'))
   }
   return task
 }

@@ -15,7 +15,7 @@ export const queryKnowledgeBase: ToolKind = {
             'Which one.',
             knowledge_bases.map(({ knowledge_id }) => knowledge_id),
           ),
-          query: { ...textSchema('What is looked for.'), minLength: 1 },
+          query: { ...textSchema('Query.'), minLength: 1 },
           top_k: { type: 'integer', minimum: 1, maximum: 100, description: 'Most passages.' },
         },
         ['top_k'],

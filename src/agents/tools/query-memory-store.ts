@@ -16,7 +16,7 @@ export const queryMemoryStore: ToolKind = {
       parameters: argumentsSchema(
         {
           memory_store: storeArgument(memory_stores),
-          query: { ...textSchema('What is looked for.'), minLength: 1 },
+          query: { ...textSchema('Query.'), minLength: 1 },
           top_k: { type: 'integer', minimum: 1, maximum: 100, description: `Most documents, ${TOP_K} when left out.` },
         },
         ['top_k'],

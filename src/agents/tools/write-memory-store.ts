@@ -20,7 +20,7 @@ export const writeMemoryStore: ToolKind = {
       parameters: argumentsSchema(
         {
           memory_store: storeArgument(memory_stores),
-          text: { ...textSchema('What is to be remembered.'), minLength: 1 },
+          text: { ...textSchema('Instructions about what to remember.'), minLength: 1 },
           metadata: {
             type: 'object',
             additionalProperties: { type: 'string' },

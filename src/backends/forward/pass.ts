@@ -102,7 +102,7 @@ async function* piecesOf(
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof Unreadable || error instanceof ConnectionFailure) throw error
-    throw new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
+    throw new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
   } finally {
     // One that has broken has nothing to say about its end.
     await reader.cancel().catch(() => {})

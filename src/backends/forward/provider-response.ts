@@ -209,7 +209,7 @@ async function* unpacked(
     for await (const piece of source.pipe(transform)) yield piece as Uint8Array
   } catch {
     if (broken !== undefined) throw broken
-    throw new ConnectionFailure('the connection to the provider broke: what came cannot be unpacked')
+    throw new ConnectionFailure('the connection to the provider failed: the response cannot be decompressed')
   } finally {
     source.destroy()
     transform.destroy()

@@ -16,9 +16,14 @@ export async function embedThroughSdk(model: EmbeddingModelV4, call: BackendCall
   const { input, dimensions, encoding_format: format } = call.request as EmbeddingsRequest
   const texts = typeof input === 'string' ? [input] : input
   if (!texts.every((text) => typeof text === 'string')) {
-    throw new ApiError(400, 'unsupported_value', "'input' must be a text or texts, not tokens, with this provider", {
-      param: 'input',
-    })
+    throw new ApiError(
+      400,
+      'unsupported_value',
+      "'input' must be a string or strings, not tokens, with this provider",
+      {
+        param: 'input',
+      },
+    )
   }
   const most = (await model.maxEmbeddingsPerCall) ?? texts.length
   const vectors: number[][] = []

@@ -68,12 +68,12 @@ function refuseBeyond({ calls, cost }: Limits, spent: SpendingTotals): void {
     throw refused(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
   }
   if (cost !== undefined && spent.cost >= cost) {
-    throw refused(`calls to real providers have cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
+    throw refused(`calls to real providers cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
   }
 }
 
 function refused(reached: string, flag: string): ApiError {
-  const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to go on, or let fixtures answer`
+  const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to continue, or use fixtures`
   // Neither a client nor we can mend it by trying again.
   return new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
 }

@@ -28,7 +28,7 @@ export const shownMessages = (operation: Operation): Operation => ({
   name: 'messages',
   summary: 'Create a message',
   description:
-    'A chat completion in the words of Anthropic: the same fixtures, faults and traces. The fields of the router may stand beside its own.',
+    'An Anthropic-compatible chat completion with the same fixtures, faults, and traces. It also accepts the fields of the router.',
   examples: {
     greeting: ask('Hello!', { system: 'Be brief.' }),
     stream: ask('Hello!', { stream: true }),

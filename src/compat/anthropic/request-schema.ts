@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { Thinking } from '../../contract/router/shared.ts'
 
 const CacheControl = z
-  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('For how long.').optional() })
+  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('Lifetime.').optional() })
   .nullish()
-  .describe('That what comes up to here is worth a place in the prompt cache.')
+  .describe('Marks the content up to here for the prompt cache.')
 const Cached = { cache_control: CacheControl }
 const TextBlock = z.looseObject({ type: z.literal('text'), text: z.string().describe('The text.'), ...Cached })
 const Base64 = z.looseObject({
@@ -13,10 +13,10 @@ const Base64 = z.looseObject({
   media_type: z.string().describe('Such as `image/png`.'),
   data: z.string().describe('The file in base64.'),
 })
-const Url = z.looseObject({ type: z.literal('url'), url: z.string().describe('Where it is.') })
+const Url = z.looseObject({ type: z.literal('url'), url: z.string().describe('URL.') })
 const ImageBlock = z.looseObject({
   type: z.literal('image'),
-  source: z.discriminatedUnion('type', [Base64, Url]).describe('The picture, or where it is.'),
+  source: z.discriminatedUnion('type', [Base64, Url]).describe('The image or its URL.'),
   ...Cached,
 })
 const DocumentBlock = z.looseObject({
@@ -27,8 +27,8 @@ const DocumentBlock = z.looseObject({
       Url,
       z.looseObject({ type: z.literal('text'), data: z.string().describe('The text.') }),
     ])
-    .describe('The document, or where it is.'),
-  title: z.string().nullish().describe('What it is called.'),
+    .describe('The document or its URL.'),
+  title: z.string().nullish().describe('Title.'),
   ...Cached,
 })
 const ResultContent = z.union([
@@ -38,7 +38,7 @@ const ResultContent = z.union([
 const ToolResultBlock = z.looseObject({
   type: z.literal('tool_result'),
   tool_use_id: z.string().describe('Id of the call.'),
-  content: ResultContent.optional().describe('What the tool gave.'),
+  content: ResultContent.optional().describe('Result of the tool.'),
   is_error: z.boolean().optional().describe('Whether the tool failed.'),
   ...Cached,
 })
@@ -46,17 +46,17 @@ const ToolUseBlock = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string().describe('Id of the call.'),
   name: z.string().describe('Name of the tool.'),
-  input: z.looseObject({}).describe('Its arguments.'),
+  input: z.looseObject({}).describe('Arguments.'),
   ...Cached,
 })
 const ThinkingBlock = z.looseObject({
   type: z.literal('thinking'),
-  thinking: z.string().describe('What was thought.'),
-  signature: z.string().describe('What the provider knows its thoughts by.'),
+  thinking: z.string().describe('Reasoning text.'),
+  signature: z.string().describe("The provider's signature of the reasoning."),
 })
 const RedactedBlock = z.looseObject({
   type: z.literal('redacted_thinking'),
-  data: z.string().describe('Thoughts, encrypted.'),
+  data: z.string().describe('Encrypted reasoning.'),
 })
 
 const Texts = z.union([z.string(), z.array(TextBlock)])
@@ -68,7 +68,7 @@ const Message = z.discriminatedUnion('role', [
         z.string(),
         z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock, ToolResultBlock])).min(1),
       ])
-      .describe('A text, or blocks: texts, pictures, documents and results of tools.'),
+      .describe('A string, or blocks: text, images, documents, and tool results.'),
   }),
   z.looseObject({
     role: z.literal('assistant'),
@@ -77,11 +77,11 @@ const Message = z.discriminatedUnion('role', [
         z.string(),
         z.array(z.discriminatedUnion('type', [TextBlock, ToolUseBlock, ThinkingBlock, RedactedBlock])),
       ])
-      .describe('A text, or blocks: texts, calls of tools and thoughts.'),
+      .describe('A string, or blocks: text, tool calls, and reasoning.'),
   }),
   z.looseObject({
     role: z.literal('system'),
-    content: Texts.describe('Instructions in the middle of a conversation.'),
+    content: Texts.describe('System instructions within the conversation.'),
   }),
 ])
 
@@ -89,19 +89,16 @@ const Tool = z.looseObject({
   name: z
     .string()
     .regex(/^[a-zA-Z0-9_-]{1,128}$/, { error: 'must be 1 to 128 letters, digits, _ and -' })
-    .describe('Its name.'),
-  type: z
-    .string()
-    .nullish()
-    .describe('`custom` when left out; tools of the provider are accepted, and never called here.'),
-  description: z.string().optional().describe('What it is for.'),
+    .describe('Name.'),
+  type: z.string().nullish().describe('Default `custom`. Provider tools are accepted, but never called.'),
+  description: z.string().optional().describe('Description.'),
   input_schema: z
     .looseObject({ type: z.literal('object') })
     .optional()
-    .describe('JSON Schema of the arguments; tools of the provider have none.'),
+    .describe('JSON Schema of the arguments. Provider tools have none.'),
   ...Cached,
 })
-const serial = { disable_parallel_tool_use: z.boolean().optional().describe('Whether one tool may be called at most.') }
+const serial = { disable_parallel_tool_use: z.boolean().optional().describe('Whether to call at most one tool.') }
 const ToolChoice = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('auto'), ...serial }),
   z.looseObject({ type: z.literal('any'), ...serial }),
@@ -110,24 +107,24 @@ const ToolChoice = z.discriminatedUnion('type', [
 ])
 const JsonFormat = z.looseObject({
   type: z.literal('json_schema'),
-  schema: z.looseObject({}).describe('JSON Schema of the answer.'),
+  schema: z.looseObject({}).describe('JSON Schema of the response.'),
 })
 
 /** What counting and asking have in common. */
 const ASKED = {
-  model: z.string().min(1).describe("The model; one without a provider is Anthropic's."),
+  model: z.string().min(1).describe('The model. A name without a provider means an Anthropic model.'),
   messages: z.array(Message).min(1).describe('The conversation so far.'),
   system: Texts.nullish().describe('Instructions.'),
-  tools: z.array(Tool).nullish().describe('What the model may call.'),
-  tool_choice: ToolChoice.nullish().describe('Whether a tool is called, and which.'),
+  tools: z.array(Tool).nullish().describe('The tools that the model can call.'),
+  tool_choice: ToolChoice.nullish().describe('Whether to call a tool, and which.'),
   thinking: Thinking.nullish(),
   output_config: z
     .looseObject({
-      format: JsonFormat.nullish().describe('The form of the answer.'),
-      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish().describe('How hard the model thinks.'),
+      format: JsonFormat.nullish().describe('Format of the response.'),
+      effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullish().describe('Reasoning effort.'),
     })
     .nullish()
-    .describe('What the answer is to be like.'),
+    .describe('Output settings.'),
 }
 
 /** The body of a request for the tokens of a message. */
@@ -136,15 +133,20 @@ export const AnthropicCountRequest = z.looseObject(ASKED)
 /** The body of a request for a message; unknown fields, those of the router among them, are kept. */
 export const AnthropicRequest = z.looseObject({
   ...ASKED,
-  max_tokens: z.int().min(1).describe('Most tokens generated, thoughts included.'),
-  stop_sequences: z.array(z.string()).nullish().describe('Texts that end the answer.'),
-  stream: z.boolean().nullish().describe('Whether the answer comes as server-sent events.'),
-  temperature: z.number().min(0).max(1).nullish().describe('Higher is more varied, lower more focused.'),
-  top_p: z.number().min(0).max(1).nullish().describe('Total probability of the tokens considered.'),
+  max_tokens: z.int().min(1).describe('Maximum number of generated tokens, including reasoning.'),
+  stop_sequences: z.array(z.string()).nullish().describe('Sequences that end the response.'),
+  stream: z.boolean().nullish().describe('Whether to stream the response as server-sent events.'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(1)
+    .nullish()
+    .describe('Sampling temperature. Higher values give more varied output.'),
+  top_p: z.number().min(0).max(1).nullish().describe('Nucleus sampling: total probability of the tokens considered.'),
   top_k: z.int().min(0).nullish().describe('Number of tokens considered.'),
   metadata: z
-    .looseObject({ user_id: z.string().nullish().describe('Who asks.') })
+    .looseObject({ user_id: z.string().nullish().describe('Id of the user.') })
     .nullish()
-    .describe('About the request.'),
+    .describe('Metadata of the request.'),
 })
 export type AnthropicRequest = z.infer<typeof AnthropicRequest>

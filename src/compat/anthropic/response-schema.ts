@@ -6,22 +6,22 @@ const usageAtEnd = {
   input_tokens: tokens.describe('Tokens of the input that were neither read from nor written to the prompt cache.'),
   cache_creation_input_tokens: tokens.describe('Tokens written to the prompt cache.'),
   cache_read_input_tokens: tokens.describe('Tokens read from the prompt cache.'),
-  output_tokens: tokens.describe('Tokens of the answer.'),
+  output_tokens: tokens.describe('Output tokens.'),
   output_tokens_details: z
-    .object({ thinking_tokens: tokens.describe('Tokens of thoughts.') })
+    .object({ thinking_tokens: tokens.describe('Reasoning tokens.') })
     .nullable()
-    .describe('What the tokens of the answer were spent on.'),
-  server_tool_use: z.null().describe('Tools of the provider are never called.'),
+    .describe('Breakdown of the output tokens.'),
+  server_tool_use: z.null().describe('Always 0: provider tools are never called.'),
 }
 const Usage = z
   .object({
     ...usageAtEnd,
     cache_creation: z
       .object({
-        ephemeral_5m_input_tokens: tokens.describe('Those kept for five minutes.'),
-        ephemeral_1h_input_tokens: tokens.describe('Those kept for an hour.'),
+        ephemeral_5m_input_tokens: tokens.describe('Tokens cached for five minutes.'),
+        ephemeral_1h_input_tokens: tokens.describe('Tokens cached for one hour.'),
       })
-      .describe('Tokens written to the prompt cache, by how long they are kept.'),
+      .describe('Tokens written to the prompt cache, by lifetime.'),
     inference_geo: z.null().describe('Always null.'),
     service_tier: z.literal('standard').describe('Always `standard`.'),
     speed: z.null().describe('Always null.'),
@@ -34,21 +34,21 @@ const AnswerBlock = z.discriminatedUnion('type', [
     type: z.literal('tool_use'),
     id: z.string().describe('Id of the call.'),
     name: z.string().describe('Name of the tool.'),
-    input: z.unknown().describe('Its arguments.'),
-    caller: z.object({ type: z.literal('direct') }).describe('Who calls: the model.'),
+    input: z.unknown().describe('Arguments.'),
+    caller: z.object({ type: z.literal('direct') }).describe('The caller: the model.'),
   }),
   z.object({
     type: z.literal('thinking'),
-    thinking: z.string().describe('What was thought.'),
-    signature: z.string().describe('What the thoughts are known by.'),
+    thinking: z.string().describe('Reasoning text.'),
+    signature: z.string().describe('Signature of the reasoning.'),
   }),
-  z.object({ type: z.literal('redacted_thinking'), data: z.string().describe('Thoughts, encrypted.') }),
+  z.object({ type: z.literal('redacted_thinking'), data: z.string().describe('Encrypted reasoning.') }),
 ])
 const end = {
   stop_reason: z
     .enum(['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'refusal'])
     .nullable()
-    .describe('Why it ends; null while it goes on.'),
+    .describe('Why the message ended. Null until it ends.'),
   stop_sequence: z.string().nullable().describe('The stop sequence that ended it.'),
   stop_details: z
     .object({
@@ -57,7 +57,7 @@ const end = {
       explanation: z.null().describe('Always null.'),
     })
     .nullable()
-    .describe('About a refusal.'),
+    .describe('Details of a refusal.'),
   container: z.null().describe('Always null.'),
 }
 
@@ -67,13 +67,13 @@ export const AnthropicMessage = z.object({
   type: z.literal('message').describe('Always `message`.'),
   role: z.literal('assistant').describe('Always `assistant`.'),
   model: z.string().describe('The model, as the request named it.'),
-  content: z.array(AnswerBlock).describe('What was answered.'),
+  content: z.array(AnswerBlock).describe('Content of the response.'),
   diagnostics: z.null().describe('Always null.'),
   ...end,
   usage: Usage,
 })
 
-const index = z.int().describe('Which block.')
+const index = z.int().describe('Index of the block.')
 /** One event of a stream. */
 export const AnthropicEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('message_start'), message: AnthropicMessage.describe('The message before its content.') }),
@@ -87,24 +87,24 @@ export const AnthropicEvent = z.discriminatedUnion('type', [
     index,
     delta: z
       .discriminatedUnion('type', [
-        z.object({ type: z.literal('text_delta'), text: z.string().describe('The next piece.') }),
-        z.object({ type: z.literal('thinking_delta'), thinking: z.string().describe('The next piece.') }),
+        z.object({ type: z.literal('text_delta'), text: z.string().describe('The next fragment.') }),
+        z.object({ type: z.literal('thinking_delta'), thinking: z.string().describe('The next fragment.') }),
         z.object({
           type: z.literal('signature_delta'),
-          signature: z.string().describe('What the thoughts are known by.'),
+          signature: z.string().describe('Signature of the reasoning.'),
         }),
         z.object({
           type: z.literal('input_json_delta'),
-          partial_json: z.string().describe('The next piece of the arguments.'),
+          partial_json: z.string().describe('The next fragment of the arguments.'),
         }),
       ])
-      .describe('What comes to the block.'),
+      .describe('The change of the block.'),
   }),
   z.object({ type: z.literal('content_block_stop'), index }),
   z.object({
     type: z.literal('message_delta'),
-    delta: z.object(end).describe('Why it ends.'),
-    usage: z.object(usageAtEnd).describe('Token counts of all of it.'),
+    delta: z.object(end).describe('Why the message ended.'),
+    usage: z.object(usageAtEnd).describe('Total token counts.'),
   }),
   z.object({ type: z.literal('message_stop') }),
 ])
@@ -114,12 +114,12 @@ export const AnthropicError = z.object({
   type: z.literal('error').describe('Always `error`.'),
   error: z
     .object({
-      type: z.string().describe('The kind of error.'),
-      message: z.string().describe('What is wrong, for people.'),
+      type: z.string().describe('Error type.'),
+      message: z.string().describe('Error message.'),
       details: z
-        .object({ error_code: z.string().describe('What is wrong, for programs.') })
+        .object({ error_code: z.string().describe('Machine-readable error details.') })
         .optional()
-        .describe('Of some errors.'),
+        .describe('Only for some errors.'),
     })
     .describe('The error.'),
   request_id: z.string().describe('Id of the request, as in the header `request-id`.'),

@@ -22,7 +22,7 @@ function withoutThread(body: unknown): unknown {
   const type = asObject(thread)?.type
   if (type === 'create') return rest
   if (type !== 'continue') return body
-  const message = 'threads are not kept here: send the whole conversation'
+  const message = 'threads are not stored: send the whole conversation'
   throw new ApiError(404, THREAD_NOT_FOUND, message, { param: 'thread' })
 }
 

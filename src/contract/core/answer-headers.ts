@@ -19,25 +19,25 @@ export const ANSWERED_BY = 'x-understudy-answered-by'
 
 /** Headers of every answer, with what they say. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
-  [REQUEST_ID]: 'Id of the request: that of its trace, when it has one.',
-  [INSTANCE]: 'The process that answered: --instance, else its host and port.',
+  [REQUEST_ID]: 'Id of the request. The same as the trace id, if there is a trace.',
+  [INSTANCE]: 'The instance that responded: the value of --instance, or host and port.',
   [NEW_SESSION]:
-    'true on the first answer of a session that nobody has made: it begins here, whatever another instance knows of it. Absent otherwise.',
+    '`true` on the first response of a session that this request created implicitly. Another instance may have a session with the same name. Absent otherwise.',
   [SESSION_INCOMPLETE]:
-    'Of an instance with a name: `restored` on the first answer of a session that an earlier process of it has left, `moved` on the first one after another instance has answered calls of the session, as far as the balancer says so. What it holds may not be all that there was. Absent otherwise.',
+    'Only for named instances. `restored`: first response of a session loaded from an earlier process. `moved`: first response after another instance served the session, as reported by the load balancer. The data may be incomplete. Absent otherwise.',
 }
 
 /** Headers of the router's answers, with what they say. */
 export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   [TRACE_ID]: 'Id of the trace of this call.',
-  'x-understudy-attempts': 'Attempts made.',
-  'x-understudy-fallback': 'Position of the model that answered: 0 is the primary one.',
-  'x-understudy-cache': 'hit, miss or off.',
-  'x-understudy-model': 'The model that answered.',
-  'x-understudy-assumed': 'Models that the request names without a provider, as they were understood.',
+  'x-understudy-attempts': 'Number of attempts.',
+  'x-understudy-fallback': 'Position of the model that responded. 0 is the primary model.',
+  'x-understudy-cache': '`hit`, `miss`, or `off`.',
+  'x-understudy-model': 'The model that responded.',
+  'x-understudy-assumed': 'Models that the request names without a provider, with the default provider filled in.',
   'x-understudy-session': 'The session of this call.',
-  'x-understudy-point': 'Which of the calls of a program it is, whatever its user said.',
-  [FAULTS]: 'Faults applied, by rule.',
-  'x-understudy-fixture': 'The fixture that answered, or synthesized; absent when the cache did.',
-  'x-understudy-scenario': 'The scenario that is played, when there is one.',
+  'x-understudy-point': "Injection point of the call, independent of the user's input.",
+  [FAULTS]: 'Rules whose faults were injected.',
+  'x-understudy-fixture': 'The matched fixture, or `synthesized`. Absent for a cached response.',
+  'x-understudy-scenario': 'The active scenario, if any.',
 }

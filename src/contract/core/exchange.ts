@@ -15,8 +15,8 @@ export const ResponseEnd = z
   )
 export type ResponseEnd = z.infer<typeof ResponseEnd>
 
-const Text = z.string().optional().describe('As text, where the bytes are valid UTF-8.')
-const Base64 = z.string().optional().describe('In base64, where they are not.')
+const Text = z.string().optional().describe('The bytes as text, if they are valid UTF-8.')
+const Base64 = z.string().optional().describe('The bytes in base64, if they are not valid UTF-8.')
 
 /** Some bytes: `text` or `base64`. */
 export const Bytes = z.object({ text: Text, base64: Base64 })
@@ -24,14 +24,14 @@ export type Bytes = z.infer<typeof Bytes>
 
 /** Bytes that were sent at one time. */
 export const SentPiece = Bytes.extend({
-  at_ms: z.number().nullable().describe('Milliseconds from the start of the call; null when that was not kept.'),
+  at_ms: z.number().nullable().describe('Milliseconds from the start of the call. Null if not stored.'),
 })
 export type SentPiece = z.infer<typeof SentPiece>
 
 const Headers = z
   .record(z.string(), z.string())
   .nullable()
-  .describe('Without secrets; null where they were not kept, as of most of very many calls.')
+  .describe('Headers without secrets. Null if not stored; under heavy load, most are not.')
 
 /** What the client's connection carried of a call. */
 export const Exchange = z.object({
@@ -39,31 +39,27 @@ export const Exchange = z.object({
   request: z
     .object({
       method: z.string().describe('`POST`.'),
-      address: z.string().describe('Path and query as they were called, secrets masked.'),
+      address: z.string().describe('Path and query as received. Secrets are masked.'),
       headers: Headers,
-      body: Bytes.describe('As it came, valid or not.'),
-      bytes: z.int().describe('Length of the whole body.'),
-      truncated: z.boolean().describe('Only the beginning of the body was kept.'),
+      body: Bytes.describe('The body as received, valid or not.'),
+      bytes: z.int().describe('Length of the full body in bytes.'),
+      truncated: z.boolean().describe('Whether only the beginning of the body was stored.'),
     })
     .nullable()
-    .describe('As it came; null where nothing was kept.'),
+    .describe('The request as received. Null if not stored.'),
   response: z
     .object({
       status: z.int().describe('The status that was sent.'),
-      headers: Headers.describe(
-        'Those of the call; what every answer of the server gets, such as `date`, is added behind.',
-      ),
+      headers: Headers.describe('Headers set for this call. Headers of every response, such as `date`, follow.'),
       body: z
         .array(SentPiece)
         .nullable()
-        .describe(
-          'As it was sent; null where it was not kept, as of most streams of fixtures when very many calls come.',
-        ),
-      bytes: z.int().nullable().describe('Bytes of the body that were sent; null where that was not kept.'),
-      truncated: z.boolean().describe('Only the beginning of what was sent was kept.'),
+        .describe('The body as sent. Null if not stored; under heavy load, most fixture streams are not.'),
+      bytes: z.int().nullable().describe('Number of body bytes sent. Null if not stored.'),
+      truncated: z.boolean().describe('Whether only the beginning of the body was stored.'),
     })
     .nullable()
-    .describe('As it was sent; null when not one byte was, or nothing was kept.'),
-  ended: ResponseEnd.nullable().describe('How it ended; null when that was not kept.'),
+    .describe('The response as sent. Null if no byte was sent or nothing was stored.'),
+  ended: ResponseEnd.nullable().describe('How the connection ended. Null if not stored.'),
 })
 export type Exchange = z.infer<typeof Exchange>

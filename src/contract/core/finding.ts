@@ -38,14 +38,14 @@ export type FindingKind = z.infer<typeof FindingKind>
 /** One finding with its evidence. */
 export const Finding = z.object({
   kind: FindingKind,
-  severity: z.enum(['error', 'warning']).describe('Errors make the verdict fail; warnings only when it is strict.'),
-  accepted: z.boolean().describe('The scenario accepts this kind, so it changes no verdict.'),
-  message: z.string().describe('What happened, in words.'),
+  severity: z.enum(['error', 'warning']).describe('Errors make the verdict fail. Warnings do so only in strict mode.'),
+  accepted: z.boolean().describe('Whether the scenario accepts this finding, so that it does not affect the verdict.'),
+  message: z.string().describe('Description of the finding.'),
   operation: z.string().nullable(),
-  count: z.int().min(1).describe('How often it happened.'),
-  traces: z.array(z.string()).describe('Ids of the traces that show it, the first 20 of them.'),
-  at: z.iso.datetime().nullable().describe('When it happened first.'),
-  figures: z.record(z.string(), z.number()).describe('The figures behind it, times in milliseconds.'),
+  count: z.int().min(1).describe('Number of occurrences.'),
+  traces: z.array(z.string()).describe('Ids of the traces that are evidence, at most 20.'),
+  at: z.iso.datetime().nullable().describe('Time of the first occurrence.'),
+  figures: z.record(z.string(), z.number()).describe('Figures of the evidence. Times are in milliseconds.'),
 })
 export type Finding = z.infer<typeof Finding>
 

@@ -25,7 +25,7 @@ export const textsSchema = (shortest: 0 | 1) =>
 
 const problemOf = (value: unknown, shortest: number): Problem | undefined => {
   if (typeof value === 'string') return ofText([], value, shortest)
-  if (!Array.isArray(value)) return { path: [], message: 'must be a text, an array of texts, or tokens' }
+  if (!Array.isArray(value)) return { path: [], message: 'must be a string, an array of strings, or tokens' }
   const items: unknown[] = value
   if (typeof items[0] === 'number') return ofTokens([], items, 1)
   if (items.length === 0) return { path: [], message: 'must have at least 1 item' }
@@ -39,9 +39,9 @@ const problemOf = (value: unknown, shortest: number): Problem | undefined => {
 function ofItem(path: number[], item: unknown, { first, shortest }: { first: unknown; shortest: number }) {
   if (typeof first === 'string' && typeof item === 'string') return ofText(path, item, shortest)
   if (Array.isArray(first) && Array.isArray(item)) return ofTokens(path, item, shortest)
-  if (typeof first === 'string') return { path, message: 'must be a text like the first item' }
+  if (typeof first === 'string') return { path, message: 'must be a string like the first item' }
   if (Array.isArray(first)) return { path, message: 'must be an array of tokens like the first item' }
-  return { path, message: 'must be a text or an array of tokens' }
+  return { path, message: 'must be a string or an array of tokens' }
 }
 
 const ofText = (path: number[], text: string, shortest: number): Problem | undefined =>

@@ -16,14 +16,14 @@ export const ToolMatch = z.strictObject({
   operation: z
     .union([z.string(), z.array(z.string()).min(1)])
     .optional()
-    .describe("`agents.tools`; the folder's name when left out."),
+    .describe('`agents.tools`. Default: the folder name.'),
   tool: z
     .string()
     .optional()
     .describe(
       "The function's name as models are offered it, the tool's key, or its type; `*` stands for any characters.",
     ),
-  agent: z.string().optional().describe('Key of the agent that calls it; `*` stands for any characters.'),
+  agent: z.string().optional().describe('Key of the calling agent. `*` matches any characters.'),
   arguments: z
     .record(z.string(), Wanted)
     .optional()

@@ -11,20 +11,22 @@ const milliseconds = z.number().describe('Milliseconds.')
 /** What became of a rule of a scenario. */
 export const RuleReport = z.object({
   name: z.string().describe('Name of the rule in the scenario.'),
-  fault: z.string().describe('The kind of fault; null for a rule that only lets through.').nullable(),
-  at: z.enum(FAULT_POINTS).describe('Where it acts.'),
-  matched: count.describe('Attempts or calls that the rule is about.'),
-  fired: count.describe('How often its fault was chosen.'),
-  applied: count.describe('How often the fault really acted.'),
-  skipped: z.record(z.string(), count).describe('Why it did not act although it was chosen, with how often.'),
+  fault: z.string().describe('Fault type. Null for a rule without a fault.').nullable(),
+  at: z.enum(FAULT_POINTS).describe('Injection target.'),
+  matched: count.describe('Attempts or calls that the rule matched.'),
+  fired: count.describe('How often the rule was triggered.'),
+  applied: count.describe('How often the fault was injected.'),
+  skipped: z
+    .record(z.string(), count)
+    .describe('Reasons why the fault was not injected although the rule was triggered, with counts.'),
   idle: z.string().nullable().describe('Why it was not triggered; null when it was.'),
 })
 export type RuleReport = z.infer<typeof RuleReport>
 
 /** One expectation, and what there really was. */
 export const ExpectationReport = z.object({
-  expected: z.string().describe('The expectation in words.'),
-  actual: z.string().describe('What there was, in words.'),
+  expected: z.string().describe('Description of the expectation.'),
+  actual: z.string().describe('Description of the actual result.'),
   met: z.boolean().describe('Whether it is met.'),
 })
 export type ExpectationReport = z.infer<typeof ExpectationReport>
@@ -33,48 +35,44 @@ export type ExpectationReport = z.infer<typeof ExpectationReport>
 export const TaskCounts = z.object({
   states: z
     .record(z.string(), count)
-    .describe('Tasks of clients by their state now; `gone` are those that were removed while they worked.'),
-  at_work: count.describe('Tasks that have not come to an end or to a wait, sub-tasks included.'),
-  iterations: count.describe('Model calls, of sub-tasks too.'),
-  tool_calls: count.describe('Calls of tools that are over, of sub-tasks too.'),
-  sub_tasks: count.describe('Tasks that work for these.'),
+    .describe('Client tasks by current state. `gone` counts tasks that were deleted while running.'),
+  at_work: count.describe('Running tasks, including sub-tasks.'),
+  iterations: count.describe('Model calls, including those of sub-tasks.'),
+  tool_calls: count.describe('Finished tool calls, including those of sub-tasks.'),
+  sub_tasks: count.describe('Sub-tasks.'),
 })
 export type TaskCounts = z.infer<typeof TaskCounts>
 
 /** Ways through a gateway and its client that only bad days show; how often each was taken. */
 export const Paths = z.object({
-  retry: count.describe('Attempts that repeat one that failed.'),
-  fallback: count.describe('Attempts at a fallback model.'),
-  timeout: count.describe('Attempts whose time was up.'),
-  cache: count.describe('Calls answered from the cache.'),
-  'stream recovery': count.describe(
-    'Streams answered in full after one that broke off, by the gateway or by the client.',
-  ),
-  'client retry': count.describe('Calls that the client made again after a failure.'),
-  'client fallback': count.describe('Calls that the client made to another model or provider after a failure.'),
+  retry: count.describe('Retries by the gateway.'),
+  fallback: count.describe('Fallbacks by the gateway.'),
+  timeout: count.describe('Attempts that timed out.'),
+  cache: count.describe('Calls served from the cache.'),
+  'stream recovery': count.describe('Complete streams after a truncated one, by retry of the gateway or the client.'),
+  'client retry': count.describe('Retries by the client after a failure.'),
+  'client fallback': count.describe('Fallbacks by the client to another model or provider after a failure.'),
 })
 export type Paths = z.infer<typeof Paths>
 
 /** Calls of one path that there is not. */
 export const StrayPath = z.object({
-  method: z.string().describe('The method of the call.'),
-  path: z.string().describe('The path that was called.'),
-  count: count.describe('How often.'),
-  at: z.iso.datetime().describe('When it was first called.'),
-  likely: z.string().nullable().describe('The path that was probably meant.'),
+  method: z.string().describe('HTTP method.'),
+  path: z.string().describe('The requested path.'),
+  count: count.describe('Count.'),
+  at: z.iso.datetime().describe('Time of the first request.'),
+  likely: z.string().nullable().describe('The path that was probably intended.'),
 })
 export type StrayPath = z.infer<typeof StrayPath>
 
 /** What was asked for by an attempt, as a list in the order of time shows it. */
 const Step = z.object({
   trace,
-  target: z.string().describe('The model that was tried, as `<provider>/<model>`.'),
-  why: z
-    .enum(['first', 'retry', 'fallback'])
-    .describe('Whether it is the first attempt, repeats one, or goes to a fallback.'),
+  target: z.string().describe('The target model, as `<provider>/<model>`.'),
+  why: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
   outcome: OutcomeKind,
-  status: z.int().describe('The status of its answer, or the one that stands for its failure.'),
-  faults: z.array(z.string()).describe('Rules of the scenario whose faults have acted.'),
+  status: z.int().describe('The status of the response, or the status that represents the failure.'),
+  faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
 })
 
 /** What a verdict comes to. */
@@ -106,10 +104,10 @@ export const SessionVerdict = z.object({
     .describe(
       'All calls of the session are known: no trace is gone, and it did not begin by a call at one of several instances (`--instance`), as it does when the one that had it has died.',
     ),
-  calls: count.describe('Calls of the client.'),
-  direct: count.describe('Of them, those that went straight to their provider; the others went through the gateway.'),
-  workspace_calls: count.describe('Calls of the workspace API, which leave no traces.'),
-  attempts: count.describe('Attempts at providers.'),
+  calls: count.describe('Number of client calls.'),
+  direct: count.describe('Calls that went directly to the provider. The others went through the gateway.'),
+  workspace_calls: count.describe('Calls of the workspace API. They have no traces.'),
+  attempts: count.describe('Number of attempts.'),
   counts: z
     .array(
       z.object({
@@ -118,75 +116,75 @@ export const SessionVerdict = z.object({
         provider: z.string().describe('The provider.'),
         model: z.string().describe('The model.'),
         outcome: OutcomeKind,
-        count: count.describe('How often.'),
+        count: count.describe('Count.'),
       }),
     )
-    .describe('How often each provider, model and operation came to each outcome.'),
-  paths: Paths.describe('Which ways through gateway and client were taken, and how often.'),
-  tasks: TaskCounts.describe('Tasks of agents: their states, and what they took.'),
-  order: z.array(Step).describe('The attempts in the order in which they began, the first 1000 of them.'),
+    .describe('Counts of each outcome by provider, model, and operation.'),
+  paths: Paths.describe('How often each recovery path of gateway and client was exercised.'),
+  tasks: TaskCounts.describe('Agent tasks: states and counts.'),
+  order: z.array(Step).describe('The first 1000 attempts, in start order.'),
   waits: z
     .object({
-      told: count.describe('Calls whose answer told the client to wait.'),
-      kept: count.describe('Those after which it called again, and not too early.'),
+      told: count.describe('Responses with a `Retry-After` that the client received.'),
+      kept: count.describe('Waits that the client honored before it retried.'),
       broken: z
         .array(
           z.object({
             trace,
             retry_after_ms: milliseconds,
             called_again_after_ms: milliseconds,
-            by: z.string().describe('By which clock it was too early.'),
+            by: z.string().describe('The clock by which the retry was too early.'),
           }),
         )
-        .describe('Those after which it called too early.'),
+        .describe('Waits that the client did not honor.'),
     })
-    .describe('Whether the client waited as long as `Retry-After` said, on its own clock or on that of the session.'),
+    .describe("Whether the client honored `Retry-After`, by its own clock or the session's."),
   cancelled: z
     .array(
       z.object({
         trace,
         after_ms: milliseconds,
-        provider_stopped: z.boolean().describe('Whether the attempt at the provider ended with it.'),
+        provider_stopped: z.boolean().describe('Whether the attempt at the provider was canceled, too.'),
       }),
     )
-    .describe('Calls that the client gave up, and whether the attempt at the provider ended with them.'),
+    .describe('Calls that the client canceled, and whether their provider attempts were canceled, too.'),
   fixtures: z
     .object({
-      unused: z.array(z.string()).describe('Fixtures given to the session or the program that have answered no call.'),
+      unused: z.array(z.string()).describe('Fixtures of the session or the server that matched no call.'),
       unmatched: z
         .array(
           z.object({
             trace,
             operation: z.string(),
-            model: z.string().describe('The model; null when there was none.').nullable(),
+            model: z.string().describe('The model, or null.').nullable(),
           }),
         )
-        .describe('Calls that no fixture was there for.'),
+        .describe('Calls that matched no fixture.'),
     })
-    .describe('Fixtures without calls, and calls without fixtures.'),
+    .describe('Unused fixtures, and calls that matched no fixture.'),
   rules: z
-    .array(RuleReport.extend({ scenario: z.string().describe('The scenario that the rule is of.') }))
-    .describe('What became of each rule of the scenario.'),
-  expectations: z.array(ExpectationReport).describe('What was expected, and what there was.'),
-  findings: z.array(Finding).describe('What the client did wrong, found without being asked.'),
-  strays: z.array(StrayPath).describe('Paths that were called and that there are not.'),
+    .array(RuleReport.extend({ scenario: z.string().describe('The scenario of the rule.') }))
+    .describe('Counts of each rule of the scenario.'),
+  expectations: z.array(ExpectationReport).describe('Expected and actual results.'),
+  findings: z.array(Finding).describe('Problems found in the behavior of the client.'),
+  strays: z.array(StrayPath).describe('Requests to unknown paths.'),
   notices: z
     .array(z.string())
     .describe(
       'What weakens the verdict: no calls were received, a rule was not triggered, traces were dropped, calls are still in progress.',
     ),
-  pending: count.describe('Calls that are still under way.'),
-  dropped: count.describe('Calls whose traces are gone, so that nothing is known of them.'),
+  pending: count.describe('Calls in flight.'),
+  dropped: count.describe('Calls without traces, which cannot be judged.'),
 })
 export type SessionVerdict = z.infer<typeof SessionVerdict>
 
 /** What was judged of a part of a session that is over, before its evidence went. */
 export const EarlierVerdict = SessionVerdict.extend({
-  part: z.int().min(1).describe('1 for the first part of the session that was judged so.'),
+  part: z.int().min(1).describe('Number of the part, from 1.'),
   ended_by: z
     .enum(['reset', 'snapshot', 'deletion', 'expiry', 'scenario'])
     .describe(
-      'What ended the part: a reset, a snapshot that was loaded, the deletion of the session or its time to live, another scenario.',
+      'What ended the part: a reset, a loaded snapshot, the deletion or expiry of the session, or a new scenario.',
     ),
   ended_at: z.iso.datetime().describe("On the session's clock."),
 })
@@ -196,7 +194,7 @@ export const Verification = SessionVerdict.extend({
   earlier: z
     .array(EarlierVerdict)
     .describe(
-      'Verdicts on earlier parts of the session, whose traces may be gone: `order` is empty. They do not change `verdict` and `ok`; `exec` counts them.',
+      'Verdicts on earlier parts of the session. Their traces can be gone, so `order` is empty. They do not affect `verdict` and `ok`; `exec` counts them.',
     ),
 })
 /** The whole report. */

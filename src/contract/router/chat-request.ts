@@ -17,12 +17,12 @@ import {
 } from './shared.ts'
 
 const CacheControl = z
-  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('For how long.').default('5m') })
+  .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('Lifetime.').default('5m') })
   .nullish()
 const TextPart = z.looseObject({
   type: z.literal('text'),
   text: z.string().describe('The text of this part.'),
-  cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
+  cache_control: CacheControl.describe("Marks the request up to here for the provider's prompt cache."),
 })
 const UserPart = z.discriminatedUnion('type', [
   TextPart,
@@ -30,60 +30,60 @@ const UserPart = z.discriminatedUnion('type', [
     type: z.literal('image_url'),
     image_url: z
       .looseObject({
-        url: z.string().describe('Its address, or a data URL with its bytes. Nothing is fetched.'),
-        detail: z.enum(['low', 'high', 'auto']).describe('How closely the model looks at it.').nullish(),
+        url: z.string().describe('URL, or a data URL with the bytes. It is not fetched.'),
+        detail: z.enum(['low', 'high', 'auto']).describe('Level of detail.').nullish(),
       })
-      .describe('A picture.'),
-    cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
+      .describe('An image.'),
+    cache_control: CacheControl.describe("Marks the request up to here for the provider's prompt cache."),
   }),
   z.looseObject({
     type: z.literal('input_audio'),
     input_audio: z
       .looseObject({
-        data: z.string().describe('The sound in base64.'),
-        format: z.enum(['mp3', 'wav']).describe('The format of the sound.'),
+        data: z.string().describe('The audio in base64.'),
+        format: z.enum(['mp3', 'wav']).describe('Audio format.'),
       })
-      .describe('A piece of sound.'),
+      .describe('An audio clip.'),
   }),
   z.looseObject({
     type: z.literal('file'),
     file: z
       .looseObject({
-        file_data: z.string().describe('Its bytes as a data URL, or in base64.').nullish(),
-        uri: z.string().describe('Address of the file. Nothing is fetched.').nullish(),
+        file_data: z.string().describe('The bytes as a data URL or in base64.').nullish(),
+        uri: z.string().describe('URL of the file. It is not fetched.').nullish(),
         file_id: z.string().describe('The id of an uploaded file.').nullish(),
-        mimeType: z.string().describe('Its media type.').nullish(),
-        filename: z.string().describe('Its name.').nullish(),
+        mimeType: z.string().describe('Media type.').nullish(),
+        filename: z.string().describe('Name.').nullish(),
       })
       .refine(rules.hasContent, {
         error: "must have 'file_data' or 'uri'",
       })
       .describe('A file.'),
-    cache_control: CacheControl.describe('Asks the provider to remember the request up to here.'),
+    cache_control: CacheControl.describe("Marks the request up to here for the provider's prompt cache."),
   }),
 ])
 const AssistantPart = z.discriminatedUnion('type', [
   TextPart,
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('The refusal of the model.') }),
   z.looseObject({
     type: z.literal('reasoning'),
-    reasoning: z.string().describe('What the model thought.'),
-    signature: z.string().describe('The signature of the provider on the reasoning; sent back unchanged.').nullish(),
+    reasoning: z.string().describe('Reasoning text.'),
+    signature: z.string().describe("The provider's signature of the reasoning, sent back unchanged.").nullish(),
   }),
   z.looseObject({
     type: z.literal('redacted_reasoning'),
-    data: z.string().describe('Reasoning that the provider has hidden; sent back unchanged.'),
+    data: z.string().describe('Encrypted reasoning, sent back unchanged.'),
   }),
 ])
 const textParts = z.union([z.string(), z.array(TextPart).min(1)])
 const texts = textParts.describe('The text, or its parts.')
-const speaker = z.string().describe('Tells people of the same role apart; of a function, its name.')
+const speaker = z.string().describe('Distinguishes participants with the same role. For a function, its name.')
 const name = speaker.nullish()
 const FunctionCall = z.looseObject({
   name: z.string().describe('Name of the function, as the request has it.').optional(),
   arguments: z
     .string()
-    .describe('The arguments as JSON text, which a model may get wrong; in a stream the next piece.')
+    .describe('The arguments as JSON text, which can be invalid. In a stream, the next fragment.')
     .optional(),
 })
 const OlderCall = z.looseObject({
@@ -92,23 +92,23 @@ const OlderCall = z.looseObject({
 })
 const ToolCall = z.discriminatedUnion('type', [
   z.looseObject({
-    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
-    type: z.literal('function').describe('Whether a function or a custom tool is called.').default('function'),
-    function: FunctionCall.describe('The function that is called.'),
+    id: z.string().describe('Id of the call. The message with its result refers to it as `tool_call_id`.'),
+    type: z.literal('function').describe('Whether the call is to a function or a custom tool.').default('function'),
+    function: FunctionCall.describe('The called function.'),
     thought_signature: z
       .string()
-      .describe('The signature of the provider on the thought behind the call; send it back unchanged.')
+      .describe("The provider's signature of the reasoning behind the call. Send it back unchanged.")
       .nullish(),
   }),
   z.looseObject({
-    id: z.string().describe('Names the call; the message with its result has it as `tool_call_id`.'),
-    type: z.literal('custom').describe('Whether a function or a custom tool is called.'),
+    id: z.string().describe('Id of the call. The message with its result refers to it as `tool_call_id`.'),
+    type: z.literal('custom').describe('Whether the call is to a function or a custom tool.'),
     custom: z
       .looseObject({
         name: z.string().describe('Name of the tool, as the request has it.'),
-        input: z.string().describe('The text for the tool; in a stream the next piece.'),
+        input: z.string().describe('Input text of the tool. In a stream, the next fragment.'),
       })
-      .describe('The custom tool that is called.'),
+      .describe('The called custom tool.'),
   }),
 ])
 
@@ -136,19 +136,19 @@ export const Message = z.discriminatedUnion('role', [
       .nullable()
       .describe('The text, or its parts.')
       .optional(),
-    refusal: z.string().describe('Why the model declined, in an earlier answer.').nullish(),
+    refusal: z.string().describe('The refusal in an earlier response.').nullish(),
     name,
     audio: z
-      .looseObject({ id: z.string().describe('Names the spoken answer, so that a later message can refer to it.') })
-      .describe('Refers to a spoken answer.')
+      .looseObject({ id: z.string().describe('Id of the audio response. A later message can refer to it.') })
+      .describe('Reference to an audio response.')
       .nullish(),
-    tool_calls: z.array(ToolCall).describe('The calls of tools of an earlier answer.').nullish(),
-    function_call: OlderCall.nullish().describe('What `tool_calls` was before there were tools.'),
+    tool_calls: z.array(ToolCall).describe('The tool calls of an earlier response.').nullish(),
+    function_call: OlderCall.nullish().describe('Legacy form of `tool_calls`.'),
   }),
   z.looseObject({
     role: z.literal('tool'),
     content: texts,
-    tool_call_id: z.string().describe('The `id` of the call that this is the result of.').nullable(),
+    tool_call_id: z.string().describe('The `id` of the tool call that this result belongs to.').nullable(),
     name,
   }),
   z.looseObject({
@@ -161,17 +161,17 @@ export type Message = z.infer<typeof Message>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const FunctionTool = z.looseObject({
-  name: Identifier.describe('At most 64 letters, digits, _ and -.'),
-  description: z.string().describe('What it does: the model decides by that when to call it.').nullish(),
+  name: Identifier.describe('At most 64 letters, digits, `_`, and `-`.'),
+  description: z.string().describe('What the function does. The model uses this to decide when to call it.').nullish(),
   parameters: z
     .looseObject({ type: z.literal('object').optional() })
     .nullish()
-    .describe('JSON Schema of the arguments, which are an object.'),
+    .describe('JSON Schema of the arguments object.'),
   strict: z.boolean().nullish(),
 })
 const CustomTool = z.looseObject({
-  name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
-  description: z.string().describe('What it does: the model decides by that when to call it.').nullish(),
+  name: Identifier.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
+  description: z.string().describe('What the function does. The model uses this to decide when to call it.').nullish(),
   format: z
     .discriminatedUnion('type', [
       z.looseObject({ type: z.literal('text') }),
@@ -186,27 +186,27 @@ const CustomTool = z.looseObject({
       }),
     ])
     .nullish()
-    .describe('What the text looks like; free text when left out.'),
+    .describe('Format of the text. Default: free text.'),
 })
 const Tool = z.discriminatedUnion('type', [
   z.looseObject({
-    type: z.literal('function').describe('The kind of tool.').default('function'),
-    function: FunctionTool.describe('A function that the model may have called.'),
+    type: z.literal('function').describe('Type of the tool.').default('function'),
+    function: FunctionTool.describe('A function that the model can call.'),
   }),
   z
     .looseObject({
-      type: z.literal('custom').describe('The kind of tool.'),
-      custom: CustomTool.describe('A tool that takes a text instead of arguments.'),
+      type: z.literal('custom').describe('Type of the tool.'),
+      custom: CustomTool.describe('A tool with a text input instead of arguments.'),
     })
-    .describe('A tool that takes a text instead of arguments.'),
+    .describe('A tool with a text input instead of arguments.'),
   z
-    .looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') })
-    .describe('Accepted; tools of the provider are never called here.'),
+    .looseObject({ type: z.enum(HOSTED_TOOLS).describe('Type of the tool.') })
+    .describe('Accepted. Provider tools are never called.'),
 ])
 const Named = z.looseObject({ name: z.string().describe('Its name in `tools`.') })
 const NamedFunction = z.looseObject({ function: Named.describe('A function of `tools`.') })
 const NamedCustom = z.looseObject({
-  type: z.literal('custom').describe('The kind of tool.'),
+  type: z.literal('custom').describe('Type of the tool.'),
   custom: Named.describe('A custom tool of `tools`.'),
 })
 const ToolChoice = z.union([
@@ -217,18 +217,18 @@ const ToolChoice = z.union([
     type: z.literal('allowed_tools'),
     allowed_tools: z
       .looseObject({
-        mode: z.enum(['auto', 'required']).describe('Whether one of them must be called.'),
+        mode: z.enum(['auto', 'required']).describe('Whether the model must call one of them.'),
         tools: z
           .array(
             z.union([
               NamedFunction,
               NamedCustom,
-              z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('The kind of tool.') }),
+              z.looseObject({ type: z.enum(HOSTED_TOOLS).describe('Type of the tool.') }),
             ]),
           )
-          .describe('Which they are.'),
+          .describe('The allowed tools.'),
       })
-      .describe('The tools that may be called, of all that are offered.'),
+      .describe('The subset of the offered tools that the model may call.'),
   }),
 ])
 const ResponseFormat = z.discriminatedUnion('type', [
@@ -238,12 +238,12 @@ const ResponseFormat = z.discriminatedUnion('type', [
     type: z.literal('json_schema'),
     json_schema: z
       .looseObject({
-        name: Identifier.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
-        description: z.string().describe('What it is for, for the model.').nullish(),
-        schema: z.looseObject({}).describe('The JSON Schema itself.').optional(),
+        name: Identifier.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
+        description: z.string().describe('Description for the model.').nullish(),
+        schema: z.looseObject({}).describe('The JSON Schema.').optional(),
         strict: z.boolean().nullish().default(false),
       })
-      .describe('The schema that the answer must fit.'),
+      .describe('The schema that the response must match.'),
   }),
 ])
 
@@ -257,60 +257,71 @@ export const ChatRequest = z
     metadata: Metadata.nullish(),
     audio: z
       .looseObject({
-        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']).describe('The voice that speaks.'),
-        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']).describe('The format of the sound.'),
+        voice: z.enum(['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer']).describe('Voice.'),
+        format: z.enum(['wav', 'mp3', 'flac', 'opus', 'pcm16']).describe('Audio format.'),
       })
       .nullish()
-      .describe('Voice and format of audio output; required when `modalities` has `audio`.'),
-    frequency_penalty: penalty.describe('Above 0, tokens are less likely the more often they came.'),
-    presence_penalty: penalty.describe('Above 0, tokens that came at all are less likely.'),
+      .describe('Voice and format of the audio output. Required if `modalities` contains `audio`.'),
+    frequency_penalty: penalty.describe(
+      'Positive values reduce the probability of tokens in proportion to their frequency.',
+    ),
+    presence_penalty: penalty.describe('Positive values reduce the probability of tokens that already occurred.'),
     max_tokens: z
       .int()
       .min(1)
       .nullish()
       .describe('Deprecated: use `max_completion_tokens`.')
       .meta({ deprecated: true }),
-    max_completion_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
+    max_completion_tokens: z
+      .int()
+      .min(1)
+      .nullish()
+      .describe('Maximum number of generated tokens, visible and reasoning.'),
     logprobs: z.boolean().nullish().describe('Whether to return the log probability of each token.'),
-    top_logprobs: z.int().min(0).max(20).nullish().describe('Needs `logprobs: true`.'),
+    top_logprobs: z.int().min(0).max(20).nullish().describe('Requires `logprobs: true`.'),
     n: z.int().min(1).max(128).nullish().describe('Number of choices.').meta({ default: 1 }),
-    response_format: ResponseFormat.nullish().describe('Plain text, any JSON object, or JSON of a schema.'),
+    response_format: ResponseFormat.nullish().describe('Plain text, any JSON object, or JSON that matches a schema.'),
     reasoning_effort: ReasoningEffort.nullish(),
-    verbosity: z.string().nullish().describe('Lower levels give shorter answers.'),
-    seed: ModelSeed.nullish().describe('The same seed and request give the same answer where the model can.'),
+    verbosity: z.string().nullish().describe('Lower levels give shorter responses.'),
+    seed: ModelSeed.nullish().describe('The same seed and request give the same response if the model supports it.'),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
-      .describe('Up to 4 sequences that end the answer.'),
+      .describe('Up to 4 sequences that end the response.'),
     stream_options: z
       .looseObject({
-        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
+        include_usage: z.boolean().describe('Whether a final chunk contains the token usage.').nullish(),
       })
       .nullish()
       .describe('Only with `stream: true`.'),
     thinking: Thinking.nullish(),
-    temperature: z.number().min(0).max(2).nullish().describe('Higher is more varied, lower more focused.'),
-    top_p: z.number().min(0).max(1).nullish().describe('Total probability of the tokens considered.'),
+    temperature: z
+      .number()
+      .min(0)
+      .max(2)
+      .nullish()
+      .describe('Sampling temperature. Higher values give more varied output.'),
+    top_p: z.number().min(0).max(1).nullish().describe('Nucleus sampling: total probability of the tokens considered.'),
     top_k: z.int().min(0).nullish().describe('Number of tokens considered.'),
-    tools: z.array(Tool).nullish().describe('Functions that the model may call.'),
+    tools: z.array(Tool).nullish().describe('Functions that the model can call.'),
     tool_choice: ToolChoice.nullish().describe(
-      'Whether a tool is called: not at all, as the model likes, always, the named one, or some of them.',
+      'Tool use: none, automatic, required, a specific tool, or one of a set of tools.',
     ),
     functions: z
       .array(FunctionTool)
       .nullish()
-      .describe('What `tools` was before there were tools: the answer then has a `function_call`.')
+      .describe('Legacy form of `tools`. The response then has a `function_call`.')
       .meta({ deprecated: true }),
     function_call: z
       .union([z.enum(['none', 'auto']), z.looseObject({ name: z.string().describe('Name of the function.') })])
       .nullish()
       .describe('The choice of one of the `functions`.')
       .meta({ deprecated: true }),
-    parallel_tool_calls: z.boolean().nullish().describe('Whether several may be called at once.'),
+    parallel_tool_calls: z.boolean().nullish().describe('Whether the model may call several tools at once.'),
     modalities: z
       .array(z.enum(['text', 'audio']))
       .nullish()
-      .describe('Kinds of output.')
+      .describe('Output modalities.')
       .meta({ default: ['text'] }),
     guardrails: Guardrails.nullish(),
     ...Routing,
@@ -319,7 +330,7 @@ export const ChatRequest = z
     variables: z.record(z.string(), z.unknown()).nullish().describe('Values of `{{name}}` in the messages.'),
     template_engine: TemplateEngine.nullish(),
     svc: PromptServiceOptions.nullish(),
-    stream: z.boolean().nullish().default(false).describe('Whether the answer comes as server-sent events.'),
+    stream: z.boolean().nullish().default(false).describe('Whether to stream the response as server-sent events.'),
   })
   .check(rules.chat)
 export type ChatRequest = z.infer<typeof ChatRequest>

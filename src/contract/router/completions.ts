@@ -26,40 +26,44 @@ export const CompletionRequest = z
   .looseObject({
     model: ModelId.meta({ examples: ['openai/gpt-3.5-turbo-instruct'] }),
     prompt: textsSchema(0).describe(
-      'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+      'A string, up to 2048 strings, or their tokens (cl100k or o200k, depending on the model).',
     ),
-    echo: z.boolean().nullish().describe('Whether each choice begins with its prompt.').meta({ default: false }),
-    frequency_penalty: penalty.describe('Makes tokens less likely the more often they have come already; default 0.'),
-    presence_penalty: penalty.describe('Makes tokens less likely that have come already; default 0.'),
+    echo: z.boolean().nullish().describe('Whether to prepend the prompt to each choice.').meta({ default: false }),
+    frequency_penalty: penalty.describe(
+      'Positive values reduce the probability of tokens in proportion to their frequency. Default 0.',
+    ),
+    presence_penalty: penalty.describe(
+      'Positive values reduce the probability of tokens that already occurred. Default 0.',
+    ),
     max_tokens: z
       .int()
       .min(0)
       .nullish()
-      .describe('Most tokens generated for each choice.')
+      .describe('Maximum number of generated tokens per choice.')
       .meta({ default: DEFAULT_MAX_TOKENS }),
     seed: ModelSeed.describe(
-      'Answers of a real model repeat with it, as far as the provider can; fixtures repeat anyway.',
+      'Makes responses of a real model repeatable, as far as the provider supports it. Fixtures are always repeatable.',
     ).nullish(),
     stop: z
       .union([z.string(), z.array(z.string()).max(4)])
       .nullish()
-      .describe('Up to 4 sequences that end the text; they are not part of it.'),
+      .describe('Up to 4 sequences that end the text. They are not included in it.'),
     temperature: z
       .number()
       .min(0)
       .max(2)
       .nullish()
       .meta({ default: 1 })
-      .describe('How much chance there is in the answer: 0 is the least.'),
+      .describe('Sampling temperature: 0 is the least random.'),
     top_p: z
       .number()
       .min(0)
       .max(1)
       .nullish()
       .meta({ default: 1 })
-      .describe('Only the likeliest tokens that make up this share are considered.'),
-    n: z.int().min(1).max(128).nullish().describe('Choices for each prompt.').meta({ default: 1 }),
-    user: z.string().nullish().describe('The end user, by any name.'),
+      .describe('Nucleus sampling: only the most likely tokens with this total probability are considered.'),
+    n: z.int().min(1).max(128).nullish().describe('Number of choices per prompt.').meta({ default: 1 }),
+    user: z.string().nullish().describe('Identifier of the end user.'),
     thinking: Thinking.nullish(),
     metadata: Metadata.nullish(),
     identity: Identity.nullish(),
@@ -71,7 +75,7 @@ export const CompletionRequest = z
     stream: z.boolean().nullish().default(false),
     stream_options: z
       .looseObject({
-        include_usage: z.boolean().describe('Whether a last chunk says how many tokens the call took.').nullish(),
+        include_usage: z.boolean().describe('Whether a final chunk contains the token usage.').nullish(),
       })
       .nullish()
       .describe('Only with `stream: true`.'),
@@ -92,23 +96,23 @@ const FinishReason = z.enum(['stop', 'length', 'content_filter', 'tool_calls'])
 
 /** The answer, and one chunk of it when it is streamed: choices are ordered by prompt, then by number. */
 export const Completion = z.object({
-  id: z.string().describe('Names this answer, beginning with `cmpl-`.'),
+  id: z.string().describe('Id of the response, with the prefix `cmpl-`.'),
   object: z.literal('text_completion'),
-  created: z.int().describe('Unix time in seconds: a number, as clients read it.'),
-  model: z.string().describe('The model that answered, as `<provider>/<model>`, which a fallback may have changed.'),
-  system_fingerprint: z.string().describe('Names the configuration that answered: the same for the same model.'),
+  created: z.int().describe('Unix time in seconds.'),
+  model: z.string().describe('The model that responded, as `<provider>/<model>`. It can be a fallback.'),
+  system_fingerprint: z.string().describe('Fingerprint of the backend configuration. The same for the same model.'),
   choices: z
     .array(
       z.object({
-        index: z.int().min(0).describe('Which answer of several it is, from 0.'),
+        index: z.int().min(0).describe('Index of the choice, from 0.'),
         text: z.string().describe('The text that follows the prompt.'),
-        logprobs: z.null().describe('Log probabilities of the tokens, when `logprobs` asked for them.'),
+        logprobs: z.null().describe('Log probabilities of the tokens. Only with `logprobs`.'),
         finish_reason: FinishReason.describe(
-          'Why it ends: `stop` by itself or at a stop sequence, `length` at the limit of tokens, `tool_calls` to have tools called, `content_filter` because the provider held it back; null in a stream until it ends.',
+          'Why the choice ended: `stop` (natural end or stop sequence), `length` (token limit), `tool_calls` (tools to call), or `content_filter` (blocked by the provider). Null in a stream until the end.',
         ),
       }),
     )
-    .describe('The answers, `n` of them, in the order of `index`.'),
+    .describe('The `n` choices, ordered by `index`.'),
   usage: Usage.optional(),
 })
 export type Completion = z.infer<typeof Completion>
@@ -120,7 +124,7 @@ export const CompletionScript = z.strictObject({
   content: z
     .union([content.unwrap(), z.array(z.string()).min(1)])
     .describe('The text; a list has one for each prompt, the last one repeats.'),
-  finish_reason: FinishReason.optional().describe('Worked out from the reply when left out.'),
+  finish_reason: FinishReason.optional().describe('Default: derived from the reply.'),
   usage,
   timing,
 })

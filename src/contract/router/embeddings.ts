@@ -10,7 +10,7 @@ const MAX_VECTOR_LENGTH = 16_384
 /** The body of `POST /v2/router/embeddings`; unknown fields are kept. */
 export const EmbeddingsRequest = z.looseObject({
   input: textsSchema(1).describe(
-    'A text, up to 2048 texts, or the tokens of either, cl100k or o200k as the model has them.',
+    'A string, up to 2048 strings, or their tokens (cl100k or o200k, depending on the model).',
   ),
   model: ModelId.meta({ examples: ['openai/text-embedding-3-small'] }),
   encoding_format: z
@@ -22,8 +22,8 @@ export const EmbeddingsRequest = z.looseObject({
     .min(1)
     .max(MAX_VECTOR_LENGTH)
     .nullish()
-    .describe('Length of the vectors, where the model can shorten them.'),
-  user: z.string().nullish().describe('The end user, by any name.'),
+    .describe('Length of the vectors, if the model supports shortening.'),
+  user: z.string().nullish().describe('Identifier of the end user.'),
   ...CallFields,
 })
 export type EmbeddingsRequest = z.infer<typeof EmbeddingsRequest>
@@ -37,12 +37,12 @@ export const EmbeddingList = z.object({
         object: z.literal('embedding'),
         embedding: z
           .union([z.array(z.number()), z.string()])
-          .describe('The vector, as numbers or, when asked for, as base64 of 32-bit floats.'),
-        index: z.int().min(0).describe('Which input it is of, from 0.'),
+          .describe('The vector as numbers, or, if requested, as base64 of 32-bit floats.'),
+        index: z.int().min(0).describe('Index of the input, from 0.'),
       }),
     )
-    .describe('One vector for each input, in their order.'),
-  model: z.string().describe('The model that answered, as `<provider>/<model>`.'),
+    .describe('One vector per input, in the same order.'),
+  model: z.string().describe('The model that responded, as `<provider>/<model>`.'),
   usage: z.object({ prompt_tokens: z.int().min(0).describe('Tokens of the request.'), total_tokens: z.int().min(0) }),
 })
 export type EmbeddingList = z.infer<typeof EmbeddingList>
@@ -54,12 +54,12 @@ const sources = ['embedding', 'embeddings', 'like'] as const
 export const EmbeddingScript = z
   .strictObject({
     embedding: Vector.optional().describe('The vector of every input.'),
-    embeddings: z.array(Vector).min(1).optional().describe('A vector for each input; the last one repeats.'),
-    like: z.string().min(1).optional().describe('Every input has the vector of this text.'),
+    embeddings: z.array(Vector).min(1).optional().describe('One vector per input. The last one repeats.'),
+    like: z.string().min(1).optional().describe('All inputs get the vector of this text.'),
     usage: z
       .strictObject({ prompt_tokens: z.int().min(0) })
       .optional()
-      .describe('Instead of the counted tokens.'),
+      .describe('Replaces the counted tokens.'),
     timing: Timing.optional(),
   })
   .refine((script) => sources.filter((source) => script[source] !== undefined).length <= 1, {

@@ -9,7 +9,7 @@ const hasPicture = (form: Record<string, unknown>) => form.image !== undefined |
 const NO_PICTURE = { error: 'is required: it must be a PNG, JPEG or WebP file', path: ['image'] }
 const shared = {
   model: ModelId.default('openai/dall-e-2').meta({ examples: ['openai/gpt-image-1'] }),
-  image: picture('The picture: PNG, JPEG or WebP.'),
+  image: picture('The image: PNG, JPEG, or WebP.'),
   svc: ServiceOptionsUncached.nullish(),
 }
 
@@ -17,9 +17,9 @@ const shared = {
 export const ImageEditForm = drawing
   .extend({
     ...shared,
-    'image[]': picture('One of several pictures, as clients of OpenAI send them; the last one counts.'),
-    mask: picture('What may change: where it is transparent.'),
-    input_fidelity: z.string().nullish().describe('How near to the picture it is to be; recorded.'),
+    'image[]': picture('One of several images, as OpenAI clients send them. The last one is used.'),
+    mask: picture('Mask: transparent areas are edited.'),
+    input_fidelity: z.string().nullish().describe('Input fidelity. Recorded, but without effect.'),
   })
   .refine(hasPicture, NO_PICTURE)
 export type ImageEditForm = z.infer<typeof ImageEditForm>

@@ -22,7 +22,7 @@ function choice(field: ImageChoice, about: string) {
 
 /** The body of `POST /v2/router/images/generations`; unknown fields are kept. */
 export const ImageRequest = z.looseObject({
-  prompt: z.string().min(1).describe('What the pictures show.'),
+  prompt: z.string().min(1).describe('Prompt for the images.'),
   model: ModelId.describe(
     `One of ${Object.keys(IMAGE_MODELS).join(', ')}, whose rules are held; any other image model takes what one of them does.`,
   ).meta({ examples: Object.keys(IMAGE_MODELS) }),
@@ -31,12 +31,12 @@ export const ImageRequest = z.looseObject({
     .min(1)
     .max(10)
     .nullish()
-    .describe('Number of pictures; openai/dall-e-3 makes only 1.')
+    .describe('Number of images. openai/dall-e-3 supports only 1.')
     .meta({ default: 1 }),
   size: choice('size', 'Width and height in pixels.'),
   quality: choice('quality', 'How much detail.'),
   style: choice('style', 'How dramatic.'),
-  background: choice('background', 'Whether it is cut out; transparent needs png or webp.'),
+  background: choice('background', 'Background. `transparent` requires png or webp.'),
   moderation: choice('moderation', 'How strictly prompts are checked.'),
   output_format: choice('output_format', 'The file format.'),
   output_compression: z
@@ -51,10 +51,10 @@ export const ImageRequest = z.looseObject({
   stream: z
     .boolean()
     .nullish()
-    .describe('Whether the picture comes as events, with partial ones before it; openai/gpt-image-1 does.'),
-  partial_images: z.int().min(0).max(3).nullish().describe('Partial pictures of a stream; none when left out.'),
+    .describe('Whether to stream the image as events, with partial images first. Only openai/gpt-image-1.'),
+  partial_images: z.int().min(0).max(3).nullish().describe('Number of partial images in a stream. Default: none.'),
   user: z.string().nullish().describe('The end user.'),
-  metadata: z.looseObject({}).nullish().describe('Stored in the trace.'),
+  metadata: z.looseObject({}).nullish().describe('Metadata, stored in the trace.'),
   identity: Identity.nullish(),
   thread: Thread.nullish(),
   ...Routing,
@@ -68,48 +68,48 @@ const integer = z.int().min(0)
 export const ImageUsage = z.object({
   input_tokens: integer.describe('Tokens of the request.'),
   input_tokens_details: z
-    .object({ image_tokens: integer.describe('Tokens of pictures.'), text_tokens: integer.describe('Tokens of text.') })
-    .describe('What of the request is counted apart.'),
-  output_tokens: integer.describe('Tokens of the answer.'),
+    .object({ image_tokens: integer.describe('Image tokens.'), text_tokens: integer.describe('Text tokens.') })
+    .describe('Breakdown of the input tokens.'),
+  output_tokens: integer.describe('Output tokens.'),
   total_tokens: integer,
 })
 export type ImageUsage = z.infer<typeof ImageUsage>
 
 const settings = {
-  background: z.string().describe('The background that the pictures have.'),
-  output_format: z.string().describe('The format of the bytes: `png`, `jpeg` or `webp`.'),
-  quality: z.string().describe('The quality that it was made in.'),
+  background: z.string().describe('Background of the images.'),
+  output_format: z.string().describe('Image format: `png`, `jpeg`, or `webp`.'),
+  quality: z.string().describe('Quality of the image.'),
   size: z.string().describe('Width and height in pixels, such as `1024x1024`.'),
 }
 
 /** The answer: each picture has either `url` or `b64_json`. */
 export const ImageResult = z.object({
-  created: z.int().describe('When the pictures were made, in seconds since 1970.'),
+  created: z.int().describe('Creation time, in seconds since the Unix epoch.'),
   data: z
     .array(
       z.object({
-        revised_prompt: z.string().optional().describe('Only of openai/dall-e-3.'),
-        b64_json: z.string().describe('The bytes of the picture in base64.').optional(),
-        url: z.string().optional().describe('Serves the file for an hour, without a token.'),
+        revised_prompt: z.string().optional().describe('Only openai/dall-e-3.'),
+        b64_json: z.string().describe('The image in base64.').optional(),
+        url: z.string().optional().describe('URL of the image. Available for one hour, without a token.'),
       }),
     )
-    .describe('The pictures, `n` of them.'),
-  ...z.object(settings).partial().describe('What the pictures are like; only of openai/gpt-image-1.').shape,
-  usage: ImageUsage.optional().describe('Only of openai/gpt-image-1.'),
+    .describe('The `n` images.'),
+  ...z.object(settings).partial().describe('Properties of the images. Only openai/gpt-image-1.').shape,
+  usage: ImageUsage.optional().describe('Only openai/gpt-image-1.'),
 })
 export type ImageResult = z.infer<typeof ImageResult>
 
 const picture = {
-  b64_json: z.string().describe('The bytes of the picture in base64.'),
-  created_at: z.int().describe('When the picture was made, in seconds since 1970.'),
+  b64_json: z.string().describe('The image in base64.'),
+  created_at: z.int().describe('Creation time, in seconds since the Unix epoch.'),
   ...settings,
-  background: settings.background.describe('The background that the picture has.'),
+  background: settings.background.describe('Background of the image.'),
 }
 /** The data of one event of a streamed picture. */
 export const ImageEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('image_generation.partial_image'),
-    partial_image_index: z.int().min(0).max(2).describe('Which of the sketches before the picture it is, from 0.'),
+    partial_image_index: z.int().min(0).max(2).describe('Index of the partial image, from 0.'),
     ...picture,
   }),
   z.object({ type: z.literal('image_generation.completed'), ...picture, usage: ImageUsage }),
@@ -125,7 +125,11 @@ const FileName = z.strictObject({ file: z.string().min(1) })
 /** What a fixture says under `reply` of an image call; what it leaves out is drawn and counted. */
 export const ImageScript = z
   .strictObject({
-    prompt: z.string().min(1).optional().describe("Draws the pictures of this prompt instead of the call's own."),
+    prompt: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Generates the images from this prompt instead of the prompt of the call.'),
     images: z
       .array(z.union([GivenImage, FileName]))
       .min(1)
@@ -133,7 +137,7 @@ export const ImageScript = z
       .describe(
         'PNG, JPEG or WebP files as base64, or by name beside the fixture, given as they are; when more are asked for they begin again.',
       ),
-    revised_prompt: z.string().min(1).optional().describe('Shown by models that have it: openai/dall-e-3.'),
+    revised_prompt: z.string().min(1).optional().describe('Returned by models that support it: openai/dall-e-3.'),
     usage: z
       .strictObject({ input_tokens: integer.optional(), output_tokens: integer.optional() })
       .optional()

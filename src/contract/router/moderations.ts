@@ -25,7 +25,7 @@ const Part = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string().describe('The text.') }),
   z.looseObject({
     type: z.literal('image_url'),
-    image_url: z.looseObject({ url: z.string().describe('Where it is.') }).describe('The picture.'),
+    image_url: z.looseObject({ url: z.string().describe('URL.') }).describe('The image.'),
   }),
 ])
 
@@ -33,7 +33,7 @@ const Part = z.discriminatedUnion('type', [
 export const ModerationRequest = z.looseObject({
   input: z
     .union([z.string(), z.array(z.string()).min(1), z.array(Part).min(1)])
-    .describe('A text, several texts, or the parts of one input; nobody looks into pictures.'),
+    .describe('A string, several strings, or the parts of one input. Images are ignored.'),
   model: ModelId.default('openai/omni-moderation-latest').meta({ examples: ['openai/omni-moderation-latest'] }),
   ...CallFields,
 })
@@ -49,18 +49,20 @@ const each = <Value extends z.ZodType>(value: Value) =>
 
 /** The answer: a judgement for each text, in their order. */
 export const ModerationList = z.object({
-  id: z.string().describe('Id of the answer.'),
-  model: z.string().describe('The model that answered.'),
+  id: z.string().describe('Id of the response.'),
+  model: z.string().describe('The model that responded.'),
   results: z
     .array(
       z.object({
-        flagged: z.boolean().describe('Whether it is flagged for anything.'),
-        categories: each(z.boolean()).describe('What it is flagged for.'),
-        category_scores: each(z.number().min(0).max(1)).describe('How sure that is, from 0 to 1.'),
-        category_applied_input_types: each(z.array(z.literal('text'))).describe('What was looked at: texts alone.'),
+        flagged: z.boolean().describe('Whether the input is flagged for any category.'),
+        categories: each(z.boolean()).describe('Flags by category.'),
+        category_scores: each(z.number().min(0).max(1)).describe('Scores by category, from 0 to 1.'),
+        category_applied_input_types: each(z.array(z.literal('text'))).describe(
+          'Input types that were checked: only text.',
+        ),
       }),
     )
-    .describe('A judgement for each text.'),
+    .describe('One result per text.'),
 })
 export type ModerationList = z.infer<typeof ModerationList>
 

@@ -7,15 +7,15 @@ const MAX_DOCUMENTS = 1000
 
 /** The body of `POST /v2/router/rerank`; unknown fields are kept. */
 export const RerankRequest = z.looseObject({
-  query: z.string().min(1).describe('What is looked for.'),
+  query: z.string().min(1).describe('Query.'),
   documents: z
     .array(z.union([z.string(), z.looseObject({ text: z.string().describe('The text.') })]))
     .min(1)
     .max(MAX_DOCUMENTS)
-    .describe('What is put in order: texts, or objects with a `text`.'),
+    .describe('Documents to rank: strings, or objects with a `text`.'),
   model: ModelId.meta({ examples: ['cohere/rerank-v3.5'] }),
-  top_n: z.int().min(1).nullish().describe('How many are answered, the best ones; all when left out.'),
-  return_documents: z.boolean().nullish().describe('Whether each comes with its text, which it does when left out.'),
+  top_n: z.int().min(1).nullish().describe('Number of documents to return, best first. Default: all.'),
+  return_documents: z.boolean().nullish().describe('Whether to include the text of each document. Default true.'),
   ...CallFields,
 })
 export type RerankRequest = z.infer<typeof RerankRequest>
@@ -23,21 +23,21 @@ export type RerankRequest = z.infer<typeof RerankRequest>
 /** The answer: the best one first. */
 export const RerankList = z.object({
   object: z.literal('list'),
-  id: z.string().describe('Id of the answer.'),
-  model: z.string().describe('The model that answered.'),
+  id: z.string().describe('Id of the response.'),
+  model: z.string().describe('The model that responded.'),
   results: z
     .array(
       z.object({
         object: z.literal('rerank'),
-        index: z.int().min(0).describe('Its place in the request.'),
-        relevance_score: z.number().min(0).max(1).describe('How much it has to do with the query.'),
+        index: z.int().min(0).describe('Index in the request.'),
+        relevance_score: z.number().min(0).max(1).describe('Relevance to the query.'),
         document: z
-          .object({ text: z.string().describe('Its text.') })
+          .object({ text: z.string().describe('Text of the file.') })
           .optional()
-          .describe('The document, unless nobody wants it.'),
+          .describe('The document, unless excluded by the request.'),
       }),
     )
-    .describe('The documents, the best one first.'),
+    .describe('The documents, best first.'),
   usage: z.object({ prompt_tokens: z.int().min(0).describe('Tokens of the request.'), total_tokens: z.int().min(0) }),
 })
 export type RerankList = z.infer<typeof RerankList>

@@ -6,19 +6,19 @@ import { ResponsesTool } from './responses-tools.ts'
 
 const count = z.int().min(0)
 const text = z.string()
-const logprobs = z.array(TokenLogprob).describe('Log probabilities of the tokens, when they were asked for.')
+const logprobs = z.array(TokenLogprob).describe('Log probabilities of the tokens, if requested.')
 
-const ItemStatus = z.enum(['in_progress', 'completed', 'incomplete']).describe('How far it has come.')
-const itemId = text.describe('Names the item, so that a later call can refer to it.')
+const ItemStatus = z.enum(['in_progress', 'completed', 'incomplete']).describe('Status.')
+const itemId = text.describe('Id of the item. A later call can refer to it.')
 const SummaryText = z.object({ type: z.literal('summary_text'), text: text.describe('A part of the summary.') })
 const ContentPart = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('output_text'),
     text: text.describe('The text of this part.'),
-    annotations: z.array(z.looseObject({})).describe('Sources of the text; empty here.'),
+    annotations: z.array(z.looseObject({})).describe('Sources of the text. Always empty.'),
     logprobs,
   }),
-  z.object({ type: z.literal('refusal'), refusal: text.describe('Why the model declined.') }),
+  z.object({ type: z.literal('refusal'), refusal: text.describe('The refusal of the model.') }),
 ])
 export type ContentPart = z.infer<typeof ContentPart>
 
@@ -45,14 +45,14 @@ export const OutputItem = z.discriminatedUnion('type', [
     status: ItemStatus,
     call_id: text,
     name: text.describe('Name of the tool, as the request has it.'),
-    input: text.describe('The text for the tool.'),
+    input: text.describe('Input text of the tool.'),
   }),
   z.object({
     id: itemId,
     type: z.literal('reasoning'),
     status: ItemStatus,
-    summary: z.array(SummaryText).describe('What the reasoning comes to.'),
-    encrypted_content: text.describe('Reasoning that only the provider can read; send it back unchanged.').optional(),
+    summary: z.array(SummaryText).describe('Reasoning summary.'),
+    encrypted_content: text.describe('Encrypted reasoning. Send it back unchanged.').optional(),
   }),
 ])
 export type OutputItem = z.infer<typeof OutputItem>
@@ -61,67 +61,65 @@ export type OutputItem = z.infer<typeof OutputItem>
 export const ResponseUsage = z.object({
   input_tokens: count.describe('Tokens of the request.'),
   input_tokens_details: z
-    .object({ cached_tokens: count.describe('Tokens of the request that the provider had in its prompt cache.') })
-    .describe('What of the request is counted apart.'),
-  output_tokens: count.describe('Tokens of the answer.'),
+    .object({ cached_tokens: count.describe('Input tokens read from the prompt cache.') })
+    .describe('Breakdown of the input tokens.'),
+  output_tokens: count.describe('Output tokens.'),
   output_tokens_details: z
     .object({
       reasoning_tokens: count.describe('Tokens of reasoning.'),
-      accepted_prediction_tokens: count.describe('Tokens of a prediction that came true; 0 here.'),
-      rejected_prediction_tokens: count.describe('Tokens of a prediction that did not; 0 here.'),
+      accepted_prediction_tokens: count.describe('Accepted prediction tokens. Always 0.'),
+      rejected_prediction_tokens: count.describe('Rejected prediction tokens. Always 0.'),
     })
-    .describe('What of the answer is counted apart.'),
+    .describe('Breakdown of the output tokens.'),
   total_tokens: count,
 })
 export type ResponseUsage = z.infer<typeof ResponseUsage>
 
 /** The response object, whole or as far as it has come. */
 export const ModelResponse = z.object({
-  id: text.describe('Names the response, beginning with `resp_`; `previous_response_id` of a later call takes it.'),
+  id: text.describe('Id of the response, with the prefix `resp_`. Send it as `previous_response_id` in a later call.'),
   object: z.literal('response'),
-  created_at: z.int().describe('When it was made, in seconds since 1970.'),
-  status: z
-    .enum(['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete'])
-    .describe('How far it has come.'),
-  background: z.boolean().describe('Always false: nothing goes on in the background.'),
+  created_at: z.int().describe('Creation time, in seconds since the Unix epoch.'),
+  status: z.enum(['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete']).describe('Status.'),
+  background: z.boolean().describe('Always false: responses are never run in the background.'),
   error: z
     .object({
-      code: text.describe('Which error it is, for programs.'),
-      message: text.describe('What went wrong, for people.'),
+      code: text.describe('Machine-readable error code.'),
+      message: text.describe('Error message.'),
     })
-    .describe('Why it failed; null otherwise.')
+    .describe('Why it failed, or null.')
     .nullable(),
   incomplete_details: z
     .object({
       reason: z
         .enum(['max_output_tokens', 'content_filter'])
-        .describe('Whether the limit of tokens or a filter ended it.'),
+        .describe('Whether the token limit or a content filter ended it.'),
     })
-    .describe('Why it is incomplete; null otherwise.')
+    .describe('Why it is incomplete, or null.')
     .nullable(),
   instructions: text.describe('The instructions of the request.').nullable(),
-  max_output_tokens: z.int().describe('The limit of the request; null for none.').nullable(),
-  model: text.describe('The model that answered, as `<provider>/<model>`.'),
-  output: z.array(OutputItem).describe('What the model gave: messages, calls of tools, reasoning.'),
-  output_text: text.describe('The text of all parts together.'),
+  max_output_tokens: z.int().describe('Limit from the request, or null.').nullable(),
+  model: text.describe('The model that responded, as `<provider>/<model>`.'),
+  output: z.array(OutputItem).describe('Output of the model: messages, tool calls, and reasoning.'),
+  output_text: text.describe('The combined text of all parts.'),
   parallel_tool_calls: z.boolean().describe('Whether several tools may be called at once.'),
-  previous_response_id: text.describe('The response that the conversation goes on from.').nullable(),
+  previous_response_id: text.describe('The previous response in the conversation.').nullable(),
   reasoning: z
     .object({
-      effort: text.describe('How hard it thinks.').nullable(),
-      summary: text.describe('How much of the reasoning is summed up.').nullable(),
+      effort: text.describe('Reasoning effort.').nullable(),
+      summary: text.describe('Level of detail of the reasoning summary.').nullable(),
     })
-    .describe('How the model was asked to reason.'),
-  service_tier: ServiceTier.describe('The tier that was asked for; there is only one here.').nullable(),
-  store: z.boolean().describe('Whether it can be continued by its id.'),
-  temperature: z.number().describe('How much chance there is in the answer: 0 is the least.'),
+    .describe('Reasoning settings.'),
+  service_tier: ServiceTier.describe('The requested service tier. All tiers behave the same.').nullable(),
+  store: z.boolean().describe('Whether the response is stored and can be continued.'),
+  temperature: z.number().describe('Sampling temperature: 0 is the least random.'),
   text: z
     .looseObject({
       format: z
-        .looseObject({ type: z.enum(['text', 'json_object', 'json_schema']).describe('Which of these.') })
-        .describe('Free text, JSON, or JSON that fits a schema.'),
+        .looseObject({ type: z.enum(['text', 'json_object', 'json_schema']).describe('Type of the format.') })
+        .describe('Free text, JSON, or JSON that matches a schema.'),
     })
-    .describe('What the text was asked to be like.'),
+    .describe('Requested text format.'),
   tool_choice: z
     .union([
       z.enum(['none', 'auto', 'required']),
@@ -132,14 +130,16 @@ export const ModelResponse = z.object({
           .describe('The function that must be called.'),
       }),
     ])
-    .describe('Whether and which tools must be called.'),
-  tools: z.array(ResponsesTool).describe('The tools that the model may have called.'),
-  top_logprobs: count.max(MAX_TOP_LOGPROBS).describe('How many likely tokens each log probability comes with.'),
-  logprobs: z.boolean().describe('Whether log probabilities were asked for.'),
-  top_p: z.number().describe('Only the likeliest tokens that make up this share are considered.'),
-  truncation: Truncation.describe('What happens to a conversation that is too long.').nullable(),
-  usage: ResponseUsage.optional().describe('Absent until the response has ended.'),
-  user: text.describe("The end user's id in your own system.").nullable(),
+    .describe('Whether the model must call tools, and which.'),
+  tools: z.array(ResponsesTool).describe('The tools that the model can call.'),
+  top_logprobs: count.max(MAX_TOP_LOGPROBS).describe('Number of most likely tokens per position.'),
+  logprobs: z.boolean().describe('Whether log probabilities were requested.'),
+  top_p: z
+    .number()
+    .describe('Nucleus sampling: only the most likely tokens with this total probability are considered.'),
+  truncation: Truncation.describe('Truncation strategy for long conversations.').nullable(),
+  usage: ResponseUsage.optional().describe('Absent until the response ends.'),
+  user: text.describe("The end user's id in your system.").nullable(),
   metadata: z.record(text, text),
 })
 export type ModelResponse = z.infer<typeof ModelResponse>
@@ -149,15 +149,15 @@ const event = <Type extends string, Shape extends z.core.$ZodLooseShape>(type: T
 const inItem = { item_id: text, output_index: count }
 const inPart = { ...inItem, content_index: count }
 const inSummary = { ...inItem, summary_index: count }
-const whole = { response: ModelResponse.describe('The response as it stands.') }
-const delta = text.describe('What is new of it.')
-const wholeItem = { output_index: count, item: OutputItem.describe('The item as it stands.') }
-const wholePart = { ...inPart, part: ContentPart.describe('The part as it stands.') }
-const wholeSummary = { ...inSummary, part: SummaryText.describe('The part as it stands.') }
+const whole = { response: ModelResponse.describe('The current state of the response.') }
+const delta = text.describe('The next fragment.')
+const wholeItem = { output_index: count, item: OutputItem.describe('The current state of the item.') }
+const wholePart = { ...inPart, part: ContentPart.describe('The current state of the part.') }
+const wholeSummary = { ...inSummary, part: SummaryText.describe('The current state of the part.') }
 const failure = {
-  code: text.describe('Which error it is, for programs.'),
-  message: text.describe('What went wrong, for people.'),
-  param: text.describe('Path of the field at fault.').nullable(),
+  code: text.describe('Machine-readable error code.'),
+  message: text.describe('Error message.'),
+  param: text.describe('Path of the invalid field.').nullable(),
 }
 
 /** The data of one event of a stream. */
@@ -197,9 +197,7 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   event('response.reasoning_summary_text.done', { ...inSummary, text: text.describe('The whole text.') }),
   event('error', {
     ...failure,
-    error: z
-      .object({ type: text.describe('The kind of error.'), ...failure })
-      .describe('What went wrong, as the body of an error says it.'),
+    error: z.object({ type: text.describe('Error type.'), ...failure }).describe('The error message.'),
   }),
 ])
 export type ResponseEvent = z.infer<typeof ResponseEvent>

@@ -8,16 +8,16 @@ const HostedTool = z.enum(HOSTED_TOOLS)
 /** A tool that a call offers. */
 export const ResponsesTool = z.discriminatedUnion('type', [
   z.looseObject({
-    type: z.literal('function').describe('The kind of tool; those of a provider are accepted, and never called here.'),
-    name: Identifier.describe('At most 64 letters, digits, _ and -.'),
+    type: z.literal('function').describe('Type of the tool. Provider tools are accepted, but never called.'),
+    name: Identifier.describe('At most 64 letters, digits, `_`, and `-`.'),
     description: nullishText,
     parameters: z.looseObject({}).nullish().describe('JSON Schema of the arguments.'),
     strict: z.boolean().nullish(),
   }),
   z
     .looseObject({
-      type: z.literal('custom').describe('The kind of tool; those of a provider are accepted, and never called here.'),
-      name: Identifier.describe('The name by which the model calls it: at most 64 letters, digits, `_` and `-`.'),
+      type: z.literal('custom').describe('Type of the tool. Provider tools are accepted, but never called.'),
+      name: Identifier.describe('The name that the model uses to call it: at most 64 letters, digits, `_`, and `-`.'),
       description: nullishText,
       format: z
         .discriminatedUnion('type', [
@@ -29,27 +29,27 @@ export const ResponsesTool = z.discriminatedUnion('type', [
           }),
         ])
         .nullable()
-        .describe('What the text looks like; free text when left out.')
+        .describe('Format of the text. Default: free text.')
         .optional(),
     })
-    .describe('A tool that takes a text instead of arguments.'),
+    .describe('A tool with a text input instead of arguments.'),
   z
     .looseObject({
-      type: HostedTool.describe('The kind of tool; those of a provider are accepted, and never called here.'),
+      type: HostedTool.describe('Type of the tool. Provider tools are accepted, but never called.'),
     })
-    .describe('Accepted and echoed; tools that run elsewhere are never called here.'),
+    .describe('Accepted and echoed. Hosted tools are never called.'),
 ])
 const namedTools = (tool: string) =>
   [
     z.looseObject({
-      type: z.literal('function').describe(`The kind of ${tool}.`),
+      type: z.literal('function').describe(`Type of the ${tool}.`),
       name: z.string().describe(`Name of the ${tool}.`),
     }),
     z.looseObject({
-      type: z.literal('custom').describe(`The kind of ${tool}.`),
+      type: z.literal('custom').describe(`Type of the ${tool}.`),
       name: z.string().describe(`Name of the ${tool}.`),
     }),
-    z.looseObject({ type: HostedTool.describe(`The kind of ${tool}.`) }),
+    z.looseObject({ type: HostedTool.describe(`Type of the ${tool}.`) }),
   ] as const
 /** Which tools may or must be called. */
 export const ResponsesToolChoice = z.union([
@@ -57,11 +57,9 @@ export const ResponsesToolChoice = z.union([
   z.discriminatedUnion('type', [
     ...namedTools('tool that must be called'),
     z.looseObject({
-      type: z.literal('allowed_tools').describe('The kind of tool that must be called.'),
-      mode: z.enum(['auto', 'required']).describe('Whether one of them must be called.'),
-      tools: z
-        .array(z.discriminatedUnion('type', namedTools('tool')))
-        .describe('The tools that the model may have called.'),
+      type: z.literal('allowed_tools').describe('Type of the tool that must be called.'),
+      mode: z.enum(['auto', 'required']).describe('Whether the model must call one of them.'),
+      tools: z.array(z.discriminatedUnion('type', namedTools('tool'))).describe('The tools that the model can call.'),
     }),
   ]),
 ])

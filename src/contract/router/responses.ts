@@ -26,9 +26,9 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_image'),
-      image_url: z.string().nullish().describe('An address, or the picture itself as a data URL.'),
+      image_url: z.string().nullish().describe('A URL or a data URL.'),
       file_id: z.string().describe('The id of an uploaded file.').nullish(),
-      detail: z.enum(['low', 'high', 'auto', 'original']).nullish().describe('auto when left out.'),
+      detail: z.enum(['low', 'high', 'auto', 'original']).nullish().describe('Default `auto`.'),
     }),
     'image_url',
     'file_id',
@@ -36,10 +36,10 @@ const InputPart = z.discriminatedUnion('type', [
   oneOf(
     z.looseObject({
       type: z.literal('input_file'),
-      file_data: z.string().describe('Its bytes as a data URL, or in base64.').nullish(),
+      file_data: z.string().describe('The bytes as a data URL or in base64.').nullish(),
       file_id: z.string().describe('The id of an uploaded file.').nullish(),
-      file_url: z.string().describe('Address of the file. Nothing is fetched.').nullish(),
-      filename: z.string().describe('Its name.').nullish(),
+      file_url: z.string().describe('URL of the file. It is not fetched.').nullish(),
+      filename: z.string().describe('Name.').nullish(),
     }),
     'file_data',
     'file_id',
@@ -49,13 +49,13 @@ const InputPart = z.discriminatedUnion('type', [
 const AssistantPart = z.discriminatedUnion('type', [
   InputText,
   z.looseObject({ type: z.literal('output_text'), text: z.string().describe('The text of this part.') }),
-  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('Why the model declined.') }),
+  z.looseObject({ type: z.literal('refusal'), refusal: z.string().describe('The refusal of the model.') }),
 ])
 
 const Content = z.union([z.string(), z.array(InputPart)]).describe('The text, or its parts.')
-const KIND = 'The kind of item: one that a tool of the provider has left.'
+const KIND = 'Type of an item that a provider tool created.'
 const earlierId = z.string().describe('The `id` of the item in an earlier response.').nullish()
-const earlierStatus = z.string().describe('How far it had come.').nullish()
+const earlierStatus = z.string().describe('Status of the item.').nullish()
 const message = {
   type: z.literal('message').describe(KIND).optional(),
   id: earlierId,
@@ -101,7 +101,7 @@ export const InputItem = z.discriminatedUnion('type', [
   z.looseObject({
     type: z.literal('function_call_output').describe(KIND),
     call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
+    output: z.union([z.string(), z.array(InputPart)]).describe('Result of the tool: a string or parts.'),
     id: earlierId,
     status: earlierStatus,
   }),
@@ -110,46 +110,43 @@ export const InputItem = z.discriminatedUnion('type', [
     id: earlierId,
     summary: z
       .array(z.looseObject({ type: z.literal('summary_text'), text: z.string().describe('A part of the summary.') }))
-      .describe('What the reasoning came to.')
+      .describe('Reasoning summary.')
       .nullish(),
-    encrypted_content: z
-      .string()
-      .describe('Reasoning that only the provider can read; send it back unchanged.')
-      .nullish(),
+    encrypted_content: z.string().describe('Encrypted reasoning. Send it back unchanged.').nullish(),
   }),
   z
     .looseObject({
       type: z.literal('item_reference').describe(KIND),
       id: z.string().min(1).describe('The `id` of the item in an earlier response.'),
     })
-    .describe('Stands for an item of an earlier, stored response.'),
+    .describe('Reference to an item of an earlier stored response.'),
   z.looseObject({
     type: z.literal('custom_tool_call').describe(KIND),
     call_id: z.string(),
     name: z.string().describe('Name of the tool.'),
-    input: z.string().describe('The text for the tool.'),
+    input: z.string().describe('Input text of the tool.'),
     id: earlierId,
   }),
   z.looseObject({
     type: z.literal('custom_tool_call_output').describe(KIND),
     call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(InputPart)]).describe('What the tool gave: a text, or its parts.'),
+    output: z.union([z.string(), z.array(InputPart)]).describe('Result of the tool: a string or parts.'),
     id: earlierId,
   }),
   z
     .looseObject({ type: z.enum(HOSTED_ITEMS).describe(KIND) })
-    .describe('Steps of tools that run elsewhere: accepted as part of the conversation.'),
+    .describe('Steps of hosted tools, accepted as part of the conversation.'),
 ])
 export type InputItem = z.infer<typeof InputItem>
 
 const Format = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text').describe('Which of these.') }),
-  z.looseObject({ type: z.literal('json_object').describe('Which of these.') }),
+  z.looseObject({ type: z.literal('text').describe('Type of the format.') }),
+  z.looseObject({ type: z.literal('json_object').describe('Type of the format.') }),
   z.looseObject({
-    type: z.literal('json_schema').describe('Which of these.'),
+    type: z.literal('json_schema').describe('Type of the format.'),
     name: Identifier.describe('Name of the schema.'),
-    description: z.string().describe('What the schema is for, for the model.').nullish(),
-    schema: z.looseObject({}).describe('The JSON Schema that the text must fit.'),
+    description: z.string().describe('Description of the schema for the model.').nullish(),
+    schema: z.looseObject({}).describe('The JSON Schema that the text must match.'),
     strict: z.boolean().nullish(),
   }),
 ])
@@ -168,30 +165,30 @@ const settings = {
     .max(2)
     .nullish()
     .meta({ default: 1 })
-    .describe('How much chance there is in the answer: 0 is the least.'),
+    .describe('Sampling temperature: 0 is the least random.'),
   top_p: z
     .number()
     .min(0)
     .max(1)
     .nullish()
     .meta({ default: 1 })
-    .describe('Only the likeliest tokens that make up this share are considered.'),
+    .describe('Nucleus sampling: only the most likely tokens with this total probability are considered.'),
   reasoning: z
     .looseObject({
       effort: ReasoningEffort.nullish(),
-      summary: z.enum(['auto', 'concise', 'detailed']).describe('How much of the reasoning is summed up.').nullish(),
+      summary: z.enum(['auto', 'concise', 'detailed']).describe('Level of detail of the reasoning summary.').nullish(),
     })
     .nullish()
-    .describe('How long the model thinks, and whether the answer tells what it thought.'),
+    .describe('Reasoning effort and summary.'),
   thinking: Thinking.nullish(),
-  max_output_tokens: z.int().min(1).nullish().describe('Most tokens generated, visible and reasoning.'),
+  max_output_tokens: z.int().min(1).nullish().describe('Maximum number of generated tokens, visible and reasoning.'),
   text: z
     .looseObject({
-      format: Format.nullable().describe('Free text, JSON, or JSON that fits a schema.').optional(),
-      verbosity: z.string().describe('How long answers are.').nullish(),
+      format: Format.nullable().describe('Free text, JSON, or JSON that matches a schema.').optional(),
+      verbosity: z.string().describe('Verbosity of the response.').nullish(),
     })
     .nullish()
-    .describe('Form of the text: free, any JSON object, or JSON that satisfies a schema.'),
+    .describe('Text format: free text, any JSON object, or JSON that matches a schema.'),
   include: z
     .array(
       z.enum([
@@ -206,11 +203,16 @@ const settings = {
       ]),
     )
     .nullish()
-    .describe('What the answer shall hold besides.'),
-  top_logprobs: z.int().min(0).max(MAX_TOP_LOGPROBS).nullish().describe('Likeliest tokens shown at each position.'),
-  tools: z.array(ResponsesTool).describe('The tools that the model may have called.').nullish(),
+    .describe('Additional output to include.'),
+  top_logprobs: z
+    .int()
+    .min(0)
+    .max(MAX_TOP_LOGPROBS)
+    .nullish()
+    .describe('Number of most likely tokens to return at each position.'),
+  tools: z.array(ResponsesTool).describe('The tools that the model can call.').nullish(),
   tool_choice: ResponsesToolChoice.nullable()
-    .describe('Whether and which tools must be called.')
+    .describe('Whether the model must call tools, and which.')
     .optional()
     .meta({ default: 'auto' }),
   parallel_tool_calls: z
@@ -218,24 +220,30 @@ const settings = {
     .describe('Whether several tools may be called at once.')
     .nullish()
     .meta({ default: true }),
-  truncation: Truncation.nullish().describe('auto drops what does not fit the model.').meta({ default: 'disabled' }),
+  truncation: Truncation.nullish()
+    .describe('`auto` truncates input that exceeds the context window.')
+    .meta({ default: 'disabled' }),
   service_tier: ServiceTier.nullish()
     .meta({ default: 'auto' })
-    .describe('The tier that was asked for; there is only one here.'),
+    .describe('The requested service tier. All tiers behave the same.'),
 }
 
 /** The body of `POST /v2/router/responses`; unknown fields are kept. */
 export const ResponsesRequest = z
   .looseObject({
     model: ModelId,
-    input: z.union([z.string(), z.array(InputItem).min(1)]).describe('A text, or the steps of a conversation.'),
-    instructions: z.string().nullish().describe('The system message of this call alone.'),
-    previous_response_id: z.string().nullish().describe('Continues the conversation of a stored response.'),
+    input: z.union([z.string(), z.array(InputItem).min(1)]).describe('A string, or the items of a conversation.'),
+    instructions: z.string().nullish().describe('System message for this call only.'),
+    previous_response_id: z.string().nullish().describe('Id of the stored response to continue.'),
     metadata: Metadata.nullish(),
     ...settings,
-    store: z.boolean().nullish().describe('Whether later calls may refer to the response.').meta({ default: true }),
-    background: z.boolean().nullish().describe('Echoed; the answer is ready at once.').meta({ default: false }),
-    user: z.string().describe("The end user's id in your own system.").nullish(),
+    store: z.boolean().nullish().describe('Whether to store the response for later reference.').meta({ default: true }),
+    background: z
+      .boolean()
+      .nullish()
+      .describe('Echoed. Responses are never run in the background.')
+      .meta({ default: false }),
+    user: z.string().describe("The end user's id in your system.").nullish(),
     guardrails: Guardrails.nullish(),
     ...Routing,
     identity: Identity.nullish(),

@@ -7,7 +7,7 @@ import { FinishReason } from './finish-reason.ts'
 /** How fast a reply comes, on the session's clock. */
 export const Timing = z.strictObject({
   first_token: Duration.optional().describe('Wait before the first token: 300ms, 2s, or a number of milliseconds.'),
-  tokens_per_second: z.number().positive().optional().describe('Pace of the tokens after the first.'),
+  tokens_per_second: z.number().positive().optional().describe('Interval between tokens after the first.'),
 })
 export type Timing = z.infer<typeof Timing>
 
@@ -15,9 +15,9 @@ const HEADER_NAME = /^(?!content-|transfer-encoding$|connection$)[\w-]+$/i
 /** An error as a fixture writes it: the reply of any operation. */
 export const ErrorScript = z.strictObject({
   error: z.strictObject({
-    status: z.int().min(400).max(599).describe('Retries and fallbacks act on it as on that of a provider.'),
-    type: z.string().min(1).optional().describe('That of the status when left out.'),
-    code: z.string().min(1).optional().describe('The type when left out.'),
+    status: z.int().min(400).max(599).describe('Retries and fallbacks treat it as an error of a provider.'),
+    type: z.string().min(1).optional().describe('Default: the message of the status.'),
+    code: z.string().min(1).optional().describe('Default: the error type.'),
     message: z.string().min(1).optional(),
     param: z.string().optional(),
     headers: z
@@ -46,7 +46,7 @@ export const TextScript = z
           arguments: z
             .union([z.record(z.string(), z.unknown()), z.string()])
             .optional()
-            .describe('An object, or the text as it is; {} when left out.'),
+            .describe('An object, or a string that is used unchanged. Default: {}.'),
           input: z.string().optional().describe('The text for a custom tool, instead of arguments.'),
           id: z.string().optional(),
         }),
@@ -58,7 +58,7 @@ export const TextScript = z
       .optional()
       .describe('The sound of `content`, for calls that want audio: a file as base64, or by name beside the fixture.'),
     reasoning: z.string().optional(),
-    finish_reason: FinishReason.optional().describe('Worked out from the reply when left out.'),
+    finish_reason: FinishReason.optional().describe('Default: derived from the reply.'),
     usage: z
       .strictObject({ prompt_tokens: z.int().min(0).optional(), completion_tokens: z.int().min(0).optional() })
       .optional()

@@ -21,17 +21,17 @@ export const ModelSeed = z
 
 export const Fallbacks = z
   .array(z.looseObject({ model: ModelId }))
-  .describe('Models tried in order when the primary one fails.')
+  .describe('Models to try in order if the primary model fails.')
 export const Retry = z
   .looseObject({
-    count: z.int().min(1).max(5).optional().describe('Extra attempts.').meta({ default: 3 }),
+    count: z.int().min(1).max(5).optional().describe('Maximum number of retries.').meta({ default: 3 }),
     on_codes: z
       .array(z.int().min(100).max(599))
       .optional()
-      .describe('Statuses that are retried.')
+      .describe('Status codes to retry.')
       .meta({ default: [429] }),
   })
-  .describe('When and how often a failed attempt is repeated.')
+  .describe('When and how often to retry a failed attempt.')
 export const LoadBalancer = z
   .looseObject({
     type: z.literal('weight_based'),
@@ -39,87 +39,91 @@ export const LoadBalancer = z
       .array(
         z.looseObject({
           model: ModelId,
-          weight: z.number().min(0.001).max(1).default(0.5).describe('Share of the calls.'),
+          weight: z.number().min(0.001).max(1).default(0.5).describe('Weight: share of the calls.'),
         }),
       )
       .min(1)
-      .describe('The models that share the calls; the `model` of the request is ignored then.'),
+      .describe('The models and their weights. The `model` of the request is ignored.'),
   })
-  .describe('Shares calls between models by weight.')
+  .describe('Distributes calls over models by weight.')
 export const Cache = z
   .looseObject({
     type: z.literal('exact_match'),
-    ttl: z.int().min(1).max(259_200).optional().describe('Seconds an answer is kept.').meta({ default: 1800 }),
+    ttl: z
+      .int()
+      .min(1)
+      .max(259_200)
+      .optional()
+      .describe('Lifetime of a stored response in seconds.')
+      .meta({ default: 1800 }),
   })
-  .describe('Answers equal calls from a stored answer.')
+  .describe('Response cache: identical calls get a stored response.')
 export const Timeout = z
-  .looseObject({ call_timeout: z.int().min(1).describe('Milliseconds an attempt may take.') })
-  .describe('How long one attempt may take.')
+  .looseObject({ call_timeout: z.int().min(1).describe('Timeout of an attempt in milliseconds.') })
+  .describe('Time limit of one attempt.')
 export const Thinking = z
   .discriminatedUnion('type', [
     z.looseObject({ type: z.literal('disabled') }),
     z.looseObject({ type: z.literal('adaptive') }),
     z.looseObject({
       type: z.literal('enabled'),
-      budget_tokens: z.int().min(1).describe('Most tokens spent on thinking.'),
-      thinking_level: z.enum(['low', 'medium', 'high']).describe('How hard it thinks.').optional(),
+      budget_tokens: z.int().min(1).describe('Maximum number of reasoning tokens.'),
+      thinking_level: z.enum(['low', 'medium', 'high']).describe('Reasoning effort.').optional(),
     }),
   ])
-  .describe('Whether and how long the model thinks before it answers.')
+  .describe('Whether and how long the model reasons before it responds.')
 export const ReasoningEffort = z
   .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
-  .describe('How hard a reasoning model thinks; which of them a model takes depends on it.')
+  .describe('Reasoning effort. The accepted values depend on the model.')
 export type ReasoningEffort = z.infer<typeof ReasoningEffort>
 export const Guardrails = z
   .array(
     z.looseObject({
-      id: z.string().min(1).describe('Which guardrail: a built-in one, or an evaluator of the workspace by key or id.'),
-      execute_on: z
-        .enum(['input', 'output'])
-        .describe('Whether it looks at what is sent to the model or at what the model answers.'),
+      id: z.string().min(1).describe('A built-in guardrail, or an evaluator of the workspace by key or id.'),
+      execute_on: z.enum(['input', 'output']).describe('Whether it checks the input or the output of the model.'),
     }),
   )
   .describe(
-    'Checks of the input or the output; built in: `svc_pii_detection`, `svc_sexual_moderation`, `svc_harmful_moderation`.',
+    'Checks of the input or the output. Built in: `svc_pii_detection`, `svc_sexual_moderation`, `svc_harmful_moderation`.',
   )
 export const Identity = z
   .looseObject({
-    id: z.string().min(1).describe("The person's id in your own system."),
+    id: z.string().min(1).describe("The person's id in your system."),
     display_name: z.string().describe("The person's name.").optional(),
     email: z.email({ error: 'must be an e-mail address' }).optional(),
-    metadata: z.array(z.record(z.string(), z.unknown())).describe('Values of your own about the person.').optional(),
-    logo_url: z.string().describe('Address of a picture of the person.').optional(),
-    tags: z.array(z.string()).describe('Words to find the person by.').optional(),
+    metadata: z.array(z.record(z.string(), z.unknown())).describe('Custom metadata about the person.').optional(),
+    logo_url: z.string().describe("URL of the person's avatar.").optional(),
+    tags: z.array(z.string()).describe('Tags of the person.').optional(),
   })
   .describe('The end user on whose behalf the call is made.')
 export const Thread = z
   .looseObject({
-    id: z.string().min(1).describe('Names the thread: calls with the same one belong together in the traces.'),
-    tags: z.array(z.string()).describe('Words to find the thread by.').optional(),
+    id: z.string().min(1).describe('Id of the thread. Traces group calls with the same id.'),
+    tags: z.array(z.string()).describe('Tags of the thread.').optional(),
   })
   .describe('Groups related calls.')
 export const SearchType = z
   .enum(['vector_search', 'keyword_search', 'hybrid_search'])
   .describe(
-    'By what chunks are scored, from 0 to 1: the cosine of their vectors, their words (BM25; the best match is 1), or the mean of both.',
+    'How chunks are scored, from 0 to 1: by vector cosine, by words (BM25, scaled so that the best match is 1), or by the mean of both.',
   )
 export const KnowledgeBases = z
   .array(
     z.looseObject({
       knowledge_id: z.string().min(1),
-      top_k: z.int().min(1).max(100).optional().describe('Most chunks.').meta({ default: 5 }),
-      threshold: z.number().min(0).max(1).optional().describe('Least score of a chunk.').meta({ default: 0 }),
+      top_k: z.int().min(1).max(100).optional().describe('Maximum number of chunks.').meta({ default: 5 }),
+      threshold: z.number().min(0).max(1).optional().describe('Minimum score of a chunk.').meta({ default: 0 }),
       search_type: SearchType.default('hybrid_search'),
       filter_by: FilterBy.optional(),
-      query: z.string().min(1).optional().describe('What is looked for; the last user message when left out.'),
+      query: z.string().min(1).optional().describe('Search query. Default: the last user message.'),
     }),
   )
-  .describe('Knowledge bases whose chunks are put before the messages.')
+  .describe('Knowledge bases whose matching chunks are inserted before the messages.')
 export const Metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine(rules.hasFewPairs, { error: `must have at most ${MAX_METADATA_PAIRS} pairs` })
   .meta({ maxProperties: MAX_METADATA_PAIRS })
-  .describe('At most 16 pairs, stored with the trace; keys up to 64 characters, values up to 512.')
+  .describe('At most 16 pairs, stored with the trace. Keys have up to 64 characters, values up to 512.')
 
 const Inputs = z
   .union([
@@ -127,18 +131,18 @@ const Inputs = z
     z.array(
       z.looseObject({
         key: z.string().describe('Name of the variable.'),
-        value: z.unknown().describe('What stands in its place: any JSON value.').optional(),
-        is_pii: z.boolean().describe('Whether it says something of a person. Nothing is hidden here.').optional(),
+        value: z.unknown().describe('Value of the variable: any JSON value.').optional(),
+        is_pii: z.boolean().describe('Whether the value is personal data. Understudy does not mask it.').optional(),
       }),
     ),
   ])
-  .describe('Values of the prompt variables; deprecated in favour of `variables`.')
+  .describe('Deprecated. Use `variables`.')
 export type Inputs = z.infer<typeof Inputs>
 
 /** How variables stand in the texts: `{{name}}` (text), Jinja or Mustache. */
 export const TemplateEngine = z
   .enum(['text', 'jinja', 'mustache'])
-  .describe('Syntax of the variables; text when left out.')
+  .describe('Template syntax of the variables. Default: text.')
 export type TemplateEngine = z.infer<typeof TemplateEngine>
 
 const routing = {
@@ -160,11 +164,11 @@ export const Routing = { ...routing, cache: Cache.nullish() }
 /** The service options of image and embedding calls. */
 export const ServiceOptions = z
   .looseObject({ ...Routing, ...who })
-  .describe('Service options; the same fields at top level win.')
+  .describe('Service options. The same fields at the top level take precedence.')
 /** The service options of audio calls. */
 export const ServiceOptionsUncached = z
   .looseObject({ ...routing, ...who })
-  .describe('Service options; the same fields at top level win.')
+  .describe('Service options. The same fields at the top level take precedence.')
 const about = { metadata: Metadata.nullish(), identity: Identity.nullish(), thread: Thread.nullish() }
 /** What every call may say beside what it asks for. */
 export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() }
@@ -182,8 +186,8 @@ export const PromptServiceOptions = z
         error: 'is not emulated: stored prompts live in the hosted workspace; send their messages instead',
       })
       .optional()
-      .meta({ description: 'Not emulated: refused when given.' }),
+      .meta({ description: 'Not emulated. A value causes an error.' }),
     inputs: Inputs.nullish(),
     knowledge_bases: KnowledgeBases.nullish(),
   })
-  .describe('Service options; the same fields at top level win.')
+  .describe('Service options. The same fields at the top level take precedence.')

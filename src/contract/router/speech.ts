@@ -14,18 +14,18 @@ export const SPEECH_TYPES = {
 
 /** The body of `POST /v2/router/audio/speech`; unknown fields are kept. */
 export const SpeechRequest = z.looseObject({
-  input: z.string().min(1).max(4096).describe('What is spoken.'),
+  input: z.string().min(1).max(4096).describe('Text to speak.'),
   model: ModelId.meta({ examples: ['openai/tts-1'] }),
   voice: z
-    .union([z.string().min(1), z.looseObject({ id: z.string().min(1).describe('Its name.') })])
-    .describe('Who speaks: any name; the same one always sounds the same.'),
+    .union([z.string().min(1), z.looseObject({ id: z.string().min(1).describe('Name.') })])
+    .describe('Voice: any name. The same name always sounds the same.'),
   response_format: z
     .enum(['mp3', 'opus', 'flac', 'wav', 'pcm'])
     .default('mp3')
-    .describe('The format; `pcm` is 16 bits, little-endian, 24,000 a second. AAC is not made here.'),
-  speed: z.number().min(0.25).max(4).default(1).describe('How fast.'),
-  instructions: z.string().nullish().describe('How it is to sound; recorded.'),
-  stream_format: z.literal('audio').nullish().describe('Always the sound itself; events are not emulated.'),
+    .describe('Audio format. `pcm` is 16-bit little-endian at 24 kHz. AAC is not supported.'),
+  speed: z.number().min(0.25).max(4).default(1).describe('Speed.'),
+  instructions: z.string().nullish().describe('Style instructions. Recorded, but without effect.'),
+  stream_format: z.literal('audio').nullish().describe('Always the audio. Events are not emulated.'),
   ...CallFieldsUncached,
 })
 export type SpeechRequest = z.infer<typeof SpeechRequest>
@@ -33,7 +33,7 @@ export type SpeechRequest = z.infer<typeof SpeechRequest>
 /** The sound, as traces keep it; clients get its bytes alone. */
 export const SpokenAudio = z.object({
   audio: z.base64().describe('The file.'),
-  content_type: z.string().describe('Its media type.'),
+  content_type: z.string().describe('Media type.'),
 })
 export type SpokenAudio = z.infer<typeof SpokenAudio>
 
@@ -42,12 +42,12 @@ const FileName = z.strictObject({ file: z.string().min(1) })
 /** What a fixture says under `reply` of a speech; without a file it is made of the text. */
 export const SpeechScript = z
   .strictObject({
-    text: z.string().min(1).optional().describe("Spoken instead of the call's own text."),
+    text: z.string().min(1).optional().describe('Text to speak instead of the text of the call.'),
     audio: z
       .union([z.base64(), FileName])
       .optional()
-      .describe('A sound file as base64, or by name beside the fixture, given as it is.'),
-    content_type: z.string().optional().describe('Its media type; that of the format asked for when left out.'),
+      .describe('An audio file as base64, or the name of a file next to the fixture. It is returned unchanged.'),
+    content_type: z.string().optional().describe('Media type. Default: that of the requested format.'),
     timing: Timing.optional(),
   })
   .refine((script) => script.text === undefined || script.audio === undefined, {

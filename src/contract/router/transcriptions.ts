@@ -6,11 +6,13 @@ const granularities = z.enum(['word', 'segment'])
 
 /** The fields of `POST /v2/router/audio/transcriptions`, each read from its text; unknown fields are kept. */
 export const TranscriptionForm = TranslationForm.extend({
-  language: z.string().optional().describe('What is spoken, as ISO-639-1; recorded, and told by `verbose_json`.'),
+  language: z.string().optional().describe('Spoken language, as ISO 639-1. Recorded, and returned by `verbose_json`.'),
   'timestamp_granularities[]': granularities
     .optional()
-    .describe('What `verbose_json` times, as clients of OpenAI ask for it; the last one of several.'),
-  stream: z.literal(false).nullish().describe('Streams are not emulated here.'),
+    .describe(
+      'What `verbose_json` includes timings for, as OpenAI clients send it. The last of several values counts.',
+    ),
+  stream: z.literal(false).nullish().describe('Streaming is not emulated.'),
 })
 export type TranscriptionForm = z.infer<typeof TranscriptionForm>
 
@@ -20,12 +22,12 @@ export type TranscriptionRequest = TranslationRequest &
 
 const VerboseTranscription = VerboseTranslation.extend({
   task: z.literal('transcribe'),
-  text: z.string().describe('What is said.'),
+  text: z.string().describe('The transcribed text.'),
 })
 
 /** The answer in each of its forms: `text`, `srt` and `vtt` are one JSON string, which every client reads. */
 export const Transcription = z.union([
   VerboseTranscription,
-  z.object({ text: z.string().describe('What is said.') }),
+  z.object({ text: z.string().describe('The transcribed text.') }),
   z.string(),
 ])

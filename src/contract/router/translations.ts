@@ -7,25 +7,28 @@ import { CallFieldsUncached, ModelId } from './shared.ts'
 const fields = {
   file: z.file().describe('The audio: flac, mp3, mp4, mpeg, mpga, m4a, ogg, wav or webm.'),
   model: ModelId.meta({ examples: ['openai/whisper-1'] }),
-  prompt: z.string().optional().describe('Guides the style, or continues an earlier piece.'),
-  enable_logging: z.boolean().default(true).describe('When false, the trace keeps neither the request nor the answer.'),
-  diarize: z.boolean().default(false).describe('Says who is speaking, as `speaker_0`, `speaker_1` and so on.'),
+  prompt: z.string().optional().describe('Guides the style or continues an earlier segment.'),
+  enable_logging: z
+    .boolean()
+    .default(true)
+    .describe('If false, the trace stores neither the request nor the response.'),
+  diarize: z.boolean().default(false).describe('Whether to label speakers as `speaker_0`, `speaker_1`, and so on.'),
   response_format: z
     .enum(['json', 'text', 'srt', 'verbose_json', 'vtt'])
     .default('json')
-    .describe('Form of the answer; `text`, `srt` and `vtt` come as one JSON string.'),
-  tag_audio_events: z.boolean().default(true).describe('Puts events such as `(laughter)` into the text.'),
-  num_speakers: z.int().min(1).max(32).optional().describe('Most speakers told apart.'),
+    .describe('Response format. `text`, `srt`, and `vtt` are returned as one JSON string.'),
+  tag_audio_events: z.boolean().default(true).describe('Whether to include events such as `(laughter)` in the text.'),
+  num_speakers: z.int().min(1).max(32).optional().describe('Maximum number of distinct speakers.'),
   timestamps_granularity: z
     .enum(['none', 'word', 'character'])
     .default('word')
-    .describe('What `verbose_json` times besides the segments.'),
+    .describe('What `verbose_json` includes timings for, in addition to segments.'),
   temperature: z
     .number()
     .min(0)
     .max(1)
     .optional()
-    .describe('Recorded; at 0 a hosted model raises it by itself until it is content.'),
+    .describe('Recorded. Hosted models raise 0 automatically when needed.'),
   ...CallFieldsUncached,
 }
 
@@ -50,41 +53,41 @@ export type TranslationRequest = Omit<z.infer<z.ZodObject<typeof fields>>, 'file
 
 const seconds = z.number().min(0)
 const Span = z.object({
-  start: seconds.describe('Where it begins, in seconds.'),
-  end: seconds.describe('Where it ends, in seconds.'),
+  start: seconds.describe('Start, in seconds.'),
+  end: seconds.describe('End, in seconds.'),
 })
-const speaker = z.string().describe('Who speaks, when `diarize` asked for it.').optional()
+const speaker = z.string().describe('The speaker. Only with `diarize`.').optional()
 
 /** The answer to `verbose_json`; `speaker` is there when the call asked for it, `characters` with that granularity. */
 export const VerboseTranslation = z.object({
   task: z.literal('translate'),
-  language: z.string().describe('The language that is spoken.'),
-  duration: seconds.describe('Length of the sound in seconds.'),
-  text: z.string().describe('What is said, in English.'),
+  language: z.string().describe('The spoken language.'),
+  duration: seconds.describe('Duration of the audio in seconds.'),
+  text: z.string().describe('The English text.'),
   words: z
     .array(
       Span.extend({
-        word: z.string().describe('The word itself.'),
+        word: z.string().describe('The word.'),
         speaker,
         characters: z
-          .array(Span.extend({ text: z.string().describe('The character itself.') }))
+          .array(Span.extend({ text: z.string().describe('The character.') }))
           .describe('The characters of the word with their times.')
           .optional(),
       }),
     )
-    .describe('The words with their times, when `timestamps_granularity` asked for them.')
+    .describe('The words with their times. Only if requested by `timestamps_granularity`.')
     .optional(),
   segments: z
     .array(
       Span.extend({
-        id: z.int().describe('Which segment it is, from 0.'),
-        seek: z.int().describe('Where the window of sound begins that it was heard in, in hundredths of a second.'),
-        text: z.string().describe('What is said in it.'),
+        id: z.int().describe('Index of the segment, from 0.'),
+        seek: z.int().describe('Seek offset of the audio window, in hundredths of a second.'),
+        text: z.string().describe('Text of the segment.'),
         tokens: z.array(z.int()).describe('The tokens of its text.'),
-        temperature: z.number().describe('The temperature that it was made with.'),
+        temperature: z.number().describe('Temperature used.'),
         avg_logprob: z.number().describe('Mean log probability of its tokens.'),
-        compression_ratio: z.number().describe('How well its text can be compressed; a high one means repetition.'),
-        no_speech_prob: z.number().describe('How likely it is that nobody speaks.'),
+        compression_ratio: z.number().describe('Compression ratio of the text. A high value indicates repetition.'),
+        no_speech_prob: z.number().describe('Probability that the segment contains no speech.'),
         speaker,
       }),
     )
@@ -95,7 +98,7 @@ export type VerboseTranslation = z.infer<typeof VerboseTranslation>
 /** The answer in each of its forms: `text`, `srt` and `vtt` are one JSON string, which every client reads. */
 export const Translation = z.union([
   VerboseTranslation,
-  z.object({ text: z.string().describe('What is said, in English.') }),
+  z.object({ text: z.string().describe('The English text.') }),
   z.string(),
 ])
 export type Translation = z.infer<typeof Translation>
@@ -106,9 +109,9 @@ const ScriptSegment = z
     speaker: z
       .union([z.string(), z.int()])
       .optional()
-      .describe('Any name; answers number the speakers in the order in which they come.'),
-    event: z.string().min(1).optional().describe('Heard after the text: `laughter`.'),
-    start: seconds.optional().describe('Seconds; worked out from the length of the text when left out.'),
+      .describe('Any name. Responses number the speakers in order of appearance.'),
+    event: z.string().min(1).optional().describe('Audio event after the text, such as `laughter`.'),
+    start: seconds.optional().describe('Duration in seconds. Default: derived from the length of the text.'),
     end: seconds.optional(),
   })
   .refine((segment) => segment.text !== '' || segment.event !== undefined, {
@@ -122,7 +125,7 @@ export const TranslationScript = z
   .strictObject({
     text: z.string().optional().describe('The whole text; its sentences become the segments.'),
     segments: z.array(ScriptSegment).optional(),
-    language: z.string().optional().describe('Name of the language of the text; english when left out.'),
+    language: z.string().optional().describe('Name of the language of the text. Default: english.'),
     timing: Timing.optional(),
   })
   .refine((script) => (script.text === undefined) !== (script.segments === undefined), {

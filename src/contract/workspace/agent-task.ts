@@ -27,36 +27,36 @@ const FilePart = z.looseObject({
   file: z
     .looseObject({
       bytes: z.string().optional().describe('Base64.'),
-      uri: z.string().describe('Address of the file. Nothing is fetched.').optional(),
-      mimeType: z.string().describe('Its media type.').optional(),
-      name: z.string().describe('Its name.').optional(),
+      uri: z.string().describe('URL of the file. It is not fetched.').optional(),
+      mimeType: z.string().describe('Media type.').optional(),
+      name: z.string().describe('Name.').optional(),
     })
     .refine((file) => (file.bytes === undefined) !== (file.uri === undefined), {
       error: "must have exactly one of 'bytes' and 'uri'",
     })
-    .describe('A file: its bytes or its address.'),
+    .describe('A file: its bytes or its URL.'),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 const ToolResultPart = z.looseObject({
   kind: z.literal('tool_result'),
-  tool_call_id: z.string().min(1).describe('The call of a tool that it belongs to.'),
-  result: z.unknown().describe('What the tool gave: any JSON value.').optional(),
+  tool_call_id: z.string().min(1).describe('Id of the tool call.'),
+  result: z.unknown().describe('Result of the tool: any JSON value.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 const ErrorPart = z.looseObject({
   kind: z.literal('error'),
-  error: z.string().describe('What went wrong, for people.'),
-  code: z.string().describe('Which error it is, for programs.').optional(),
+  error: z.string().describe('Error message.'),
+  code: z.string().describe('Machine-readable error code.').optional(),
 })
 const DataPart = z.looseObject({ kind: z.literal('data'), data: z.unknown().describe('Any JSON value.') })
 const ToolCallPart = z.looseObject({
   kind: z.literal('tool_call'),
   tool_name: z.string().describe('Name of the tool.'),
-  tool_call_id: z.string().describe('The call of a tool that it belongs to.'),
-  arguments: z.record(z.string(), z.unknown()).describe('What the tool is called with.'),
+  tool_call_id: z.string().describe('Id of the tool call.'),
+  arguments: z.record(z.string(), z.unknown()).describe('Arguments of the tool call.'),
   thought_signature: z
     .string()
-    .describe('The signature of the provider on the thought behind the call; send it back unchanged.')
+    .describe("The provider's signature of the reasoning behind the call. Send it back unchanged.")
     .optional(),
 })
 /** A part that a client sends. */
@@ -76,9 +76,9 @@ export type TaskPart = z.infer<typeof TaskMessagePart>
 export const RequestMessage = z
   .looseObject({
     kind: z.literal('message').optional(),
-    messageId: z.string().min(1).max(255).optional().describe('Made when left out.'),
+    messageId: z.string().min(1).max(255).optional().describe('Generated if omitted.'),
     role: z.enum(['user', 'tool']),
-    parts: z.array(RequestPart).min(1).describe('What it says, part by part.'),
+    parts: z.array(RequestPart).min(1).describe('The parts of the message.'),
   })
   .superRefine(({ role, parts }, context) => {
     for (const [index, { kind }] of parts.entries()) {
@@ -95,69 +95,68 @@ export type RequestMessage = z.infer<typeof RequestMessage>
 
 /** What submits a task, or continues one. */
 export const TaskBody = z.object({
-  message: RequestMessage.describe('What the user says, or the results of tools.'),
-  task_id: z.string().min(1).optional().describe('Continues this task, which must be inactive.'),
+  message: RequestMessage.describe('A user message or tool results.'),
+  task_id: z.string().min(1).optional().describe('The task to continue. It must be inactive.'),
   variables: z
     .record(z.string(), z.unknown())
-    .describe('What stands in the place of `{{name}}` in the system prompt, the instructions and the messages.')
+    .describe('Values of `{{name}}` in the system prompt, the instructions, and the messages.')
     .optional(),
-  identity: Identity.describe('That of the request.').optional(),
+  identity: Identity.describe('Id of the request.').optional(),
   contact: Identity.optional().meta({ deprecated: true }),
-  thread: Thread.describe('That of the request.').optional(),
+  thread: Thread.describe('Id of the request.').optional(),
   memory: z
     .looseObject({
-      entity_id: z.string().min(1).describe('The user, session or other entity that the memories are about.'),
+      entity_id: z.string().min(1).describe('The user, session, or other entity that the memories belong to.'),
     })
-    .describe('Whom the agent remembers.')
+    .describe('Memory settings.')
     .optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   engine: TemplateEngine.optional(),
   configuration: z
     .looseObject({
-      blocking: z
-        .boolean()
-        .describe('Whether the answer waits for the end of the turn and has its messages.')
-        .default(false),
+      blocking: z.boolean().describe('Whether to wait for the end of the turn and return its messages.').default(false),
     })
     .optional()
-    .describe('`blocking` waits for the end of the turn and answers with the messages.'),
+    .describe('With `blocking`, the call waits for the end of the turn and returns the messages.'),
 })
 export type TaskBody = z.infer<typeof TaskBody>
 
 /** A message as it is answered. */
 export const TaskMessage = z.object({
   kind: z.literal('message'),
-  messageId: z.string().describe('Names the message.'),
+  messageId: z.string().describe('Id of the message.'),
   role: z.enum(['user', 'agent', 'tool', 'system']),
-  parts: z.array(TaskMessagePart).describe('What it says, part by part.'),
-  taskId: z.string().describe('The task that the message belongs to.').optional(),
-  contextId: z.string().describe('Names the conversation that the task belongs to.').optional(),
+  parts: z.array(TaskMessagePart).describe('The parts of the message.'),
+  taskId: z.string().describe('The task of the message.').optional(),
+  contextId: z.string().describe('Id of the conversation that the task belongs to.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
 })
 export type TaskMessage = z.infer<typeof TaskMessage>
 
 /** A task as it is answered. */
 export const AgentTask = z.object({
-  id: Ulid.describe('Names the task; `task_id` of a later call continues it.'),
-  contextId: z.string().describe('Names the conversation that the task belongs to.'),
+  id: Ulid.describe('Id of the task. Send it as `task_id` to continue the task.'),
+  contextId: z.string().describe('Id of the conversation that the task belongs to.'),
   kind: z.literal('task'),
   status: z
     .object({
       state: z
         .enum(TASK_STATES)
-        .describe('Inactive ones can be continued: `input-required`, `completed`, `failed`, `canceled`, `rejected`.'),
-      timestamp: z.string().describe('Since when: ISO 8601.'),
+        .describe(
+          'State of the task. Inactive tasks can be continued: `input-required`, `completed`, `failed`, `canceled`, `rejected`.',
+        ),
+      timestamp: z.string().describe('Time of the last state change: ISO 8601.'),
       message: TaskMessage.pick({ kind: true, messageId: true, role: true, parts: true })
-        .describe('What the agent says to it.')
+        .describe("The agent's message about this status.")
         .optional(),
     })
-    .describe('How far the task has come.'),
-  messages: z.array(TaskMessage).optional().describe('Only when it was waited for.'),
+    .describe('Status of the task.'),
+  messages: z.array(TaskMessage).optional().describe('Only if the call waited for the end of the turn.'),
   metadata: z
     .looseObject({
       workspace_id: z.string().describe('The workspace of the agent.'),
-      trace_id: z.string().describe('The trace of the turn, which feedback refers to.'),
+      trace_id: z.string().describe('The trace of the turn. Feedback refers to it.'),
     })
-    .describe('What feedback and tracking refer to.'),
+    .describe('Ids for feedback and tracking.'),
 })
 export type AgentTask = z.infer<typeof AgentTask>

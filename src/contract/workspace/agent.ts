@@ -40,10 +40,10 @@ const Parameters = z
     load_balancer: chat.load_balancer,
     timeout: chat.timeout,
   })
-  .describe('What is sent to the model beside the conversation, with the meanings that it has in chat completions.')
+  .describe('Model parameters, with the same meanings as in chat completions.')
 const ModelObject = z.looseObject({
   id: ModelId,
-  integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
+  integration_id: z.string().describe('The connection to the provider. Stored, but not used.').nullish(),
   parameters: Parameters.optional(),
   retry: Retry.optional(),
 })
@@ -68,16 +68,16 @@ const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as con
 
 /** Seconds that a call of a tool may take when nobody says. */
 export const TOOL_TIMEOUT = 120
-const TIMEOUT = z.int().min(1).max(600).describe("Seconds that a call of it may take, on the session's clock.")
+const TIMEOUT = z.int().min(1).max(600).describe("Timeout of a call in seconds, on the session's clock.")
 const approval = {
-  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').optional(),
+  requires_approval: z.boolean().describe('Whether its calls require approval.').optional(),
 }
 const AgentToolBody = z
   .looseObject({
-    type: z.string().min(1).describe('The kind of tool: of the workspace, of the platform, or of a provider.'),
+    type: z.string().min(1).describe('Type of the tool: from the workspace, the platform, or a provider.'),
     key: z.string().min(1).describe('Key of the tool in the workspace.').optional(),
     id: z.string().min(1).describe('Id of the tool in the workspace, instead of its key.').optional(),
-    tool_id: z.string().min(1).describe('Of an MCP server: which of its tools.').optional(),
+    tool_id: z.string().min(1).describe('For an MCP server: the tool of the server.').optional(),
     timeout: TIMEOUT.optional(),
     ...approval,
   })
@@ -93,88 +93,90 @@ const AgentToolBody = z
   })
 const Check = z.looseObject({
   id: z.string().min(1).describe('An evaluator of the workspace by key or id.'),
-  execute_on: z
-    .enum(['input', 'output'])
-    .describe('Whether it looks at what is sent to the model or at what the model answers.'),
-  sample_rate: z.number().min(1).max(100).default(50).describe('Percent of the iterations that it looks at.'),
+  execute_on: z.enum(['input', 'output']).describe('Whether it checks the input or the output of the model.'),
+  sample_rate: z.number().min(1).max(100).default(50).describe('Percentage of the iterations to evaluate.'),
 })
 const Guardrail = Check.extend({
   id: Check.shape.id.describe('A built-in guardrail, or an evaluator of the workspace by key or id.'),
 })
 const settings = {
-  max_iterations: z.int().min(1).max(1000).default(100).describe('Model calls of one turn.'),
-  max_execution_time: z.number().min(1).default(600).describe("Seconds of one turn, on the session's clock."),
-  max_cost: z.number().min(0).default(0).describe('USD of one turn; 0 is without a limit.'),
+  max_iterations: z.int().min(1).max(1000).default(100).describe('Maximum number of model calls per turn.'),
+  max_execution_time: z
+    .number()
+    .min(1)
+    .default(600)
+    .describe("Maximum duration of a turn in seconds, on the session's clock."),
+  max_cost: z.number().min(0).default(0).describe('Maximum cost of a turn in USD. 0 means no limit.'),
   tool_approval_required: z
     .enum(['all', 'respect_tool', 'none'])
     .default('respect_tool')
-    .describe('Which tool calls wait until somebody approves them.'),
+    .describe('Which tool calls require approval.'),
 }
 const SettingsBody = z.looseObject({
   ...settings,
-  tools: z.array(AgentToolBody).describe('The tools that it may call.').default([]),
-  evaluators: z
-    .array(Check)
-    .describe('Evaluators that look at its model calls; what they say is in the trace.')
-    .default([]),
-  guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.').default([]),
+  tools: z.array(AgentToolBody).describe('The tools that the agent can call.').default([]),
+  evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.').default([]),
+  guardrails: z.array(Guardrail).describe('Guardrails that can block its model calls.').default([]),
 })
 const TeamMember = z.looseObject({
   key: z.string().min(1).describe('Key of the agent.'),
-  role: z.string().optional().describe('What the orchestrator is told of it.'),
+  role: z.string().optional().describe('Description for the orchestrating agent.'),
 })
 const fields = {
-  key: AgentKey.describe('Unique in the workspace.'),
-  role: z.string().min(1).describe('What the agent is, in a few words; part of its system prompt.'),
+  key: AgentKey.describe('Must be unique in the workspace.'),
+  role: z.string().min(1).describe('Short role description. Part of the system prompt.'),
   description: z.string().min(1),
-  instructions: z.string().describe('What the agent is told to do; `{{name}}` stands for a variable.'),
+  instructions: z.string().describe('Instructions for the agent. `{{name}}` inserts a variable.'),
   path: Path,
   display_name: z.string().max(255).optional(),
-  system_prompt: z.string().min(1).nullish().describe('A usual one when left out.'),
+  system_prompt: z.string().min(1).nullish().describe('Default: a standard system prompt.'),
   memory_stores: z.array(z.string().min(1)).describe('Memory stores by key or id.'),
-  knowledge_bases: KnowledgeBases.describe('Knowledge bases that its tools may search.'),
-  team_of_agents: z.array(TeamMember).describe('Agents that it may hand tasks to.'),
+  knowledge_bases: KnowledgeBases.describe('Knowledge bases that its tools can search.'),
+  team_of_agents: z.array(TeamMember).describe('Agents to which it can delegate tasks.'),
   variables: z
     .record(z.string(), z.unknown())
-    .describe('Values of the variables; those of the instructions are added.'),
+    .describe('Values of the variables. Variables in the instructions are added.'),
   source: z
     .enum(['internal', 'external', 'experiment'])
-    .describe('Where the agent comes from; kept, and not used here.')
+    .describe('Origin of the agent. Stored, but not used.')
     .optional(),
   engine: TemplateEngine,
 }
 const model = {
-  model: ModelChoice.describe('A model that supports tools: its id, or an object with its parameters and retries.'),
+  model: ModelChoice.describe('A model that supports tools: its id, or an object with parameters and retry settings.'),
   fallback_models: z
     .array(ModelChoice)
     .nullish()
     .describe(
-      'Tried in order when the model fails, before the `fallbacks` of its parameters. An object has parameters, retries and a timeout of its own; the name, guardrails, cache and balancer of a call are those of `model`.',
+      'Models to try in order if the model fails, before the `fallbacks` of its parameters. An object has its own parameters, retries, and timeout. Name, guardrails, cache, and load balancer come from `model`.',
     ),
 }
 const HEADERS = 20
 const a2aFields = {
-  agent_url: z.url().describe('Address at which it is called.'),
-  card_url: z.url().describe('Address of its card; the former with `/card` when left out.').optional(),
+  agent_url: z.url().describe('URL of the agent.'),
+  card_url: z.url().describe('URL of its card. Default: the agent URL followed by `/card`.').optional(),
   headers: z
     .record(
       z.string(),
       z.looseObject({
-        value: z.string().describe('The text of the header.'),
-        encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
+        value: z.string().describe('Value of the header.'),
+        encrypted: z
+          .boolean()
+          .describe('Whether the value is a secret. Understudy does not encrypt it.')
+          .default(false),
       }),
     )
     .refine((headers) => Object.keys(headers).length <= HEADERS, { error: `must have at most ${HEADERS} headers` })
     .meta({ maxProperties: HEADERS })
     .optional(),
-  cached_card: z.unknown().describe('Its card as it was read last.').optional(),
+  cached_card: z.unknown().describe('The card as last read.').optional(),
 }
 const A2a = z
   .looseObject(a2aFields)
   .transform((a2a) => ({ ...a2a, card_url: a2a.card_url ?? `${a2a.agent_url.replace(/\/$/, '')}/card` }))
 const kind = {
-  type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is an agent somewhere else: kept, not run.'),
-  a2a: A2a.describe('Where an agent somewhere else is.').optional(),
+  type: z.enum(['internal', 'a2a']).default('internal').describe('`a2a` is a remote agent. It is stored, but not run.'),
+  a2a: A2a.describe('Location of a remote agent.').optional(),
 }
 
 /** What makes an agent. */
@@ -183,7 +185,7 @@ export const AgentBody = z
     ...fields,
     ...model,
     ...kind,
-    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
+    skills: z.array(z.string()).describe('Names of skills. Stored, but not used.').nullish(),
     memory_stores: fields.memory_stores.default([]),
     knowledge_bases: fields.knowledge_bases.default([]),
     team_of_agents: fields.team_of_agents.default([]),
@@ -207,20 +209,18 @@ export const AgentPatch = z
   .object({
     ...fields,
     ...model,
-    skills: z.array(z.string()).describe('Names of skills; kept, and not used here.').nullish(),
+    skills: z.array(z.string()).describe('Names of skills. Stored, but not used.').nullish(),
     settings: z
       .looseObject({
-        max_iterations: settings.max_iterations.unwrap().describe('Most model calls of one turn.'),
+        max_iterations: settings.max_iterations.unwrap().describe('Maximum number of model calls per turn.'),
         max_execution_time: settings.max_execution_time
           .unwrap()
-          .describe("Most seconds of one turn, on the session's clock."),
-        max_cost: settings.max_cost.unwrap().describe('Most USD of one turn at list price; 0 is without a limit.'),
-        tool_approval_required: settings.tool_approval_required
-          .unwrap()
-          .describe('Which tool calls wait until somebody approves them.'),
-        tools: z.array(AgentToolBody).describe('The tools that it may call.'),
-        evaluators: z.array(Check).describe('Evaluators that look at its model calls; what they say is in the trace.'),
-        guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.'),
+          .describe("Maximum duration of a turn in seconds, on the session's clock."),
+        max_cost: settings.max_cost.unwrap().describe('Maximum cost of a turn in USD at list price. 0 means no limit.'),
+        tool_approval_required: settings.tool_approval_required.unwrap().describe('Which tool calls require approval.'),
+        tools: z.array(AgentToolBody).describe('The tools that the agent can call.'),
+        evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.'),
+        guardrails: z.array(Guardrail).describe('Guardrails that can block its model calls.'),
       })
       .partial()
       .describe('The limits, tools and checks of the agent.'),
@@ -229,13 +229,13 @@ export const AgentPatch = z
 
 /** A tool of an agent as it is answered: an entry of its own, whatever the request looked like. */
 export const AgentTool = z.object({
-  id: z.string().describe('Id of the tool among those of the agent.'),
-  action_type: z.string().describe('What kind of tool it is, as `type` in the request.'),
-  key: z.string().describe('The name by which the model calls it.').optional(),
+  id: z.string().describe('Id of the tool in this agent.'),
+  action_type: z.string().describe('Type of the tool, as in the request.'),
+  key: z.string().describe('The name that the model uses to call it.').optional(),
   display_name: z.string().optional(),
   description: z.string().optional(),
-  requires_approval: z.boolean().describe('Whether its calls wait until somebody approves them.').default(false),
-  tool_id: z.string().describe('Of an MCP server: which of its tools.').optional(),
+  requires_approval: z.boolean().describe('Whether its calls require approval.').default(false),
+  tool_id: z.string().describe('For an MCP server: the tool of the server.').optional(),
   timeout: TIMEOUT.default(TOOL_TIMEOUT),
 })
 export type AgentTool = z.infer<typeof AgentTool>
@@ -245,43 +245,43 @@ export const Agent = z.object({
   _id: Ulid,
   ...fields,
   project_id: Uuid,
-  status: z.enum(['live', 'draft', 'pending', 'published']).describe('`live` is the latest version.'),
-  skills: z.array(z.string()).describe('Names of skills; kept, and not used here.'),
+  status: z
+    .enum(['live', 'draft', 'pending', 'published'])
+    .describe('Status of the version. `live` is the latest version.'),
+  skills: z.array(z.string()).describe('Names of skills. Stored, but not used.'),
   model: z
     .object({
       id: z.string().describe('The model, as `<provider>/<model>`.'),
-      integration_id: z.string().describe('The connection to the provider; kept, and not used here.').nullish(),
+      integration_id: z.string().describe('The connection to the provider. Stored, but not used.').nullish(),
       parameters: Parameters.optional(),
       retry: Retry.optional(),
-      fallback_models: z.array(z.string()).describe('Models that are tried in order when it fails.').nullish(),
+      fallback_models: z.array(z.string()).describe('Models to try in order if the model fails.').nullish(),
     })
-    .describe('The model that it thinks with.'),
+    .describe('The model of the agent.'),
   version: z
     .string()
     .describe('Semantic version of the manifest.')
     .meta({ examples: ['1.0.0'] }),
-  metrics: z
-    .object({ total_cost: z.number().describe('USD at list price.') })
-    .describe('What its tasks took together.'),
-  type: z.enum(['internal', 'a2a']).describe('`a2a` is an agent somewhere else: kept, not run.'),
+  metrics: z.object({ total_cost: z.number().describe('USD at list price.') }).describe('Total usage of its tasks.'),
+  type: z.enum(['internal', 'a2a']).describe('`a2a` is a remote agent. It is stored, but not run.'),
   a2a: z
     .looseObject({
       ...a2aFields,
-      card_url: z.url().describe('Address of its card; the former with `/card` when left out.'),
+      card_url: z.url().describe('URL of its card. Default: the agent URL followed by `/card`.'),
     })
     .optional()
-    .describe('Only of agents of type `a2a`.'),
+    .describe('Only for agents of type `a2a`.'),
   settings: z
     .object({
       ...settings,
-      tools: z.array(AgentTool).describe('The tools that it may call.'),
-      evaluators: z.array(Check).describe('Evaluators that look at its model calls; what they say is in the trace.'),
-      guardrails: z.array(Guardrail).describe('Guardrails that may stop its model calls.'),
+      tools: z.array(AgentTool).describe('The tools that the agent can call.'),
+      evaluators: z.array(Check).describe('Evaluators of its model calls. The results are in the trace.'),
+      guardrails: z.array(Guardrail).describe('Guardrails that can block its model calls.'),
     })
     .describe('The limits, tools and checks of the agent.'),
   created_by_id: Uuid.nullish(),
   updated_by_id: Uuid.nullish(),
-  created: z.string().describe('When it was made: ISO 8601, UTC.'),
-  updated: z.string().describe('When it was changed last: ISO 8601, UTC.'),
+  created: z.string().describe('Creation time: ISO 8601, UTC.'),
+  updated: z.string().describe('Time of the last update: ISO 8601, UTC.'),
 })
 export type Agent = z.infer<typeof Agent>

@@ -5,14 +5,14 @@ import { common, Ulid } from './shared.ts'
 /** What a chunk says of itself. */
 export const ChunkMetadata = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-  .describe('Texts, numbers and booleans by name, which searches filter by.')
+  .describe('Strings, numbers, and booleans by name. Searches can filter by them.')
 const embedding = z
   .array(z.number())
   .min(1)
   .max(10_000)
   .optional()
-  .describe('Kept and given back by searches; chunks are found by vectors of our own.')
-const chunk = { text: z.string().min(1).describe('What it says.'), embedding, metadata: ChunkMetadata.optional() }
+  .describe('Stored and returned by searches. Searches use vectors computed by Understudy.')
+const chunk = { text: z.string().min(1).describe('Text.'), embedding, metadata: ChunkMetadata.optional() }
 /** What makes a chunk. */
 const ChunkBody = z.object(chunk)
 /** Most chunks that one call may make. */
@@ -20,7 +20,7 @@ const MAX_CHUNKS = 1_000
 /** What makes chunks. */
 export const ChunksBody = z.array(ChunkBody).max(MAX_CHUNKS)
 /** What changes one. */
-export const ChunkPatch = z.object({ ...chunk, text: chunk.text.describe('What it says from now on.') }).partial()
+export const ChunkPatch = z.object({ ...chunk, text: chunk.text.describe('The new text.') }).partial()
 
 const STATUSES = ['pending', 'processing', 'completed', 'failed', 'queued'] as const
 /** How far a datasource, or a chunk, has come. */
@@ -32,37 +32,37 @@ export const StatusQuery = z
   .transform((given) => [given].flat().flatMap((one) => one.split(',')))
   .pipe(z.array(SourceStatus))
   .optional()
-  .describe(`One status or several, with ',' between them: ${STATUSES.join(', ')}.`)
+  .describe(`One status, or several separated by commas: ${STATUSES.join(', ')}.`)
 /** Which chunks are meant. */
 export const ChunkFilter = z.object({
-  q: z.string().default('').describe('What their text has in it, in any case of letters.'),
-  enabled: z.boolean().describe('Whether searches find it.').optional(),
-  status: statuses.describe('One status or several.').optional(),
+  q: z.string().default('').describe('Text contained in the chunk. Case-insensitive.'),
+  enabled: z.boolean().describe('Whether searches include it.').optional(),
+  status: statuses.describe('One or several statuses.').optional(),
 })
 /** A page of the chunks that are meant. */
 export const ChunkSearch = ChunkFilter.extend({
-  limit: z.int().min(1).max(200).default(100).describe('Chunks of a page.'),
-  page: z.int().min(1).default(1).describe('Which page, from 1.'),
+  limit: z.int().min(1).max(200).default(100).describe('Chunks per page.'),
+  page: z.int().min(1).default(1).describe('Page number, from 1.'),
 })
-export const ChunkCount = z.object({ count: z.int().min(0).describe('How many there are.') })
+export const ChunkCount = z.object({ count: z.int().min(0).describe('Number of records.') })
 /** What deletes chunks. */
 export const ChunkIds = z.object({
-  chunk_ids: z.array(z.string()).min(1).max(MAX_CHUNKS).describe('The chunks, by id.'),
+  chunk_ids: z.array(z.string()).min(1).max(MAX_CHUNKS).describe('Ids of the chunks.'),
 })
 export const ChunksDeleted = z.object({
-  deleted_count: z.int().min(0).describe('How many chunks are gone.'),
-  failed_ids: z.array(z.string()).optional().describe('Ids that no chunk of the datasource has.'),
+  deleted_count: z.int().min(0).describe('Number of deleted chunks.'),
+  failed_ids: z.array(z.string()).optional().describe('Ids that were not found in the datasource.'),
 })
 
 /** A chunk as it is answered. */
 export const Chunk = z.object({
   _id: Ulid,
-  enabled: z.boolean().describe('Whether searches find it.'),
-  status: SourceStatus.describe('How far it has come.'),
+  enabled: z.boolean().describe('Whether searches include it.'),
+  status: SourceStatus.describe('Status.'),
   metadata: ChunkMetadata.optional(),
-  datasource_id: Ulid.describe('The datasource that it belongs to.'),
+  datasource_id: Ulid.describe('The datasource of the chunk.'),
   knowledge_id: z.string(),
-  position: z.int().describe('Its place in the datasource, from 0.'),
-  text: z.string().describe('What it says.'),
+  position: z.int().describe('Position in the datasource, from 0.'),
+  text: z.string().describe('Text.'),
   ...common,
 })

@@ -5,15 +5,15 @@ import { common, prefixedForm } from './shared.ts'
 export const contactId = prefixedForm('contact')
 
 const fields = {
-  external_id: z.string().min(1).max(120).describe("The user's id in your own system, 1 to 120 characters."),
+  external_id: z.string().min(1).max(120).describe("The user's id in your system, 1 to 120 characters."),
   display_name: z.string().nullish(),
   email: z.email({ error: 'must be an e-mail address' }).nullish(),
   avatar_url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .describe("Address of the person's picture.")
+    .describe("URL of the person's avatar.")
     .nullish(),
-  tags: z.array(z.string()).describe('Words to find it by.').optional(),
-  metadata: z.record(z.string(), z.unknown()).optional().describe('Pairs of your own.'),
+  tags: z.array(z.string()).describe('Tags.').optional(),
+  metadata: z.record(z.string(), z.unknown()).optional().describe('Custom key-value pairs.'),
 }
 /** What adds a contact, or changes the one with the same `external_id`. */
 export const ContactBody = z.object(fields)

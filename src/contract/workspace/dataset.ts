@@ -6,7 +6,7 @@ import { common, Path, timestamp, Ulid, Uuid } from './shared.ts'
 const display_name = z.string().min(1).max(128).describe('1 to 128 characters.')
 const datasetFields = {
   display_name,
-  project_id: Uuid.optional().describe('The project it belongs to.'),
+  project_id: Uuid.optional().describe('The project of the record.'),
   path: Path.optional(),
 }
 /** What makes a dataset. */
@@ -20,8 +20,8 @@ export const Dataset = z.object({
   project_id: Uuid,
   metadata: z
     .object({
-      total_versions: z.int().describe('Versions so far: each change of the dataset or of a datapoint makes one.'),
-      datapoints_count: z.int().describe('How many datapoints it has.'),
+      total_versions: z.int().describe('Number of versions. Each change of the dataset or a datapoint creates one.'),
+      datapoints_count: z.int().describe('Number of datapoints.'),
     })
     .describe('Counts.'),
   ...common,
@@ -43,9 +43,9 @@ const Inputs = z
 const review = {
   id: z.string().describe('Id of the evaluation.'),
   evaluation_type: z.literal('human_review'),
-  human_review_id: Ulid.describe('The human review that it answers.'),
-  reviewed_by_id: z.string().describe('Who reviewed it.'),
-  source: z.string().describe('Where it was made: the name of the service options (`svc`), or `external`.'),
+  human_review_id: Ulid.describe('Id of the human review definition.'),
+  reviewed_by_id: z.string().describe('The reviewer.'),
+  source: z.string().describe('Source of the evaluation: the name of the service options (`svc`), or `external`.'),
   reviewed_at: timestamp,
 }
 const said = 'What the reviewer entered.'
@@ -62,16 +62,16 @@ const HumanReview = z.discriminatedUnion('type', [
 const datapointFields = {
   inputs: Inputs.optional(),
   messages: z.array(Message).optional().describe('The conversation so far.'),
-  expected_output: z.string().describe('What a good answer would be.').optional(),
+  expected_output: z.string().describe('Expected output.').optional(),
 }
 /** What makes or changes a datapoint. */
 export const DatapointBody = z.object(datapointFields)
 /** A datapoint as it is answered. */
 export const Datapoint = z.object({
   _id: Ulid,
-  dataset_id: Uuid.describe('The dataset that it belongs to.'),
+  dataset_id: Uuid.describe('The dataset of the record.'),
   ...datapointFields,
   evaluations: z.array(HumanReview).optional().describe('Human reviews.'),
-  snapshot_version: z.string().describe("The dataset's version that the last change made."),
+  snapshot_version: z.string().describe('The dataset version created by the last change.'),
   ...common,
 })

@@ -7,62 +7,62 @@ import { common, Key, Path, Ulid, Uuid, VersionPatch } from './shared.ts'
 
 const operator = z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'])
 const guardrail = {
-  enabled: z.boolean().describe('Whether the evaluator may be used as a guardrail.'),
-  alert_on_failure: z.boolean().describe('Kept; nobody is alerted here.').default(false),
+  enabled: z.boolean().describe('Whether the evaluator can be used as a guardrail.'),
+  alert_on_failure: z.boolean().describe('Stored, but no alert is sent.').default(false),
 }
 const GuardrailConfig = z
   .discriminatedUnion('type', [
     z.object({
       ...guardrail,
       type: z.literal('boolean'),
-      value: z.boolean().describe('The result that passes, or that it is compared with.'),
+      value: z.boolean().describe('The passing result, or the value to compare with.'),
     }),
     z.object({
       ...guardrail,
       type: z.literal('categorical'),
-      values: z.array(z.string()).min(1).describe('The results that pass.'),
+      values: z.array(z.string()).min(1).describe('The passing results.'),
     }),
     z.object({
       ...guardrail,
       type: z.literal('number'),
-      value: z.number().describe('The result that passes, or that it is compared with.'),
-      operator: operator.describe('How the result is compared with `value`.'),
+      value: z.number().describe('The passing result, or the value to compare with.'),
+      operator: operator.describe('Comparison of the result with `value`.'),
     }),
   ])
-  .describe('Which results pass when it is used as a guardrail.')
+  .describe('Which results pass if the evaluator is used as a guardrail.')
 
 const shared = {
   path: Path,
-  key: Key.describe('Unique in the workspace.'),
+  key: Key.describe('Must be unique in the workspace.'),
   description: z.string(),
   guardrail_config: GuardrailConfig.nullish(),
 }
 const llm = {
-  prompt: z.string().describe('The question; `{{log.output}}` and `{{log.input}}` stand for what is judged.'),
+  prompt: z.string().describe('Prompt. `{{log.output}}` and `{{log.input}}` insert the texts to evaluate.'),
   mode: z.literal('single', { error: "must be 'single': a jury is not emulated" }),
   model: ModelId,
-  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).describe('What its result is.').optional(),
+  output_type: z.enum(['boolean', 'categorical', 'number', 'string']).describe('Type of the result.').optional(),
   repetitions: z
     .int()
     .min(1)
     .max(3)
-    .describe('How often the model is asked; the middle or commonest result counts.')
+    .describe('Number of model calls. The median or most common result counts.')
     .optional(),
-  categories: z.array(z.string()).describe('The results that it may have.').optional(),
+  categories: z.array(z.string()).describe('The possible results.').optional(),
   categorical_labels: z
     .array(
       z.object({
         value: z.string().describe('The result.'),
-        description: z.string().describe('What it means, for the model.').optional(),
+        description: z.string().describe('Explanation for the model.').optional(),
       }),
     )
-    .describe('The same, with what each of them means.')
+    .describe('The possible results with an explanation of each.')
     .optional(),
 }
 const schema = {
   schema: z
     .union([z.string().transform(parsedSchema), z.looseObject({})])
-    .describe('JSON Schema that the text must satisfy: its JSON as a string, or an object.'),
+    .describe('JSON Schema that the text must match, as a JSON string or an object.'),
 }
 /** The schema that a string is the JSON of. */
 function parsedSchema(text: string, context: z.RefinementCtx): Record<string, unknown> {
@@ -101,10 +101,10 @@ export const EvaluatorUpdate = EvaluatorPatch.extend(VersionPatch)
 /** An evaluator as it is answered. */
 export const Evaluator = z.object({
   _id: Ulid,
-  type: z.enum(['llm_eval', 'json_schema']).describe('Whether a model answers the question or a schema.'),
+  type: z.enum(['llm_eval', 'json_schema']).describe('Whether a model or a schema evaluates the text.'),
   ...shared,
   ...z
-    .object({ ...llm, schema: z.string().describe('JSON Schema that the text must satisfy, as JSON.') })
+    .object({ ...llm, schema: z.string().describe('JSON Schema that the text must match, as JSON.') })
     .partial()
     .omit({ output_type: true }).shape,
   project_id: Uuid,
@@ -118,40 +118,43 @@ export type GuardrailConfig = z.infer<typeof GuardrailConfig>
 
 /** What an evaluator is run on. */
 export const RunBody = z.object({
-  text: z.string().describe('What is judged: `{{log.output}}` in the prompt.'),
-  input: z.string().default('').describe('What the user said: `{{log.input}}` in the prompt.'),
+  text: z.string().describe('Output to evaluate: `{{log.output}}` in the prompt.'),
+  input: z.string().default('').describe('User input: `{{log.input}}` in the prompt.'),
 })
 /** What it makes of it. */
 export const RunAnswer = Evaluation.extend({
   id: z.string().describe('Id of the evaluator.'),
   key: z.string().describe('Key of the evaluator.'),
-  passed: z.boolean().nullable().describe('Whether the text passes as by its guardrail_config; null when it has none.'),
-  reason: z.string().nullable().describe('What is wrong with the text, or with the answer of the model.'),
+  passed: z
+    .boolean()
+    .nullable()
+    .describe('Whether the text passes according to guardrail_config. Null if there is none.'),
+  reason: z.string().nullable().describe('What is wrong with the text or the model response.'),
 })
 
 /** What an evaluator is invoked with. */
 export const InvokeBody = z.object({
-  query: z.string().nullish().describe('What the user said: `{{log.input}}` in the prompt.'),
-  output: z.string().nullish().describe('What is judged: `{{log.output}}` in the prompt.'),
-  reference: z.string().nullish().describe('What was expected: `{{log.reference}}` in the prompt.'),
-  retrievals: z.array(z.string()).nullish().describe('What was found for it: `{{log.retrievals}}` in the prompt.'),
-  messages: z.array(z.looseObject({})).nullish().describe('The conversation: `{{log.messages}}` in the prompt.'),
-  model: ModelId.nullish().describe('Asked instead of its own model.'),
+  query: z.string().nullish().describe('User input: `{{log.input}}` in the prompt.'),
+  output: z.string().nullish().describe('Output to evaluate: `{{log.output}}` in the prompt.'),
+  reference: z.string().nullish().describe('Expected output: `{{log.reference}}` in the prompt.'),
+  retrievals: z.array(z.string()).nullish().describe('Retrieved texts: `{{log.retrievals}}` in the prompt.'),
+  messages: z.array(z.looseObject({})).nullish().describe('Conversation: `{{log.messages}}` in the prompt.'),
+  model: ModelId.nullish().describe('Replaces the model of the evaluator.'),
 })
 /** What it gives, by what it is. */
 export const InvokeAnswer = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('boolean'), value: z.boolean().describe('What it gives.') }),
+  z.object({ type: z.literal('boolean'), value: z.boolean().describe('Result.') }),
   z.object({
     type: z.literal('llm_evaluator'),
     value: z
       .object({
-        workflow_run_id: z.string().describe('The trace of the call that asked its model.'),
+        workflow_run_id: z.string().describe('The trace of the model call.'),
         value: z
           .union([z.number(), z.boolean(), z.string()])
           .nullable()
-          .describe('The result of the model; null when it cannot be read.'),
-        explanation: z.string().describe('Why there is no result; null when there is one.').nullable(),
+          .describe('Result of the model. Null if it cannot be parsed.'),
+        explanation: z.string().describe('Why there is no result, or null.').nullable(),
       })
-      .describe('What it gives.'),
+      .describe('Result.'),
   }),
 ])

@@ -25,16 +25,16 @@ const Product = z.enum([
 
 const id = z.string().min(1).describe('Unique id of the feedback.')
 const fields = {
-  property: z.string().min(1).describe('What is rated.'),
+  property: z.string().min(1).describe('The rated aspect.'),
   value: z
     .union([z.string(), z.number(), z.array(z.string())])
-    .describe('Texts for choices, a text for a correction, or a number.'),
-  trace_id: z.string().min(1).describe('The trace that is rated.'),
+    .describe('Strings for choices, a string for a correction, or a number.'),
+  trace_id: z.string().min(1).describe('The rated trace.'),
 }
 /** What submits feedback. */
 export const FeedbackBody = z.object({
   ...fields,
-  id: id.optional().describe('Made when left out.'),
+  id: id.optional().describe('Generated if omitted.'),
   product: Product.default('deployments'),
 })
 /** The answer to it. */
@@ -47,12 +47,12 @@ export const Feedback = z.object({ _id: z.string(), ...fields, id, product: Prod
 /** Something that was dispatched, and is applied in its turn. */
 export const Event = z.object({
   _id: Ulid,
-  type: z.string().describe('What happens, such as `feedback.submitted`.'),
-  subject: z.string().optional().describe('What it is about: events of one subject are applied in turn.'),
-  status: z.enum(['dispatched', 'applied', 'failed']).describe('Whether it waits, was applied, or was given up.'),
-  attempts: z.int().min(0).default(0).describe('How often it was tried and failed; after 5 times it has failed.'),
-  error: z.string().nullable().default(null).describe('Why it failed last.'),
-  data: z.looseObject({}).describe('What the event says, by its kind.'),
-  applied_at: z.iso.datetime().describe('When it was applied: ISO 8601; null before.').nullable(),
+  type: z.string().describe('Event type, such as `feedback.submitted`.'),
+  subject: z.string().optional().describe('Subject of the event. Events with the same subject are applied in order.'),
+  status: z.enum(['dispatched', 'applied', 'failed']).describe('Whether the event is pending, applied, or failed.'),
+  attempts: z.int().min(0).default(0).describe('Number of failed attempts. The event fails after 5.'),
+  error: z.string().nullable().default(null).describe('Reason of the last failure.'),
+  data: z.looseObject({}).describe('Payload of the event. Its format depends on the type.'),
+  applied_at: z.iso.datetime().describe('When it was applied: ISO 8601. Null before that.').nullable(),
   ...common,
 })

@@ -31,7 +31,7 @@ export const FilterBy = z
   })
   .catchall(condition)
   .describe(
-    'Conditions that a chunk must meet, by a name of its metadata or by `chunk_id`, `datasource_id`, `datasource` (display name) or `position`. A bare value means eq.',
+    'Conditions on chunks, by metadata key or by `chunk_id`, `datasource_id`, `datasource` (display name), or `position`. A plain value means `eq`.',
   )
 export type FilterBy = z.infer<typeof FilterBy>
 export type Condition = z.infer<typeof condition>

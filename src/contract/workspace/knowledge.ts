@@ -16,55 +16,55 @@ const purpose = z.enum(FILE_PURPOSES)
 export const FileBody = z.object({
   file: z
     .file({ error: 'must be a file' })
-    .describe('The document: txt, md, html, csv, json, pdf or docx can be made a datasource.'),
-  purpose: purpose.describe('What it was uploaded for.').default('retrieval'),
+    .describe('The document. Datasources accept txt, md, html, csv, json, pdf, and docx.'),
+  purpose: purpose.describe('Purpose of the upload.').default('retrieval'),
 })
 /** What changes a file. */
 export const FilePatch = z.object({
-  file_name: z.string().min(1).max(255).describe('Name of the file as it was uploaded.').optional(),
+  file_name: z.string().min(1).max(255).describe('Name of the uploaded file.').optional(),
 })
 /** A file as it is answered. */
 export const FileRecord = z.object({
   _id: fileId.schema,
-  file_name: z.string().describe('Name of the file as it was uploaded.'),
-  content_type: z.string().describe('Its media type.'),
-  bytes: z.int().describe('Its size.'),
-  purpose: purpose.describe('What it was uploaded for.'),
+  file_name: z.string().describe('Name of the uploaded file.'),
+  content_type: z.string().describe('Media type.'),
+  bytes: z.int().describe('Size in bytes.'),
+  purpose: purpose.describe('Purpose of the upload.'),
   ...common,
 })
 
 const RetrievalSettings = z
   .object({
     retrieval_type: SearchType.default('hybrid_search'),
-    top_k: z.int().min(1).max(100).default(5).describe('Most chunks.'),
-    threshold: z.number().min(0).max(1).default(0).describe('Least score of a chunk.'),
+    top_k: z.int().min(1).max(100).default(5).describe('Maximum number of chunks.'),
+    threshold: z.number().min(0).max(1).default(0).describe('Minimum score of a chunk.'),
     rerank_config: z
       .object({
         rerank_model: ModelId,
-        top_k: z.int().min(1).max(100).describe('Most chunks after it.').default(5),
-        rerank_threshold: z.number().min(0).max(1).describe('Least score after it.').default(0.5),
+        top_k: z.int().min(1).max(100).describe('Maximum number of chunks after reranking.').default(5),
+        rerank_threshold: z.number().min(0).max(1).describe('Minimum score after reranking.').default(0.5),
       })
-      .describe('A model that orders what was found; kept, and not asked.')
+      .describe('A reranking model. Stored, but not called.')
       .nullish(),
     agentic_rag_config: z
       .object({ model: ModelId })
-      .describe('A model that searches by itself; kept, and not asked.')
+      .describe('An agentic search model. Stored, but not called.')
       .nullish(),
   })
-  .describe('How it is searched when a search does not say.')
+  .describe('Default search settings.')
 
 const ExternalConfig = z
   .object({
-    name: z.string().min(1).describe('Its name.'),
-    api_url: z
-      .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-      .describe('Its address. Nothing is sent.'),
+    name: z.string().min(1).describe('Name.'),
+    api_url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).describe('URL. It is not called.'),
   })
   .describe('A knowledge base somewhere else: kept, and never called.')
-const ExternalConfigBody = ExternalConfig.extend({ api_key: z.string().describe('Not kept: nothing is called.') })
+const ExternalConfigBody = ExternalConfig.extend({
+  api_key: z.string().describe('API key. Not stored, because nothing is called.'),
+})
 
 const base = {
-  key: Key.describe('Unique in the workspace.'),
+  key: Key.describe('Must be unique in the workspace.'),
   display_name: z.string().min(1).optional(),
   description: z.string().optional(),
   path: Path,
@@ -79,7 +79,7 @@ export const InternalKnowledgeBody = z.object({
   type: z.literal('internal').default('internal'),
   ...withDefaults,
   ...internal,
-  embedding_model: ModelId.default(EMBEDDING_MODEL).describe('Kept; the vectors are our own.'),
+  embedding_model: ModelId.default(EMBEDDING_MODEL).describe('Stored. Understudy computes its own vectors.'),
 })
 /** What makes a knowledge base. */
 export const KnowledgeBody = z.discriminatedUnion('type', [
@@ -87,26 +87,26 @@ export const KnowledgeBody = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('external'),
     ...withDefaults,
-    external_config: ExternalConfigBody.describe('Where an external one is. It is never called.'),
+    external_config: ExternalConfigBody.describe('Location of an external knowledge base. It is never called.'),
   }),
 ])
 /** What changes one; its type stays. */
 export const KnowledgePatch = z
   .object({
-    type: z.enum(['internal', 'external']).describe('That which it has: it stays.'),
+    type: z.enum(['internal', 'external']).describe('The current value. It cannot be changed.'),
     ...base,
     ...internal,
-    external_config: ExternalConfigBody.describe('Where an external one is. It is never called.'),
+    external_config: ExternalConfigBody.describe('Location of an external knowledge base. It is never called.'),
   })
   .partial()
 /** A knowledge base as it is answered. */
 export const Knowledge = z.object({
   _id: knowledgeId.schema,
-  type: z.enum(['internal', 'external']).describe('Whether its chunks are here or somewhere else.'),
+  type: z.enum(['internal', 'external']).describe('Whether the knowledge base is internal or external.'),
   ...base,
-  model: ModelId.optional().describe('The embedding model of an internal one.'),
+  model: ModelId.optional().describe('Embedding model. Only for internal knowledge bases.'),
   retrieval_settings: RetrievalSettings.optional(),
-  external_config: ExternalConfig.optional().describe('Only of an external one.'),
+  external_config: ExternalConfig.optional().describe('Only for external knowledge bases.'),
   domain_id: Uuid.describe('The project.'),
   project_id: Uuid,
   ...common,
@@ -116,23 +116,28 @@ export type RetrievalSettings = z.infer<typeof RetrievalSettings>
 
 const cleanUps = z
   .object({
-    delete_emails: z.boolean().describe('Whether e-mail addresses are taken out.').default(true),
-    delete_credit_cards: z.boolean().describe('Whether numbers of credit cards are taken out.').default(true),
-    delete_phone_numbers: z.boolean().describe('Whether telephone numbers are taken out.').default(true),
-    clean_bullet_points: z.boolean().describe('Whether the marks of lists are taken out.').default(true),
-    clean_numbered_list: z.boolean().describe('Whether the numbers of lists are taken out.').default(true),
-    clean_unicode: z.boolean().describe('Whether characters beyond ASCII are replaced or taken out.').default(true),
-    clean_dashes: z.boolean().describe('Whether dashes become spaces.').default(true),
-    clean_whitespaces: z.boolean().describe('Whether runs of white space become one space.').default(true),
+    delete_emails: z.boolean().describe('Whether to remove e-mail addresses.').default(true),
+    delete_credit_cards: z.boolean().describe('Whether to remove credit card numbers.').default(true),
+    delete_phone_numbers: z.boolean().describe('Whether to remove telephone numbers.').default(true),
+    clean_bullet_points: z.boolean().describe('Whether to remove list bullets.').default(true),
+    clean_numbered_list: z.boolean().describe('Whether to remove list numbers.').default(true),
+    clean_unicode: z.boolean().describe('Whether to replace or remove non-ASCII characters.').default(true),
+    clean_dashes: z.boolean().describe('Whether to replace dashes with spaces.').default(true),
+    clean_whitespaces: z.boolean().describe('Whether to collapse whitespace.').default(true),
   })
-  .describe('What is taken out of the text first; everything when left out.')
+  .describe('Cleanup before chunking. Default: all.')
 const configuration = z.discriminatedUnion('type', [
   z.object({ type: z.literal('default') }),
   z
     .object({
       type: z.literal('advanced'),
-      chunk_max_characters: z.int().min(1).max(100_000).describe('Most characters of a chunk.').default(500),
-      chunk_overlap: z.int().min(0).describe('How many characters a chunk shares with the one before.').default(0),
+      chunk_max_characters: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .describe('Maximum number of characters per chunk.')
+        .default(500),
+      chunk_overlap: z.int().min(0).describe('Number of characters shared with the previous chunk.').default(0),
     })
     .refine((given) => given.chunk_overlap < given.chunk_max_characters, {
       error: 'must be less than chunk_max_characters',
@@ -143,21 +148,21 @@ const configuration = z.discriminatedUnion('type', [
 export const ChunkingOptions = z
   .object({
     chunking_configuration: configuration
-      .describe('Standard chunks, or chunks of a size of your own.')
+      .describe('Standard chunking, or chunking with a custom size.')
       .prefault({ type: 'default' }),
     chunking_cleanup_options: cleanUps.prefault({}),
   })
-  .describe('How the file is cut; standard chunking when left out.')
+  .describe('How to chunk the file. Default: standard chunking.')
 export type ChunkingOptions = z.infer<typeof ChunkingOptions>
 
 const source = {
-  display_name: z.string().min(1).optional().describe('The name of the file when left out.'),
+  display_name: z.string().min(1).optional().describe('Default: the file name.'),
   description: z.string().optional(),
 }
 /** What makes a datasource. */
 export const DatasourceBody = z.object({
   ...source,
-  file_id: z.string().nullish().describe('When given, the file is queued for chunking at once.'),
+  file_id: z.string().nullish().describe('File to chunk. It is queued immediately.'),
   chunking_options: ChunkingOptions.optional(),
 })
 /** What changes one. */
@@ -167,43 +172,48 @@ export const Datasource = z.object({
   _id: Ulid,
   display_name: z.string(),
   description: z.string().optional(),
-  status: SourceStatus.describe('How far it has come; it can be searched when it is `completed`.'),
+  status: SourceStatus.describe('Processing status. Searches include it when it is `completed`.'),
   knowledge_id: knowledgeId.schema,
-  chunks_count: z.int().describe('How many chunks it has.'),
-  file_id: fileId.schema.describe('The file that it was cut from.').nullish(),
-  error: z.string().optional().describe('Why it has failed.'),
-  update_by_id: Uuid.describe('Who changed it last: the user of the token.'),
+  chunks_count: z.int().describe('Number of chunks.'),
+  file_id: fileId.schema.describe('The source file.').nullish(),
+  error: z.string().optional().describe('Why it failed.'),
+  update_by_id: Uuid.describe('The last editor: the user of the token.'),
   ...common,
 })
 
 /** What searches a knowledge base. */
 export const SearchBody = z.object({
-  query: z.string().min(1).describe('What is looked for, in words.'),
-  top_k: z.int().min(1).max(100).optional().describe('Most chunks; that of the knowledge base when left out, else 5.'),
+  query: z.string().min(1).describe('Search query.'),
+  top_k: z
+    .int()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Maximum number of chunks. Default: the setting of the knowledge base, or 5.'),
   threshold: z
     .number()
     .min(0)
     .max(1)
     .optional()
-    .describe('Least score; that of the knowledge base when left out, else 0.'),
+    .describe('Minimum score. Default: the setting of the knowledge base, or 0.'),
   search_type: SearchType.optional(),
   filter_by: FilterBy.optional(),
   search_options: z
     .object({
-      include_vectors: z.boolean().describe('Whether matches have their vectors.').default(false),
-      include_metadata: z.boolean().describe('Whether matches have their metadata.').default(true),
-      include_scores: z.boolean().describe('Whether matches have their scores.').default(true),
+      include_vectors: z.boolean().describe('Whether to include vectors.').default(false),
+      include_metadata: z.boolean().describe('Whether to include metadata.').default(true),
+      include_scores: z.boolean().describe('Whether to include scores.').default(true),
     })
     .prefault({})
-    .describe('What is said of each match.'),
+    .describe('What to include for each match.'),
   rerank_config: z
     .looseObject({
       model: ModelId.optional(),
-      top_k: z.int().min(1).describe('Most chunks after it.').optional(),
-      threshold: z.number().describe('Least score after it.').optional(),
+      top_k: z.int().min(1).describe('Maximum number of chunks after reranking.').optional(),
+      threshold: z.number().describe('Minimum score after reranking.').optional(),
     })
     .nullish()
-    .describe('No model is asked: the score of the search stands, and `top_k` and `threshold` hold.'),
+    .describe('Rerank settings. No model is called; `top_k` and `threshold` apply to the search scores.'),
 })
 /** What it finds, best first. */
 export const SearchAnswer = z.object({
@@ -211,20 +221,23 @@ export const SearchAnswer = z.object({
     .array(
       z.object({
         id: Ulid.describe('Id of the chunk.'),
-        text: z.string().describe('What the chunk says.'),
+        text: z.string().describe('Text of the chunk.'),
         vector: z
           .array(z.number())
-          .describe('Its vector, when asked for: the `embedding` that was given, else our own.')
+          .describe('The vector, if requested: the given `embedding`, or one computed by Understudy.')
           .optional(),
         metadata: ChunkMetadata.optional(),
         scores: z
           .object({
-            search_score: z.number().describe('The score by words, vectors or both.'),
-            rerank_score: z.number().describe('The same: no model is asked to rerank.').optional(),
+            search_score: z.number().describe('The search score, by words, vectors, or both.'),
+            rerank_score: z
+              .number()
+              .describe('Same as the search score, because no rerank model is called.')
+              .optional(),
           })
-          .describe('How well it fits: 1 is best.')
+          .describe('Score: 1 is best.')
           .optional(),
       }),
     )
-    .describe('The chunks that were found, best first.'),
+    .describe('The matching chunks, best first.'),
 })

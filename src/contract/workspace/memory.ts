@@ -6,11 +6,11 @@ import { common, Key, Path, Ulid, Uuid } from './shared.ts'
 const by = { created_by_id: Uuid, updated_by_id: Uuid }
 const dates = { created: common.created, updated: common.updated }
 const store = {
-  key: Key.max(255).describe('Unique in the workspace.'),
+  key: Key.max(255).describe('Must be unique in the workspace.'),
   description: z.string(),
-  embedding_config: z.looseObject({ model: ModelId }).describe('The model that texts are embedded with.'),
+  embedding_config: z.looseObject({ model: ModelId }).describe('Embedding model.'),
   path: Path,
-  ttl: z.number().min(0).optional().describe('Seconds that a document is remembered; for ever when left out.'),
+  ttl: z.number().min(0).optional().describe('Lifetime of a document in seconds. If omitted, documents do not expire.'),
 }
 /** What makes a memory store. */
 export const MemoryStoreBody = z.object({ ...store, path: Path.default('Default') })
@@ -20,7 +20,7 @@ export const MemoryStorePatch = z.object(store).partial()
 export const MemoryStore = z.object({ _id: Ulid, ...store, ...by, ...dates }).omit({ path: true })
 
 const metadata = z.record(z.string(), z.string()).optional()
-const entity = { entity_id: z.string().min(1).max(255).describe('Whom or what it is about.'), metadata }
+const entity = { entity_id: z.string().min(1).max(255).describe('The entity that it belongs to.'), metadata }
 /** What makes the memory of an entity. */
 export const MemoryBody = z.object(entity)
 /** What changes one. */
@@ -29,14 +29,14 @@ export const MemoryPatch = z.object({ metadata })
 export const Memory = z.object({
   _id: Ulid,
   ...entity,
-  store_id: Ulid.describe('The memory store that it lies in.'),
-  documents_count: z.int().min(0).describe('How many documents it has.'),
+  store_id: Ulid.describe('The memory store.'),
+  documents_count: z.int().min(0).describe('Number of documents.'),
   workspace_id: Uuid,
   ...by,
   ...dates,
 })
 
-const document = { text: z.string().trim().min(1).describe('What is to be remembered.'), metadata }
+const document = { text: z.string().trim().min(1).describe('Instructions about what to remember.'), metadata }
 /** What makes a document. */
 export const MemoryDocumentBody = z.object(document)
 /** What changes one. */
@@ -44,10 +44,10 @@ export const MemoryDocumentPatch = z.object(document).partial()
 /** A document as it is answered. */
 export const MemoryDocument = z.object({
   _id: Ulid,
-  memory_id: Ulid.describe('The memory that it belongs to.'),
-  store_id: Ulid.describe('The memory store that it lies in.'),
+  memory_id: Ulid.describe('The memory of the document.'),
+  store_id: Ulid.describe('The memory store.'),
   ...document,
-  text: document.text.describe('What is remembered.'),
+  text: document.text.describe('The remembered text.'),
   workspace_id: Uuid,
   ...by,
   ...dates,

@@ -7,7 +7,7 @@ const fields = {
     .string()
     .min(1)
     .regex(/^[^/]+$/, { error: "must be a name without '/'" })
-    .describe('Unique in the workspace; the first name of a path.'),
+    .describe('Must be unique in the workspace. The first segment of a path.'),
   description: z.string().optional(),
 }
 /** What makes a project. */
@@ -18,6 +18,6 @@ export const ProjectPatch = z.object(fields).partial()
 export const Project = z.object({
   _id: Uuid,
   ...fields,
-  folders: z.array(z.string()).describe('Folders that paths have made, such as `support/returns`.'),
+  folders: z.array(z.string()).describe('Folders created from paths, such as `support/returns`.'),
   ...common,
 })

@@ -6,7 +6,7 @@ const fields = {
   display_name: z.string().min(1).max(255).describe('1 to 255 characters.'),
   human_eval_ids: z.array(Ulid).min(1).describe('The human reviews, at least one.'),
   description: z.string().optional(),
-  project_id: Uuid.optional().describe('Scopes the set to a project.'),
+  project_id: Uuid.optional().describe('Restricts the set to a project.'),
 }
 const filterValues = z.array(z.string()).min(1).describe('The span types to match, at least one.')
 const filterValue = z.string().min(1).describe('Pattern of the name to match.')
@@ -17,7 +17,7 @@ export const ReviewSetBody = z.discriminatedUnion('filter_type', [
   z.object({ ...fields, filter_type: z.literal('name'), filter_value: filterValue }),
 ])
 const filter = {
-  filter_type: z.enum(['span_type', 'name']).describe('What of a span is compared.'),
+  filter_type: z.enum(['span_type', 'name']).describe('The field of the span to compare.'),
   filter_values: filterValues.optional(),
   filter_value: filterValue.optional(),
 }

@@ -37,7 +37,7 @@ export const Path = z
   .min(1)
   .regex(/^[^/]+(?:\/[^/]+)*$/, { error: "must be names with '/' between them, such as 'Default/support'" })
   .describe(
-    'Storage path `project/folder/...`; project and folders are made on the way. With a project token the first name is a folder.',
+    'Storage path `project/folder/...`. Missing projects and folders are created. With a project token, the first segment is a folder.',
   )
   .meta({ examples: ['Default'] })
 
@@ -80,13 +80,13 @@ export function pageQuery(size: number | null, { most = MAX_IN_PAGE, described, 
     .pipe(z.int().min(1).max(most))
     .optional()
     .meta(size === null ? {} : { default: size })
-    .describe(described ?? `1 to ${most}; ${size === null ? 'all records when left out' : `default ${size}`}.`)
+    .describe(described ?? `1 to ${most}; ${size === null ? 'default all records' : `default ${size}`}.`)
   return z
     .strictObject({
       ...(filter as object),
       limit,
-      starting_after: z.string().optional().describe('Cursor, the id of a record: the page goes on after it.'),
-      ending_before: z.string().optional().describe('Cursor, the id of a record: the page ends before it.'),
+      starting_after: z.string().optional().describe('Cursor: the page starts after the record with this id.'),
+      ending_before: z.string().optional().describe('Cursor: the page ends before the record with this id.'),
     })
     .refine((query) => query.starting_after === undefined || query.ending_before === undefined, {
       error: "must not be given together with 'starting_after'",
@@ -100,16 +100,22 @@ export const listOf = (record: z.ZodType) =>
   z.object({
     object: z.literal('list'),
     data: z.array(record),
-    has_more: z.boolean().describe('Whether the list goes on in the direction of paging.'),
+    has_more: z.boolean().describe('Whether there are more pages in this direction.'),
   })
 
 /** The answer to a delete. */
-export const Deleted = z.object({ _id: z.string(), deleted: z.literal(true).describe('The record is gone.') })
+export const Deleted = z.object({
+  _id: z.string(),
+  deleted: z.literal(true).describe('Whether the record was deleted.'),
+})
 
 /** Which version a change makes, and what it is called. */
 export const VersionPatch = {
-  version_increment: z.enum(['major', 'minor', 'patch']).optional().describe('Which part of the version goes up.'),
-  version_description: z.string().optional().describe('What the version says of itself.'),
+  version_increment: z
+    .enum(['major', 'minor', 'patch'])
+    .optional()
+    .describe('Which part of the version number to increase.'),
+  version_description: z.string().optional().describe('Description of the version.'),
 }
 
 /** What an evaluator or a tool was after one change. */
@@ -122,11 +128,11 @@ export const VersionRecord = z.object({
     .describe('Semantic version: 1.0.0, 1.0.1, ...')
     .meta({ examples: ['1.0.0'] }),
   checksum: z.string().describe('SHA-256 of the canonical JSON of `data`, in hexadecimal.'),
-  entityType: z.string().describe('The kind of record that it is a version of.'),
-  entityId: z.string().describe('The record that it is a version of.'),
+  entityType: z.string().describe('Type of the versioned record.'),
+  entityId: z.string().describe('Id of the versioned record.'),
   workspace_id: Uuid,
   created_by_id: Uuid,
   updated_by_id: Uuid,
   description: z.string(),
-  data: z.looseObject({}).describe('The record as it was.'),
+  data: z.looseObject({}).describe('The record at this version.'),
 })

@@ -15,56 +15,62 @@ const Parameters = z
       .record(z.string(), z.unknown())
       .describe('The arguments, by name, each as a JSON Schema.')
       .default({}),
-    required: z.array(z.string()).describe('Names of the arguments that must be given.').default([]),
+    required: z.array(z.string()).describe('Names of the required arguments.').default([]),
   })
   .describe('JSON Schema of the arguments.')
 const ToolFunction = z
   .object({
-    name: FunctionName.describe('The name by which models call it: at most 64 letters, digits, `_` and `-`.'),
-    description: z.string().describe('What it does: the model decides by that when to call it.').optional(),
+    name: FunctionName.describe('The name that models use to call it: at most 64 letters, digits, `_`, and `-`.'),
+    description: z
+      .string()
+      .describe('What the function does. The model uses this to decide when to call it.')
+      .optional(),
     strict: z.boolean().optional(),
     parameters: Parameters.optional(),
   })
-  .describe('A function of the client, who runs it and sends the result.')
+  .describe('A client-side function. The client runs it and sends the result.')
 const JsonSchemaTool = z
   .object({
-    name: FunctionName.describe('Its name: at most 64 letters, digits, `_` and `-`.'),
-    description: z.string().describe('What it is for, for the model.'),
+    name: FunctionName.describe('Name: at most 64 letters, digits, `_`, and `-`.'),
+    description: z.string().describe('Description for the model.'),
     schema: Parameters,
     strict: z.boolean().optional(),
   })
-  .describe('The form that a model has to bring something into.')
+  .describe('The JSON Schema that the model output must match.')
 
-const output_schema = z.looseObject({}).optional().describe('JSON Schema of a made-up result. Beyond the API.')
+const output_schema = z
+  .looseObject({})
+  .optional()
+  .describe('JSON Schema of a generated result. Not part of the emulated API.')
 
 const Header = z.union([
   z.string(),
   z.object({
-    value: z.string().describe('The text of the header.'),
-    encrypted: z.boolean().describe('Whether it is a secret. Nothing is encrypted here.').default(false),
+    value: z.string().describe('Value of the header.'),
+    encrypted: z.boolean().describe('Whether the value is a secret. Understudy does not encrypt it.').default(false),
   }),
 ])
 const Headers = z.record(z.string(), Header)
 const Argument = z.object({
-  type: z.enum(['string', 'number', 'boolean']).describe('What it is.'),
+  type: z.enum(['string', 'number', 'boolean']).describe('Type.'),
   description: z.string(),
-  send_to_model: z.boolean().default(true).describe('Whether the model gives it, or its default value is sent.'),
-  default_value: z
-    .union([z.string(), z.number(), z.boolean()])
-    .describe('What it is when the model gives none.')
-    .optional(),
+  send_to_model: z
+    .boolean()
+    .default(true)
+    .describe('Whether the model provides the value. Otherwise the default is sent.'),
+  default_value: z.union([z.string(), z.number(), z.boolean()]).describe('Default value.').optional(),
 })
 const HttpTool = z
   .object({
     blueprint: z
       .object({
-        url: z.string().min(1).describe('Its address.'),
-        method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).describe('Its method.'),
+        url: z.string().min(1).describe('URL.'),
+        method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).describe('HTTP method.'),
         headers: Headers.optional(),
-        body: z.unknown().describe('Its body.').optional(),
+        body: z.unknown().describe('Request body.').optional(),
       })
       .describe(
-        'The request that the tool makes; `{{name}}` stands for an argument. Nothing is sent: fixtures answer.',
+        'The HTTP request of the tool. `{{name}}` inserts an argument. It is not sent; results come from fixtures.',
       ),
     arguments: z
       .record(z.string().regex(/^[a-zA-Z0-9_.-]{1,64}$/), Argument)
@@ -72,34 +78,34 @@ const HttpTool = z
       .optional(),
     output_schema,
   })
-  .describe('A call of a server. It is never made: fixtures answer, or a made-up result.')
+  .describe('An HTTP tool. It is never called; results come from fixtures or are generated.')
 const McpTool = z
   .object({
-    server_url: z.string().min(1).describe('Address of the MCP server. Nothing is sent: fixtures answer.'),
-    connection_type: z.enum(['http', 'sse']).describe('How the server is spoken to.'),
+    server_url: z.string().min(1).describe('URL of the MCP server. It is not called; results come from fixtures.'),
+    connection_type: z.enum(['http', 'sse']).describe('Transport of the server.'),
     headers: Headers.optional(),
     tools: z
       .array(
         z.object({
           id: z.string().min(1).describe('Id of the tool.').optional(),
-          name: z.string().min(1).describe('The name by which models call it.'),
+          name: z.string().min(1).describe('The name that models use to call it.'),
           description: z.string().optional(),
           schema: Parameters.prefault({}),
           output_schema,
         }),
       )
       .default([])
-      .describe('What the server offers: it is not asked, so whoever makes the tool says so.'),
+      .describe('Tools of the server. Understudy does not query the server, so the creator of the tool lists them.'),
   })
-  .describe('A server of the Model Context Protocol. It is never called: fixtures answer, or a made-up result.')
+  .describe('A Model Context Protocol server. It is never called; results come from fixtures or are generated.')
 const CodeTool = z
   .object({
     language: z.literal('python').describe('The language of the code.'),
-    code: z.string().describe('The code. It is not run: fixtures answer.'),
+    code: z.string().describe('The code. It is not run; results come from fixtures.'),
     parameters: Parameters.optional(),
     output_schema,
   })
-  .describe('Code, which is never run: fixtures answer, or a made-up result.')
+  .describe('A code tool. It is never run; results come from fixtures or are generated.')
 
 /** The types of tools, each with the field that says what is of its own. */
 const FIELD_OF = {
@@ -117,10 +123,10 @@ const own = { function: ToolFunction, json_schema: JsonSchemaTool, http: HttpToo
 const ownOptional = z.object(own).partial().shape
 const fields = {
   path: Path,
-  key: Key.describe('Unique in the workspace.'),
-  display_name: z.string().optional().describe('Shown instead of the key.'),
+  key: Key.describe('Must be unique in the workspace.'),
+  display_name: z.string().optional().describe('Display name.'),
   description: z.string(),
-  status: z.enum(['live', 'draft', 'pending', 'published']).describe('Whether it is in use.'),
+  status: z.enum(['live', 'draft', 'pending', 'published']).describe('Status.'),
 }
 
 /** Finds what is missing in a tool, or does not belong to its type. */
@@ -141,15 +147,19 @@ export const ToolShape = z.object({
   ...fields,
   path: fields.path.default('Default'),
   description: fields.description.default(''),
-  status: fields.status.describe('Whether it is in use.').default('live'),
-  type: type.describe('The kind of tool; the field of that name says more.').default('function'),
+  status: fields.status.describe('Status.').default('live'),
+  type: type.describe('Type of the tool. The field with the same name contains its settings.').default('function'),
   ...ownOptional,
 })
 /** What makes a tool. */
 export const ToolBody = ToolShape.superRefine(checkToolType)
 /** What changes one; what belongs to its type is changed as a whole. */
 export const ToolPatch = z
-  .object({ ...fields, type: type.describe('The kind of tool; the field of that name says more.'), ...ownOptional })
+  .object({
+    ...fields,
+    type: type.describe('Type of the tool. The field with the same name contains its settings.'),
+    ...ownOptional,
+  })
   .partial()
 /** The same with what is said of the version. */
 export const ToolUpdate = ToolPatch.extend(VersionPatch)
@@ -157,7 +167,7 @@ export const ToolUpdate = ToolPatch.extend(VersionPatch)
 export const Tool = z.object({
   _id: toolId.schema,
   ...fields,
-  type: type.describe('The kind of tool; the field of that name says more.'),
+  type: type.describe('Type of the tool. The field with the same name contains its settings.'),
   ...ownOptional,
   project_id: Uuid,
   ...common,

@@ -19,7 +19,7 @@ export async function readAudioFile(file: File): Promise<AudioFile> {
   const bytes = await file.bytes()
   if (bytes.length === 0) throw refused(`${shown} is empty`)
   const info = await readAudioInfo(bytes)
-  if (!info) throw refused(`${shown} holds no audio that can be read in its ${bytes.length} bytes`)
+  if (!info) throw refused(`${shown} contains no readable audio in its ${bytes.length} bytes`)
   if (!CONTAINERS.has(info.container)) throw refused(`${shown} is ${info.container}, which is not supported`)
   return {
     name,

@@ -140,5 +140,5 @@ const isBug = (error: unknown): boolean =>
 export function broken(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof ConnectionFailure || error instanceof Unreadable || isBug(error)) return error
-  return new ConnectionFailure(`the connection to the provider broke: ${networkReason(error)}`)
+  return new ConnectionFailure(`the connection to the provider failed: ${networkReason(error)}`)
 }

@@ -95,7 +95,7 @@ async function* piecesOf(bytes: BytesBody['bytes']): AsyncGenerator<Uint8Array> 
 
 async function* cutShort(bytes: BytesBody['bytes']): AsyncGenerator<Uint8Array> {
   yield* piecesOf(bytes)
-  throw new ConnectionFailure('the connection was reset before the promised end of the answer')
+  throw new ConnectionFailure('the connection was reset before the end of the response')
 }
 
 /** A provider's own headers, whatever they hold, beside ours, which any client can read. */
@@ -193,7 +193,7 @@ const PAUSE_BEFORE_END_MS = 50
 const TURNS = [1, 2]
 
 const UNREAD: Reproach = {
-  late: () => new ConnectionFailure('the client read nothing of its answer for too long (--client-timeout)'),
+  late: () => new ConnectionFailure('the client did not read its response in time (--client-timeout)'),
 }
 
 /** Ends the client's connection as the failure says; without a hold on it, an error of the stream resets it. */

@@ -32,20 +32,20 @@ export function Shell() {
         ))}
         <span class="gap" />
         <State />
-        <button type="button" class="quiet" onClick={nextTheme} title={`Theme: ${theme.value}`}>
+        <button type="button" class="quiet" onClick={nextTheme} title={`Theme: ${THEME_LABELS[theme.value]}`}>
           <Icon name="theme" />
-          <span>{{ auto: 'Auto', light: 'Light', dark: 'Dark' }[theme.value]}</span>
+          <span>{THEME_LABELS[theme.value]}</span>
         </button>
         <button type="button" class="quiet" onClick={() => (helpShown.value = true)}>
           <Icon name="help" />
-          <span>Keys</span>
+          <span>Shortcuts</span>
         </button>
       </nav>
       {/* A report may have nothing in it that can be focused, and must be scrolled by keys all the same. */}
       <main tabIndex={reportData ? 0 : undefined}>
         {!reportData && connection.value === 'lost' && !tokenWanted.value && (
           <p class="lost" role="alert">
-            The server does not answer. What is shown is from before; it is tried again.
+            Connection lost. The data shown may be out of date. Reconnecting …
           </p>
         )}
         {fixtureProblem.value !== null && <FixtureProblem text={fixtureProblem.value} />}
@@ -61,7 +61,7 @@ export function Shell() {
 function FixtureProblem({ text }: { text: string }) {
   return (
     <div class="callout bad" role="alert">
-      <p>Invalid fixture files. They answer as they did when they were last valid; all other files are up to date.</p>
+      <p>Invalid fixture files. The last valid version of each file stays active; all other files are up to date.</p>
       {text.split('\n').map((line) => (
         <p key={line}>
           <code>{line}</code>
@@ -71,7 +71,8 @@ function FixtureProblem({ text }: { text: string }) {
   )
 }
 
-const STATES = { connecting: 'connecting', live: 'live', lost: 'no server' } as const
+const THEME_LABELS = { auto: 'System', light: 'Light', dark: 'Dark' } as const
+const STATES = { connecting: 'connecting', live: 'live', lost: 'disconnected' } as const
 
 /** Whether the page shows what happens now, or a report of what was. */
 function State() {
@@ -83,7 +84,7 @@ function State() {
       </span>
     )
   }
-  const under = pending.value === 0 ? '' : `, ${countedText(pending.value, 'call')} under way`
+  const under = pending.value === 0 ? '' : `, ${countedText(pending.value, 'call')} in flight`
   return (
     <span class={`state ${connection.value}`} role="status">
       <i />
@@ -99,7 +100,7 @@ function TokenDialog() {
   const [value, setValue] = useState('')
   if (!tokenWanted.value) return null
   return (
-    <Dialog title="A token is wanted" onClose={() => (tokenWanted.value = false)}>
+    <Dialog title="Token required" onClose={() => (tokenWanted.value = false)}>
       <form
         class="form"
         onSubmit={(event) => {
@@ -107,7 +108,7 @@ function TokenDialog() {
           setToken(value)
         }}
       >
-        <p>This server answers only those who have one of its tokens. It is kept in this tab alone.</p>
+        <p>This server requires one of its configured tokens. The token is stored in this tab only.</p>
         <label>
           Token
           <input
@@ -118,7 +119,7 @@ function TokenDialog() {
           />
         </label>
         <button type="submit" class="primary" disabled={value.trim() === ''}>
-          Use it
+          Use token
         </button>
       </form>
     </Dialog>

@@ -28,13 +28,13 @@ const search = () => {
 
 const KEYS: readonly Key[] = [
   { keys: ['j', 'ArrowDown'], shown: 'j ↓', does: 'next call', act: () => stepCall(1) },
-  { keys: ['k', 'ArrowUp'], shown: 'k ↑', does: 'call before', act: () => stepCall(-1) },
-  { keys: ['n'], shown: 'n', does: 'next call that failed', act: () => stepToFailure(1) },
-  { keys: ['N', 'p'], shown: 'p', does: 'failed call before', act: () => stepToFailure(-1) },
+  { keys: ['k', 'ArrowUp'], shown: 'k ↑', does: 'previous call', act: () => stepCall(-1) },
+  { keys: ['n'], shown: 'n', does: 'next failed call', act: () => stepToFailure(1) },
+  { keys: ['N', 'p'], shown: 'p', does: 'previous failed call', act: () => stepToFailure(-1) },
   { keys: ['/'], shown: '/', does: 'search', act: search },
   { keys: ['Escape'], shown: 'Esc', does: 'close the call', act: close },
-  { keys: ['t'], shown: 't', does: 'light, dark, as the machine', act: nextTheme },
-  { keys: ['?'], shown: '?', does: 'these keys', act: () => (helpShown.value = !helpShown.value) },
+  { keys: ['t'], shown: 't', does: 'theme: light, dark, system', act: nextTheme },
+  { keys: ['?'], shown: '?', does: 'shortcuts', act: () => (helpShown.value = !helpShown.value) },
 ]
 
 const typesIn = (target: EventTarget | null) =>
@@ -76,7 +76,7 @@ export function useKeys(): void {
 export function KeyHelp() {
   if (!helpShown.value) return null
   return (
-    <Dialog title="Keys" onClose={() => (helpShown.value = false)}>
+    <Dialog title="Keyboard shortcuts" onClose={() => (helpShown.value = false)}>
       <dl class="keys">
         {KEYS.map(({ shown, does }) => (
           <div key={shown}>
@@ -92,7 +92,7 @@ export function KeyHelp() {
           <dt>
             <kbd>1</kbd> … <kbd>{viewsHere.length}</kbd>
           </dt>
-          <dd>the views, from top to bottom</dd>
+          <dd>open a view, in the order of the menu</dd>
         </div>
       </dl>
     </Dialog>

@@ -26,7 +26,7 @@ export interface View {
 const VIEWS: readonly View[] = [
   { id: 'calls', label: 'Calls', icon: 'calls', inReport: true, show: () => <CallsView /> },
   { id: 'compare', label: 'Compare', icon: 'compare', inReport: true, show: () => <CompareView /> },
-  { id: 'bad-days', label: 'Bad days', icon: 'storm', inReport: true, show: () => <BadDaysView /> },
+  { id: 'scenarios', label: 'Scenarios', icon: 'storm', inReport: true, show: () => <BadDaysView /> },
   { id: 'sessions', label: 'Sessions', icon: 'clock', inReport: false, show: () => <SessionsView /> },
   { id: 'agents', label: 'Agents', icon: 'agents', inReport: false, show: () => <AgentsView /> },
   { id: 'workspace', label: 'Workspace', icon: 'workspace', inReport: false, show: () => <WorkspaceView /> },
@@ -41,7 +41,7 @@ const EXPLORATION: View = {
   show: () => <ExploreView />,
 }
 
-/** The views that there are here: a server's, a report's, and first that of an exploration where the report is one. */
+/** The views of a server, or those of a report; an exploration report begins with the exploration. */
 export const viewsHere: readonly View[] = reportData
   ? [...(reportData.exploration ? [EXPLORATION] : []), ...VIEWS.filter(({ inReport }) => inReport)]
   : VIEWS

@@ -65,7 +65,7 @@ async function checkSchema(
       problems.push(...(await schemaProblems(schema, text, { signal, jobLimits: origin.session.jobLimits })))
     } catch (error) {
       if (error instanceof SlowSchema)
-        throw new ApiError(422, 'slow_schema', `its schema is of no use: ${error.message}`)
+        throw new ApiError(422, 'slow_schema', `its schema cannot be used: ${error.message}`)
       if (error instanceof SchemaError)
         throw new ApiError(400, 'invalid_schema', `its schema is malformed: ${error.message}`)
       if (!(error instanceof SyntaxError)) throw error

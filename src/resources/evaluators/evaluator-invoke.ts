@@ -23,7 +23,7 @@ export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
     tag: 'Evaluators',
     summary: 'Invoke an evaluator',
     description:
-      'What an evaluator, by id or key, makes of an output: a schema answers `boolean`, a model `llm_evaluator`. Models are answered for as in any call.',
+      'Evaluates an output with an evaluator, by id or key. A schema returns a `boolean` result, a model an `llm_evaluator` result. Model responses come from fixtures or are generated, as in any call.',
     operationId: 'invokeEvaluator',
     examples: { polite: { query: 'Where is my parcel?', output: 'It is on its way. Thank you for waiting.' } },
     body: InvokeBody,

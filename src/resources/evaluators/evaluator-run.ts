@@ -16,7 +16,7 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
     tag: 'Evaluators',
     summary: 'Run an evaluator',
     description:
-      'What an evaluator, by id or key, or a built-in guardrail makes of a text. Models are answered for as in any call.',
+      'Evaluates a text with an evaluator, by id or key, or with a built-in guardrail. Model responses come from fixtures or are generated, as in any call.',
     operationId: 'runEvaluator',
     examples: { polite: { text: 'Thank you for waiting. Your parcel is on its way.' } },
     body: RunBody,

@@ -30,7 +30,7 @@ export const evaluators = defineResource({
   shown: ['create'],
   descriptions: {
     create:
-      'Makes an evaluator. `llm_eval` in mode `single` asks a model, `json_schema` validates; a jury, `http_eval` and `python_eval` are not emulated.',
+      'Creates an evaluator. `llm_eval` in mode `single` calls a model; `json_schema` validates. Jury mode, `http_eval`, and `python_eval` are not emulated.',
   },
   examples: { create: { friendly }, update: { repeated: { repetitions: 3 } } },
   create: EvaluatorBody,
@@ -48,5 +48,5 @@ export const evaluators = defineResource({
 export const evaluatorVersions = versionsOf(evaluators, {
   shown: ['list'],
   limitDescription:
-    '1 to 200, default 10. The specification gives both 1 to 50 and 1 to 200; the wider one holds here.',
+    '1 to 200, default 10. The specification names both 1 to 50 and 1 to 200; Understudy accepts the wider range.',
 })

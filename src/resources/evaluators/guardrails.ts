@@ -46,7 +46,7 @@ const builtInCheck =
   async ({ texts, signal }) => {
     const isLong = texts.reduce((sum, { length }) => sum + length, 0) > CHECKED_HERE
     const stopped = (why: string) =>
-      new ApiError(422, 'guardrail_stopped', `the guardrail ${name} did not check a text: that takes ${why}`)
+      new ApiError(422, 'guardrail_stopped', `the guardrail ${name} did not check a text: checking takes ${why}`)
     const checked = isLong
       ? inWorker('checkTexts', { ...packTexts(texts), guardrail: name }, { signal, limits, stopped })
       : check(texts)
@@ -60,7 +60,7 @@ function evaluatorCheck(
 ): GuardrailCheck {
   const { guardrail_config: config, key } = evaluator
   if (!config) {
-    const message = `the evaluator ${JSON.stringify(key)} has no guardrail_config, which says what passes; update it with one, such as {"enabled": true, "type": "boolean", "value": true}`
+    const message = `the evaluator ${JSON.stringify(key)} has no guardrail_config, which defines what passes; add one, such as {"enabled": true, "type": "boolean", "value": true}`
     throw new ApiError(400, 'guardrail_not_configured', message, { param })
   }
   return async (judged) => {

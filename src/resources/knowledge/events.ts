@@ -18,7 +18,7 @@ export const events = defineResource({
   id: ulidForm,
   verbs: ['list', 'get'],
   descriptions: {
-    list: 'What was dispatched, newest first, and whether it has been applied yet, or has failed and why.',
+    list: 'The dispatched events, newest first, with their status and the reason of a failure.',
   },
   record: Event,
   // Only an event that waits for its turn has a key.

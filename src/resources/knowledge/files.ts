@@ -51,7 +51,7 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
     path: '/v2/files',
     tag: 'Knowledge',
     summary: 'Upload a file',
-    description: 'Keeps a file, which a datasource can then be made of.',
+    description: 'Stores a file from which a datasource can be created.',
     operationId: 'createFile',
     bodyType: 'multipart',
     examples: { text: { file: 'returns.txt' } },

@@ -44,7 +44,7 @@ export const knowledgeBases = defineResource({
   },
   descriptions: {
     create:
-      'Makes a knowledge base. An external one is kept as it is described, less its key, and never called: searching it is refused.',
+      'Creates a knowledge base. An external one is stored without its API key and never called; searching it returns an error.',
   },
   create: KnowledgeBody,
   update: KnowledgePatch,
@@ -86,7 +86,7 @@ function mergedKnowledge(before: Fields, patch: Fields): Fields {
 /** 400: an external knowledge base is kept here, and not called. */
 export function refuseExternal({ type, key }: Fields, param: string): void {
   if (type !== 'external') return
-  const message = `the knowledge base ${quote(key)} is external: it is kept here, and not called`
+  const message = `the knowledge base ${quote(key)} is external: Understudy stores it, but does not call it`
   throw new ApiError(400, 'knowledge_is_external', message, { param })
 }
 
@@ -115,7 +115,7 @@ export const datasources = defineResource({
   mostInPage: PAGED.mostInPage,
   filter: {
     query: {
-      q: z.string().optional().describe('What their name has in it, in any case of letters.'),
+      q: z.string().optional().describe('Text contained in the name. Case-insensitive.'),
       status: StatusQuery,
     },
     includes: ({ display_name, status }, { q, status: wanted }) =>
@@ -123,7 +123,7 @@ export const datasources = defineResource({
   },
   descriptions: {
     create:
-      "Makes a datasource. With a `file_id` it is `queued`, then `processing`, and `completed` once its chunks can be found; `failed` when the file cannot be read. All of it happens on the session's clock.",
+      "Creates a datasource. With a `file_id`, its status changes from `queued` to `processing`, and to `completed` when its chunks are searchable, or to `failed` if the file cannot be read. Processing runs on the session's clock.",
   },
   examples: {
     create: { empty: { display_name: 'Returns' } },
@@ -174,7 +174,7 @@ export const chunks = defineResource({
   record: Chunk,
   filter: {
     query: {
-      q: z.string().optional().describe('What their text has in it, in any case of letters.'),
+      q: z.string().optional().describe('Text contained in the chunk. Case-insensitive.'),
       status: StatusQuery,
     },
     includes: includesChunk,

@@ -100,7 +100,7 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
     await prepare(session)
     const base = session.records.named(knowledgeBases.kind, caller().workspace, knowledge_id)
     if (!base) {
-      const message = `Knowledge base not found: there is none with the id or key ${JSON.stringify(knowledge_id)} in this workspace`
+      const message = `Knowledge base not found: no knowledge base has the id or key ${JSON.stringify(knowledge_id)} in this workspace`
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
     refuseExternal(base, param)
@@ -116,7 +116,7 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     path: '/v2/knowledge/:knowledge_id/search',
     tag: 'Knowledge',
     summary: 'Search a knowledge base',
-    description: 'The chunks that fit a query, best first, as retrieval in the router finds them.',
+    description: 'The chunks that match a query, best first. Uses the same search as retrieval in the router.',
     operationId: 'searchKnowledgeBase',
     examples: { returns: { query: 'How long can I return things?', top_k: 3 } },
     body: SearchBody,

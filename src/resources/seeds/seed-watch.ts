@@ -48,7 +48,7 @@ export function watchSeeds(
     try {
       seeds = read(found)
     } catch (error) {
-      report(new FileError([...problemsIn(error), 'seed files have changed, but cannot be used: all go on as before']))
+      report(new FileError([...problemsIn(error), 'reload of seed files failed: the previous versions stay active']))
     }
   }
   let example: readonly SeedFile[] | undefined

@@ -24,17 +24,17 @@ const SnapshotBody = z.object({
   // Each row is checked by the schema of its table, in slices: to look at all of them here would hold up other calls.
   tables: z
     .record(z.string(), z.array(z.unknown().meta({ type: 'object' })))
-    .describe('The rows of each table; the form is not promised between versions of the program.'),
+    .describe('The rows of each table. The format can change between versions.'),
 })
 const SeedBody = z.strictObject({
-  name: z.string().default('seed').describe('What errors call the file.'),
+  name: z.string().default('seed').describe('File name for error messages.'),
   yaml: z.string().describe('The text of the seed file.'),
-  documents: z.record(z.string(), z.base64()).default({}).describe('The documents that it names, in base64.'),
+  documents: z.record(z.string(), z.base64()).default({}).describe('The referenced documents, in base64.'),
 })
-const Done = z.object({ sessions: z.array(z.string()).describe('The sessions that were changed.') })
+const Done = z.object({ sessions: z.array(z.string()).describe('The changed sessions.') })
 const Progress = z.object({
-  done: z.int().min(0).describe('Steps that are done.'),
-  total: z.int().min(0).describe('A step for each document, and one for storing everything; 0 when nothing is seeded.'),
+  done: z.int().min(0).describe('Completed steps.'),
+  total: z.int().min(0).describe('Total steps: one per document, and one for storing. 0 if nothing is being seeded.'),
 })
 const shared = { tag: 'Emulator', anySize: true }
 
@@ -52,7 +52,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     path: '/_understudy/snapshot',
     operationId: 'saveSnapshot',
     summary: 'Save a session',
-    description: 'Everything that the session holds, files included, as sorted JSON.',
+    description: 'All data of the session, including files, as sorted JSON.',
     response: SnapshotBody,
     async handle({ request }) {
       // With its workspace filled, which would else look like something that was made after the snapshot.
@@ -69,7 +69,7 @@ const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shap
     path: '/_understudy/snapshot',
     operationId: 'loadSnapshot',
     summary: 'Load a session',
-    description: 'Puts a snapshot in the place of everything that the session holds, or changes nothing.',
+    description: 'Replaces all data of the session with a snapshot. On an error, nothing changes.',
     body: SnapshotBody,
     examples: { empty: { understudy_snapshot: SNAPSHOT_FORMAT, tables: {} } },
     response: Done,
@@ -96,8 +96,8 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
     path: '/_understudy/seed',
     tag: 'Emulator',
     operationId: 'getSeedProgress',
-    summary: 'Watch the workspace being filled',
-    description: 'How far the seed file that is being read into the session has come.',
+    summary: 'Get the seeding progress',
+    description: 'The progress of the seed file that is being loaded into the session.',
     response: Progress,
     handle: ({ request }) => underWay.get(sessionOf(request)) ?? { done: 0, total: 0 },
   })
@@ -106,9 +106,9 @@ function seedRoutes({ callOf, sessionOf }: ResourceDeps): Route[] {
     method: 'post',
     path: '/_understudy/seed',
     operationId: 'seedWorkspace',
-    summary: 'Fill the workspace',
+    summary: 'Seed the workspace',
     description:
-      'Makes or changes everything that a seed file holds, all or nothing; the same file again changes nothing.',
+      'Creates or updates all records of a seed file in one transaction. Loading the same file again changes nothing.',
     body: SeedBody,
     examples: { contact: { yaml: 'contacts: [{ external_id: ada, display_name: Ada }]' } },
     response: Done,

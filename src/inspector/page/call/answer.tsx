@@ -19,7 +19,7 @@ export function AnswerTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'excha
   return (
     <>
       <fieldset class="choices">
-        <legend class="hidden">How the response is shown</legend>
+        <legend class="hidden">Response format</legend>
         {ways.map(({ id, label }) => (
           <label key={id}>
             <input type="radio" name="way" checked={way === id} onChange={() => setWay(id)} />
@@ -33,15 +33,15 @@ export function AnswerTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'excha
 }
 
 const WAYS = [
-  { id: 'wire', label: 'As it was sent' },
+  { id: 'wire', label: 'Raw' },
   { id: 'events', label: 'Events' },
-  { id: 'read', label: 'As it is read' },
+  { id: 'read', label: 'Parsed' },
 ] as const
 type Way = (typeof WAYS)[number]['id']
 
 const NO_CONNECTION =
-  'Nothing was kept of a connection: the call was made from inside, asked not to be stored, or is old.'
-const READ = 'What was sent, read by Understudy: this is not how it was sent.'
+  'The wire data of this call was not stored: the call is internal, opted out of storage, or comes from an earlier version.'
+const READ = 'Parsed by Understudy from the bytes sent. Select Raw to see those bytes.'
 
 /** What was sent, to its last byte, and how that ended. */
 function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' }) {
@@ -54,13 +54,13 @@ function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' })
         {capital(endText(exchange))}.
       </p>
       {response?.body && way === 'wire' && (
-        <Block title="Response as it was sent" copy={text}>
-          <Code text={responseHead({ ...response, headers: null })} label="Status of the response" />
-          <Code text={visible(text())} label="Response on the wire" />
+        <Block title="Response (raw)" copy={text}>
+          <Code text={responseHead({ ...response, headers: null })} label="Response status" />
+          <Code text={visible(text())} label="Raw response" />
         </Block>
       )}
       {response?.body && way === 'events' && <EventTable data={eventsIn(pieces)} />}
-      {response?.truncated && <p class="note">Only the beginning of the body was kept.</p>}
+      {response?.truncated && <p class="note">Truncated. Only the beginning of the body was stored.</p>}
     </>
   )
 }
@@ -81,7 +81,7 @@ function EventTable({ data }: { data: readonly SentEvent[] }) {
           <thead>
             <tr>
               <th class="number">At</th>
-              <th class="number">After</th>
+              <th class="number">Interval</th>
               <th>Event</th>
             </tr>
           </thead>
@@ -158,9 +158,9 @@ function ReadAnswer({ trace: { answer, error, stream }, note }: { trace: StoredT
         error && <Json value={{ error }} label="Error" />
       ) : (
         <>
-          <Sayings title="What was answered" sayings={answeredIn(answer)} />
-          <Block title={stream ? 'Answer, its stream put together again' : 'Answer'} copy={indented(answer)}>
-            <Json value={answer} label="Answer" />
+          <Sayings title="Response text" sayings={answeredIn(answer)} />
+          <Block title={stream ? 'Response (assembled)' : 'Response'} copy={indented(answer)}>
+            <Json value={answer} label="Response" />
           </Block>
         </>
       )}

@@ -1,4 +1,4 @@
-// One call: its course, what was asked and answered, and what can be made of it.
+// One call: its timeline, request and response, and the files generated from it.
 import { curlOf } from '../../../views/curl.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import { toneClass } from '../calls/list.tsx'
@@ -47,12 +47,12 @@ function Loaded(call: LoadedCall) {
   const { trace, waterfall, exchange } = call
   const { model, operation, status, outcome, duration_ms, name, route } = trace
   const tabs: Tab[] = [
-    { id: 'course', label: 'Course', show: () => <Course trace={trace} waterfall={waterfall} /> },
+    { id: 'course', label: 'Timeline', show: () => <Course trace={trace} waterfall={waterfall} /> },
     { id: 'request', label: 'Request', show: () => <RequestTab {...call} /> },
     { id: 'answer', label: 'Response', show: () => <AnswerTab key={trace.id} trace={trace} exchange={exchange} /> },
     { id: 'headers', label: 'Headers', show: () => <HeadersTab exchange={exchange} /> },
-    { id: 'repeat', label: 'Repeat', show: () => <RepeatTab {...call} /> },
-    ...(reportData ? [] : [{ id: 'make', label: 'Make of it', show: () => <MadeTab trace={trace} /> }]),
+    { id: 'repeat', label: 'cURL', show: () => <RepeatTab {...call} /> },
+    ...(reportData ? [] : [{ id: 'make', label: 'Generate', show: () => <MadeTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
   ]
   return (
@@ -60,7 +60,7 @@ function Loaded(call: LoadedCall) {
       <header class={`call-head ${toneClass(trace)}`}>
         <span class="pill">{status}</span>
         <h2>
-          <span class="model">{model ?? 'no model'}</span>
+          <span class="model">{model ?? '(no model)'}</span>
           <span class="sub">
             {name === operation ? operation : `${name} · ${operation}`} · {outcome} in {spanText(duration_ms)} · {route}
           </span>
@@ -70,7 +70,7 @@ function Loaded(call: LoadedCall) {
         </button>
       </header>
       <Tabs
-        label="Parts of the call"
+        label="Call details"
         tabs={tabs}
         chosen={here.value.params.get('tab') ?? 'course'}
         onChoose={(id) => narrow({ tab: id === 'course' ? undefined : id }, { replace: true })}
@@ -99,16 +99,16 @@ function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCal
   const received = exchange.request
   return (
     <>
-      <Sayings title="What was asked" sayings={askedIn(rendered ?? request)} />
+      <Sayings title="Prompt" sayings={askedIn(rendered ?? request)} />
       {received && (
-        <Block title="Request as it came" copy={() => textIn([received.body])}>
+        <Block title="Client request" copy={() => textIn([received.body])}>
           <Code text={requestHead({ ...received, headers: null })} label="Address" />
-          <Code text={visible(textIn([received.body]))} label="Request on the wire" />
-          {received.truncated && <p class="note">The first of {countText(received.bytes)} bytes.</p>}
+          <Code text={visible(textIn([received.body]))} label="Raw request" />
+          {received.truncated && <p class="note">Truncated. The full request has {countText(received.bytes)} bytes.</p>}
         </Block>
       )}
       {received && typeof request === 'string' ? null : (
-        <Block title={received ? 'The same, as it is read' : 'Request'} copy={indented(request)}>
+        <Block title={received ? 'Client request (parsed)' : 'Request'} copy={indented(request)}>
           <Json value={request} label="Request" />
         </Block>
       )}
@@ -122,16 +122,16 @@ function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCal
 }
 
 const UNDERSTOOD = {
-  gateway: 'Request as the gateway sent it on',
-  direct: 'As Understudy read it, in the words of its own API',
+  gateway: 'Upstream request',
+  direct: 'Client request (translated to the router API)',
 } as const
 
 function HeadersTab({ exchange: { request, response } }: Pick<LoadedCall, 'exchange'>) {
   return (
     <>
-      <HeaderBlock title="Headers of the request" headers={request?.headers} />
+      <HeaderBlock title="Request headers" headers={request?.headers} />
       {response ? (
-        <HeaderBlock title="Headers of the response" headers={response.headers} />
+        <HeaderBlock title="Response headers" headers={response.headers} />
       ) : (
         <p class="note">No response was sent.</p>
       )}
@@ -145,7 +145,9 @@ function HeaderBlock({ title, headers }: { title: string; headers: Record<string
       {headers ? (
         <HeaderList rows={Object.entries(headers)} />
       ) : (
-        <p class="note">They were not kept: of very many calls a second, only some have them, and those that failed.</p>
+        <p class="note">
+          Headers were not stored. Under heavy load, Understudy stores them for failed calls and a sample of the others.
+        </p>
       )}
     </Block>
   )
@@ -168,17 +170,17 @@ function RepeatTab({ trace, exchange }: LoadedCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:4010' : location.origin
   const curl = curlOf({ trace, exchange, origin })
   const again = curlOf({ trace, exchange, origin, anew: true }) ?? ''
-  if (!curl) return <p class="note">This call cannot be made again from here: {UNREPEATED}.</p>
+  if (!curl) return <p class="note">This call cannot be repeated: {UNREPEATED}.</p>
   return (
     <>
-      <Block title="As a command" copy={() => curl}>
+      <Block title="cURL command" copy={() => curl}>
         <Code text={curl} label="Command" />
       </Block>
       {wasFaulty(trace) && (
         <>
           <p class="note">
-            Rules that count calls, such as “calls: 1-2”, go on counting in this session. In a new one they begin anew,
-            where the server knows the scenario {trace.scenario} by its name:
+            Rules that count calls, such as “calls: 1-2”, continue counting in this session. In a new session they start
+            over. This requires that the server knows the scenario {trace.scenario} by name:
           </p>
           <Block title="In a new session" copy={() => again}>
             <Code text={again} label="Command in a new session" />
@@ -193,4 +195,4 @@ const wasFaulty = ({ scenario, faults, attempts }: LoadedCall['trace']) =>
   scenario !== null && [...faults, ...attempts.flatMap((one) => one.faults)].length > 0
 
 const UNREPEATED =
-  'it was made from inside, asked not to be stored, is of an earlier version, or its body was too long to be kept'
+  'it is internal, opted out of storage, comes from an earlier version, or had a body too long to store'

@@ -1,4 +1,4 @@
-// What there is to know of a call beside its course: who, when, by what, at what cost.
+// The facts of a call beside its timeline: when, where from, tokens, and cost.
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { costText, countedText, instantText, spanText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
@@ -7,17 +7,17 @@ import { hashOf } from '../state/route.ts'
 export function Facts({ trace }: { trace: StoredTrace }) {
   const { started_at, duration_ms, session, operation, fixture, synthesized, cost, thread, retry_after_ms } = trace
   const cached = trace.cache?.status === 'hit' ? 'the cache' : null
-  const answeredBy = cached ?? fixture ?? (synthesized ? 'made up: no fixture matched' : null)
+  const answeredBy = cached ?? fixture ?? (synthesized ? 'generated: no fixture matched' : null)
   const rows: [string, string | null][] = [
-    ['Began', `${instantText(Date.parse(started_at))}`],
-    ['Took', spanText(duration_ms)],
+    ['Started', `${instantText(Date.parse(started_at))}`],
+    ['Duration', spanText(duration_ms)],
     ['Operation', operation],
     ['Route', ROUTES[trace.route]],
     ['Session', session],
     ['Plan', trace.plan.join(' → ')],
-    ['Answered by', answeredBy],
+    ['Response source', answeredBy],
     ['Scenario', trace.scenario],
-    ['Told to wait', retry_after_ms === null ? null : spanText(retry_after_ms)],
+    ['Retry-After', retry_after_ms === null ? null : spanText(retry_after_ms)],
     ['Usage', usageText(trace)],
     ['Cost', cost === null ? null : costText(cost)],
     ['Cache', trace.cache && `${trace.cache.status}, key ${trace.cache.key.slice(0, 12)}`],
@@ -38,7 +38,7 @@ export function Facts({ trace }: { trace: StoredTrace }) {
       )}
       {trace.parent !== null && (
         <div>
-          <dt>Made inside</dt>
+          <dt>Parent call</dt>
           <dd>
             <a href={hashOf('calls', { call: trace.parent })}>{trace.parent}</a>
           </dd>
@@ -57,5 +57,5 @@ function usageText({ usage }: StoredTrace): string | null {
 
 const ROUTES = {
   direct: 'direct: straight to the provider',
-  gateway: 'gateway: with retries, fallbacks and the like',
+  gateway: 'gateway: with retries, fallbacks, and other gateway features',
 } as const

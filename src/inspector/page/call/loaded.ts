@@ -30,7 +30,7 @@ export async function loadCall(id: string): Promise<LoadedCall> {
   if (reportData) {
     const found = reportData.calls[id]
     if (found) return found
-    throw new Error('this report holds only the row of the call: it was written with fewer calls in full')
+    throw new Error('this report does not include the details of this call')
   }
   const path = `/_understudy/traces/${encodeURIComponent(id)}`
   // Whose it is, is known of those that are listed; of others, every session is asked.

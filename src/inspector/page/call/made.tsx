@@ -1,4 +1,4 @@
-// What can be made of a call: files to copy, to save, or to use in a session at once.
+// Files generated from a call: to copy, to save, or to use in a new session.
 import { useState } from 'preact/hooks'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { askJson } from '../state/api.ts'
@@ -17,9 +17,9 @@ interface MadeFile {
 type Made = Record<'fixture' | 'scenario' | 'test', MadeFile | null>
 
 const KINDS = [
-  { kind: 'fixture', label: 'Fixture', none: 'A call that was not answered, or was not kept, makes no fixture.' },
-  { kind: 'scenario', label: 'Scenario', none: 'Nothing went wrong in this call.' },
-  { kind: 'test', label: 'Test', none: 'This call cannot be written as a test: its body is no JSON.' },
+  { kind: 'fixture', label: 'Fixture', none: 'No fixture: the call failed, or its response was not stored.' },
+  { kind: 'scenario', label: 'Scenario', none: 'No scenario: nothing failed in this call.' },
+  { kind: 'test', label: 'Test', none: 'No test: the request body is not JSON.' },
 ] as const
 
 /** The tab. */
@@ -31,7 +31,7 @@ export function MadeTab({ trace }: { trace: StoredTrace }) {
   return (
     <>
       <fieldset class="choices">
-        <legend class="hidden">What to make of it</legend>
+        <legend class="hidden">What to generate</legend>
         {KINDS.map((one) => (
           <label key={one.kind}>
             <input type="radio" name="made" checked={one.kind === kind} onChange={() => setKind(one.kind)} />
@@ -62,13 +62,13 @@ export function MadeTab({ trace }: { trace: StoredTrace }) {
         </section>
       )}
       <p>
-        <a href={hashOf('compare', { a: trace.id })}>Compare this call with another</a>
+        <a href={hashOf('compare', { a: trace.id })}>Compare with another call</a>
       </p>
     </>
   )
 }
 
-/** Begins a session in which the call goes as it went. */
+/** Creates a session that reproduces the call. */
 function UseIt({ id, made }: { id: string; made: Made }) {
   const name = `again-${id.slice(-6).toLowerCase()}`
   const begin = async () => {
@@ -84,14 +84,14 @@ function UseIt({ id, made }: { id: string; made: Made }) {
   }
   return (
     <p class="actions">
-      <ActionButton act={begin}>Begin the session {name} with it</ActionButton>
+      <ActionButton act={begin}>Create the session {name} with it</ActionButton>
     </p>
   )
 }
 
 const USES = {
   fixture:
-    'Put it into a folder of fixtures (serve --fixtures <folder>), or give it to a session with PUT /_understudy/fixtures.',
-  scenario: 'Play it with serve --scenario <file> or exec --scenario <file>.',
-  test: 'Runs with vitest against a server at UNDERSTUDY_URL.',
+    'Save it in a fixture folder (serve --fixtures <folder>), or load it into a session with PUT /_understudy/fixtures.',
+  scenario: 'Run it with serve --scenario <file> or exec --scenario <file>.',
+  test: 'Run it with vitest against a server at UNDERSTUDY_URL.',
 }

@@ -1,4 +1,4 @@
-// The waterfall of a call: what the gateway or the provider did, and below it what its client saw.
+// The timeline of a call: what the gateway or the provider did, and below it what the client received.
 import type { TraceRecord } from '../../../contract/core/trace.ts'
 import type { Waterfall, WaterfallRow } from '../../../contract/core/waterfall.ts'
 import { spanText, tickText } from '../state/format.ts'
@@ -7,9 +7,9 @@ import { type Axis, axisOf } from './axis.ts'
 
 const lanesOf = (route: TraceRecord['route']) =>
   ({
-    gateway: route === 'direct' ? 'What the provider did' : 'What the gateway did',
-    agent: 'What the agent did',
-    client: 'What the client saw',
+    gateway: route === 'direct' ? 'Provider' : 'Gateway',
+    agent: 'Agent',
+    client: 'Client',
   }) as const
 
 /** The waterfall. */
@@ -19,9 +19,9 @@ export function WaterfallChart({ waterfall, route }: { waterfall: Waterfall; rou
   const lanes = (['gateway', 'agent', 'client'] as const)
     .map((lane) => ({ lane, rows: waterfall.rows.filter((row) => row.lane === lane && row.kind !== 'usage') }))
     .filter(({ rows }) => rows.length > 0)
-  if (lanes.length === 0) return <p class="note">The call was refused before anything was done for it.</p>
+  if (lanes.length === 0) return <p class="note">The call was rejected before processing.</p>
   return (
-    <div class="waterfall" role="table" aria-label="Waterfall of the call">
+    <div class="waterfall" role="table" aria-label="Timeline of the call">
       <AxisLine axis={axis} />
       {lanes.map(({ lane, rows }) => (
         <div key={lane} class={`lane ${lane}`} role="rowgroup" aria-label={titles[lane]}>
@@ -67,7 +67,7 @@ function Line({ row, axis }: { row: WaterfallRow; axis: Axis }) {
           </span>
         ) : (
           <a class="subject" href={hashOf(here.value.view, withCall(trace))}>
-            {about === '' ? 'its trace' : about}
+            {about === '' ? 'trace' : about}
           </a>
         )}
       </div>

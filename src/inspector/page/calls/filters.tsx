@@ -57,11 +57,11 @@ function Search() {
   return (
     <label class="search">
       <Icon name="search" />
-      <span class="hidden">Search in calls</span>
+      <span class="hidden">Search calls</span>
       <input
         id={SEARCH}
         type="search"
-        placeholder="Search calls, requests, answers"
+        placeholder="Search calls, requests, responses"
         value={here.value.params.get('text') ?? ''}
         onInput={(event) => later(event.currentTarget.value)}
       />
@@ -77,7 +77,7 @@ const GROUPS: Partial<Record<Choice, [value: string, label: string][]>> = {
     ['4xx', '4xx'],
     ['5xx', '5xx'],
   ],
-  outcome: [['failed', 'not answered']],
+  outcome: [['failed', 'any failure']],
   fault: [['any', 'any fault']],
 }
 

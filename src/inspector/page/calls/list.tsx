@@ -112,7 +112,7 @@ function Row({ row, index, top, chosen }: RowProps) {
         <span class="pill">{status}</span>
       </span>
       <span role="gridcell" class="c-model" title={model ?? ''}>
-        {model ?? 'no model'}
+        {model ?? '(no model)'}
       </span>
       <span role="gridcell" class="c-operation" title={operation}>
         {operation} {stream && <span class="tag">stream</span>}
@@ -143,8 +143,8 @@ function aboutOf({ outcome, error, cached, inner, session, waited, fixture, synt
     ...(waited > 0 ? [`waited ${spanText(waited)}`] : []),
     ...(cached ? ['from the cache'] : []),
     ...(task === null ? [] : ['agent']),
-    ...(inner ? ['made inside'] : []),
+    ...(inner ? ['internal'] : []),
     ...(session === 'default' ? [] : [session]),
-    ...(fixture === null ? (synthesized ? ['synthesized'] : []) : [fixture]),
+    ...(fixture === null ? (synthesized ? ['generated response'] : []) : [fixture]),
   ]
 }

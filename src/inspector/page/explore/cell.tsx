@@ -19,7 +19,7 @@ export const cellHere = ({ cells }: ExplorationData): ReportedCell | undefined =
 export function CellDetail({ cell }: { cell: ReportedCell }) {
   const { verdict, why, point, class: name, tookMs, derived, output } = cell
   return (
-    <section class="detail-pane" aria-label="Cell">
+    <section class="detail-pane" aria-label="Case">
       <header class={`call-head ${CELL_LOOKS[verdict].tone}`}>
         <span class="pill">{verdict}</span>
         <h2>
@@ -29,18 +29,20 @@ export function CellDetail({ cell }: { cell: ReportedCell }) {
             {tookMs !== null && ` · the run took ${spanText(tookMs)}`}
           </span>
         </h2>
-        <button type="button" class="quiet" aria-label="Close the cell" onClick={() => narrow({ cell: undefined })}>
+        <button type="button" class="quiet" aria-label="Close the case" onClick={() => narrow({ cell: undefined })}>
           <Icon name="close" />
         </button>
       </header>
       <div class="panel stack">
         <p class="why">{why}</p>
-        {derived && <p class="note">Derived: not run by itself. What is shown is the run that proves it.</p>}
+        {derived && (
+          <p class="note">Derived: not run separately. The run shown is the one that this result is derived from.</p>
+        )}
         <RunCalls cell={cell} />
         {output !== null && (
           <section class="block">
-            <h3>What the command printed last</h3>
-            {output.trim() === '' ? <p class="note">Nothing.</p> : <Code text={output} label="Output" />}
+            <h3>Last output of the command</h3>
+            {output.trim() === '' ? <p class="note">No output.</p> : <Code text={output} label="Output" />}
           </section>
         )}
         <Repeat cell={cell} />
@@ -55,7 +57,7 @@ function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCell }) 
   return (
     <section class="block">
       <h3>Calls of the run</h3>
-      {rows.length === 0 && <p class="note">None came.</p>}
+      {rows.length === 0 && <p class="note">No calls.</p>}
       <ol class="run-calls">
         {rows.map((row) => (
           <li key={row.id} class={toneClass(row)}>
@@ -67,7 +69,7 @@ function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCell }) 
               {row.outcome} in {spanText(row.duration)}
               {row.error !== null && `: ${row.error}`}
             </span>
-            {traces.includes(row.id) && <span class="tag fault">shows it</span>}
+            {traces.includes(row.id) && <span class="tag fault">evidence</span>}
           </li>
         ))}
       </ol>
@@ -82,11 +84,13 @@ function Repeat({ cell: { scenario, repeat, written } }: { cell: ReportedCell })
     <>
       <section class="block">
         <header>
-          <h3>The command that repeats it</h3>
+          <h3>Command to reproduce</h3>
           <CopyButton text={() => repeat} />
         </header>
         <Code text={repeat} label="Command" />
-        {!written && <p class="note">The scenario was not written, since all is as it should be: save it first.</p>}
+        {!written && (
+          <p class="note">The scenario file was not written because the case did not fail. Save it first.</p>
+        )}
       </section>
       <section class="block">
         <header>

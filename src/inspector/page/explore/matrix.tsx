@@ -22,7 +22,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
         <table class="matrix">
           <thead>
             <tr>
-              <th scope="col">Point</th>
+              <th scope="col">Injection point</th>
               {columns.map((name) => (
                 <th key={name} scope="col">
                   <span>{name}</span>
@@ -50,8 +50,8 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
       </Region>
       <Legend />
       {pairs.length > 0 && (
-        <section class="card" aria-label="Pairs">
-          <h2>Two breaks in one run</h2>
+        <section class="card" aria-label="Pairs of faults">
+          <h2>Two faults in one run</h2>
           <ul class="outcomes">
             {pairs.map((cell) => (
               <li key={addressOfCell(cell)}>
@@ -73,8 +73,8 @@ function Legend() {
           <span class={`pill ${tone}`}>{sign}</span> {verdict}
         </span>
       ))}
-      <span class="legend">{LEFT_OUT} left out</span>
-      <span class="legend">{DERIVED} derived: not run by itself, the run of another cell proves it</span>
+      <span class="legend">{LEFT_OUT} skipped</span>
+      <span class="legend">{DERIVED} derived from the run of another case</span>
     </p>
   )
 }

@@ -35,9 +35,9 @@ export function ExploreView() {
 /** Three shares that are never one score. */
 function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: { data: ExplorationData }) {
   const shares = [
-    ['faults delivered, of those that can happen', coverage.delivered],
-    ['held, of those delivered', coverage.held],
-    ['ways taken, of those configured', coverage.ways],
+    ['faults injected / applicable', coverage.delivered],
+    ['tolerated / injected', coverage.held],
+    ['recovery paths covered / configured', coverage.ways],
   ] as const
   return (
     <>
@@ -52,8 +52,8 @@ function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: {
         ))}
       </dl>
       <p class="note">
-        {countedText(cells.length, 'cell')} by {countedText(runs, 'run')}, {saved} saved; a quiet run takes{' '}
-        {spanText(quietMs)}, one hangs after {spanText(limitMs)}
+        {countedText(cells.length, 'case')} tested in {countedText(runs, 'run')}, {saved} derived without a run;
+        baseline {spanText(quietMs)}; hang timeout {spanText(limitMs)}
       </p>
     </>
   )
@@ -61,18 +61,18 @@ function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: {
 
 function Points({ data: { points } }: { data: ExplorationData }) {
   return (
-    <section class="card" aria-label="Points">
-      <h2>Points</h2>
+    <section class="card" aria-label="Injection points">
+      <h2>Injection points</h2>
       <ol class="points">
         {points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => (
           <li key={id}>
             <code>{id}</code>{' '}
             <span class="note">
               {operation}
-              {stream && ' stream'}, {model ?? 'no model'}, turn {turn}, call {nth}
+              {stream && ' stream'}, {model ?? '(no model)'}, turn {turn}, call {nth}
               {id.endsWith(`@${session}`) && `, session ${session}`}
-              {unstable && ', in one of the two quiet runs alone'}
-              {discovered && ', under a fault alone'}
+              {unstable && ', in only one of the two baseline runs'}
+              {discovered && ', fault runs only'}
             </span>
           </li>
         ))}
@@ -86,34 +86,32 @@ function Notes({ data: { left, alike, dropped, mended, routes } }: { data: Explo
     <>
       {left.length > 0 && (
         <p class="callout warn">
-          {countedText(left.length, 'cell')} left out: the time was up, or the end was asked for.
+          {countedText(left.length, 'case')} skipped: the time limit was reached, or the run was stopped.
         </p>
       )}
       {alike > 0 && (
         <p class="callout warn">
-          {countedText(alike, 'cell')} left out: their calls are among very many of their kind, of which some were
-          broken.
+          {countedText(alike, 'case')} skipped: many calls of the same kind occurred, and only a sample was tested.
         </p>
       )}
       {dropped > 0 && (
         <p class="callout warn">
-          {countedText(dropped, 'call')} missing: their traces were dropped, or deleted by a reset, so no fault was
-          tried there.
+          {countedText(dropped, 'call')} not tested: their traces were dropped, or deleted by a reset.
         </p>
       )}
       {mended.map(({ point, class: name }) => (
         <p key={`${point} ${name}`} class="callout warn">
-          {name} at {point} is mended: take it out of the known cells.
+          {name} at {point} is fixed: remove it from the known failures.
         </p>
       ))}
       {routes.length > 0 && (
         <section class="card" aria-label="Routes">
-          <h2>What faults of providers come to</h2>
+          <h2>Results of provider faults</h2>
           {routes.map(({ route, outcomes }) => (
             <details key={route} class="record">
               <summary>
-                {route}: {outcomes.filter(({ outcome }) => outcome === 'answered').length} of {outcomes.length} end in
-                an answer
+                {route}: {outcomes.filter(({ outcome }) => outcome === 'answered').length} of {outcomes.length}{' '}
+                succeeded
               </summary>
               <ul class="outcomes">
                 {outcomes.map(({ fault, target, status, attempts }) => (

@@ -43,12 +43,12 @@ export async function ask(path: string, { method = 'GET', body, session, signal 
 export async function accepted(asked: Promise<Response>, signal?: AbortSignal): Promise<Response> {
   const response = await asked.catch((error: unknown) => {
     if (signal?.aborted) throw error
-    throw new Error('the server does not answer')
+    throw new Error('the server cannot be reached')
   })
   if (response.ok) return response
   if (response.status === 401) tokenWanted.value = true
   const answer = (await response.json().catch(() => undefined)) as { message?: string } | undefined
-  throw new Error(answer?.message ?? `the server answered ${response.status}`)
+  throw new Error(answer?.message ?? `the server responded with ${response.status}`)
 }
 
 /** The JSON that the server answers. */

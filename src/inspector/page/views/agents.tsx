@@ -32,9 +32,7 @@ export function AgentsView() {
         <SessionChoice />
       </header>
       {agents.error !== undefined && <p class="callout bad">{agents.error}</p>}
-      {agents.value?.length === 0 && (
-        <p class="note">The workspace of this session has no agents: make one with POST /v2/agents.</p>
-      )}
+      {agents.value?.length === 0 && <p class="note">This session has no agents. Create one with POST /v2/agents.</p>}
       <div class="columns">
         <nav class="list" aria-label="Agents">
           {agents.value?.map((agent) => (
@@ -63,7 +61,7 @@ function Tasks({ agent, session }: { agent: string; session: string }) {
     <div class="stack">
       <NewTask path={path} session={session} reload={tasks.reload} />
       {tasks.error !== undefined && <p class="callout bad">{tasks.error}</p>}
-      {tasks.value?.length === 0 && <p class="note">It has worked on nothing yet.</p>}
+      {tasks.value?.length === 0 && <p class="note">No tasks yet.</p>}
       <div class="chips">
         {tasks.value?.map((task) => (
           <a
@@ -103,7 +101,7 @@ function NewTask({ path, session, reload }: { path: string; session: string; rel
       <label class="grow">
         <span class="hidden">Message to the agent</span>
         <input
-          placeholder="Ask the agent something"
+          placeholder="Send the agent a message"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />

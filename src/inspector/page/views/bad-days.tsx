@@ -1,4 +1,4 @@
-// Bad days: the scenario in force with what became of its rules, what clients did wrong, and how it went over time.
+// Scenarios: the active scenario with the counts of its rules, the verdict on the clients, and the calls over time.
 import { useState } from 'preact/hooks'
 import type { Verification } from '../../../contract/core/verification.ts'
 import { askJson } from '../state/api.ts'
@@ -20,7 +20,7 @@ interface KnownScenario {
   from: string
 }
 
-/** A session of more calls is judged when it is looked at, and then when somebody asks. */
+/** A session with more calls is verified once, and then only on request. */
 const MANY_CALLS = 20_000
 
 /** The view. */
@@ -33,13 +33,13 @@ function ReportedDays() {
   return (
     <div class="page wide">
       <header class="page-head">
-        <h1>Bad days</h1>
+        <h1>Scenarios</h1>
         <p class="note">
           {reportData?.title}, {reportData && instantText(Date.parse(reportData.made))}
-          {reportData && reportData.left_out > 0 && `; ${countedText(reportData.left_out, 'call')} in brief only`}
+          {reportData && reportData.left_out > 0 && `; ${countedText(reportData.left_out, 'call')} without details`}
         </p>
       </header>
-      {verdicts.length === 0 && <p class="note">This report holds no verdicts.</p>}
+      {verdicts.length === 0 && <p class="note">This report has no verdicts.</p>}
       {verdicts.map((verdict) => (
         <section key={verdict.session} class="card" aria-label={`Session ${verdict.session}`}>
           <header>
@@ -65,7 +65,7 @@ function LiveDays() {
   return (
     <div class="page wide">
       <header class="page-head">
-        <h1>Bad days</h1>
+        <h1>Scenarios</h1>
         <SessionChoice />
       </header>
       {state.error !== undefined && <p class="callout bad">{state.error}</p>}
@@ -89,7 +89,7 @@ function LiveDays() {
           {many && (
             <p class="actions">
               <button type="button" onClick={verdict.reload}>
-                Judge again
+                Verify again
               </button>
             </p>
           )}
@@ -112,26 +112,26 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
   )
   const [picked, pick] = useState<{ name: string; beside: string }>()
   const beside = JSON.stringify([session, state.scenario])
-  // What is in force is shown, in another session or once it changes.
+  // Another session, or a change of the active scenario, resets the choice.
   const name = (picked?.beside === beside ? picked.name : state.scenario) ?? ''
   const about = known.find((one) => one.name === name)
-  // What goes by no name that is known is played by its text.
+  // A scenario without a known name is activated by its text.
   const isOwn = state.scenario !== null && !known.some((one) => one.name === state.scenario)
   const body = isOwn && name === state.scenario ? { text: state.text } : { name }
   const path = '/_understudy/scenario'
   return (
     <section class="card" aria-label="Scenario">
       <header>
-        <h2>{state.scenario ?? 'Nothing goes wrong'}</h2>
+        <h2>{state.scenario ?? 'No active scenario'}</h2>
         <span class="note">
-          {state.scenario === null ? 'no scenario is played' : `from ${state.from}, state ${state.state}`}
+          {state.scenario === null ? 'No faults are injected.' : `source: ${state.from}, state: ${state.state}`}
         </span>
       </header>
       <p class="actions">
         <label>
           Scenario
           <select value={name} onChange={(event) => pick({ name: event.currentTarget.value, beside })}>
-            <option value="">choose one</option>
+            <option value="">Select a scenario</option>
             {isOwn && <option value={state.scenario ?? ''}>{state.scenario}</option>}
             {known.map((one) => (
               <option key={one.name} value={one.name}>
@@ -145,10 +145,10 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
           disabled={name === ''}
           act={() => askJson(path, { method: 'PUT', body, session }).then(reload)}
         >
-          {name === state.scenario ? 'Begin it anew' : 'Play it'}
+          {name === state.scenario ? 'Restart' : 'Activate'}
         </ActionButton>
         {state.scenario !== null && (
-          <ActionButton act={() => askJson(path, { method: 'DELETE', session }).then(reload)}>Stop it</ActionButton>
+          <ActionButton act={() => askJson(path, { method: 'DELETE', session }).then(reload)}>Deactivate</ActionButton>
         )}
       </p>
       {about?.description && <p class="note">{about.description}</p>}
@@ -165,10 +165,10 @@ function Rules({ rules }: { rules: ScenarioState['rules'] }) {
           <tr>
             <th>Rule</th>
             <th>Fault</th>
-            <th>At</th>
+            <th>Applies to</th>
             <th class="number">Matched</th>
-            <th class="number">Fired</th>
-            <th class="number">Applied</th>
+            <th class="number">Triggered</th>
+            <th class="number">Injected</th>
             <th>Notes</th>
           </tr>
         </thead>

@@ -35,12 +35,12 @@ export function CallsChart({ session, state }: { session: string; state: Scenari
   return (
     <figure class="card chart">
       <figcaption>
-        <h2>Over time</h2>
+        <h2>Calls over time</h2>
         <span class="note">
-          {countedText(rows.length, 'call')}, {failed} not answered, on the session's clock
+          {countedText(rows.length, 'call')}, {failed} failed, by the session's clock
         </span>
       </figcaption>
-      <div ref={element} role="img" aria-label={`${rows.length} calls over time, ${failed} of them not answered`} />
+      <div ref={element} role="img" aria-label={`${rows.length} calls over time, ${failed} of them failed`} />
     </figure>
   )
 }
@@ -107,8 +107,8 @@ function draw(place: HTMLElement, rows: readonly CallRow[], state: ScenarioState
       ],
       series: [
         {},
-        { label: 'answered', fill: good, ...bar },
-        { label: 'not answered', fill: bad, ...bar },
+        { label: 'succeeded', fill: good, ...bar },
+        { label: 'failed', fill: bad, ...bar },
         {
           ...{ label: 'longest wait', stroke: wait, scale: 'waits', width: 0 },
           points: { show: true, size: 7, fill: wait, stroke: line },

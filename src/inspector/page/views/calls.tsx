@@ -15,7 +15,7 @@ export function CallsView() {
     <div class={`calls${chosen.value === null ? '' : ' with-call'}`}>
       <div class="list-pane">
         <Filters />
-        {empty ? <p class="empty">{loading.value ? 'Loading …' : 'No call is like that.'}</p> : <CallsList />}
+        {empty ? <p class="empty">{loading.value ? 'Loading …' : 'No matching calls.'}</p> : <CallsList />}
       </div>
       <CallDetail />
     </div>

@@ -1,7 +1,7 @@
 // The clock of a session: moved by hand where it is virtual.
 import { useState } from 'preact/hooks'
 import { askJson } from '../state/api.ts'
-import { countedText } from '../state/format.ts'
+import { countText } from '../state/format.ts'
 import { ActionButton } from '../ui/action.tsx'
 import type { SessionInfo } from './session-choice.tsx'
 
@@ -15,20 +15,19 @@ export function ClockControls({ session, reload }: { session: SessionInfo; reloa
   const change = (body: object) => () =>
     askJson(`/_understudy/sessions/${encodeURIComponent(name)}/clock`, { method: 'POST', body }).then(reload)
   if (clock.kind === 'real') {
-    return <p class="note">Its clock is real and goes by itself. A session made with a virtual clock can be moved.</p>
+    return <p class="note">This session uses the real clock. To control time, create a session with a virtual clock.</p>
   }
   return (
     <>
       <h3>Clock</h3>
       <p class="actions">
         {clock.frozen ? (
-          <ActionButton act={change({ resume: true })}>Let it go</ActionButton>
+          <ActionButton act={change({ resume: true })}>Resume</ActionButton>
         ) : (
           <ActionButton act={change({ freeze: true })}>Freeze</ActionButton>
         )}
         <span class="note">
-          {clock.frozen ? 'It stands still' : 'It jumps to the next wait that is due'},{' '}
-          {countedText(clock.waiting, 'wait')} not over.
+          {clock.frozen ? 'Frozen' : 'Skips to the next timer'} ({countText(clock.waiting)} pending).
         </span>
       </p>
       <p class="actions">
@@ -39,7 +38,7 @@ export function ClockControls({ session, reload }: { session: SessionInfo; reloa
           </ActionButton>
         ))}
         <label>
-          <span class="hidden">Length of time</span>
+          <span class="hidden">Duration to advance</span>
           <input
             class="short"
             placeholder="90s"
@@ -53,7 +52,7 @@ export function ClockControls({ session, reload }: { session: SessionInfo; reloa
       </p>
       <p class="actions">
         <label>
-          <span class="hidden">Time to set</span>
+          <span class="hidden">Time to set the clock to</span>
           <input
             placeholder="2025-01-01T00:00:00Z"
             value={time}

@@ -25,8 +25,8 @@ export function CompareView() {
     <div class="page wide">
       <h1>Compare two calls</h1>
       <div class="pair">
-        <CallChoice name="a" label="One call" chosen={one} />
-        <CallChoice name="b" label="The other" chosen={other} />
+        <CallChoice name="a" label="Call A" chosen={one} />
+        <CallChoice name="b" label="Call B" chosen={other} />
       </div>
       {pair.error !== undefined && <p class="callout bad">{pair.error}</p>}
       {pair.value && <Pair one={pair.value[0]} other={pair.value[1]} />}
@@ -43,10 +43,10 @@ function CallChoice({ name, label, chosen }: { name: 'a' | 'b'; label: string; c
     <label class="field">
       <span>{label}</span>
       <select value={chosen ?? ''} onChange={(event) => narrow({ [name]: event.currentTarget.value })}>
-        <option value="">choose a call</option>
+        <option value="">Select a call</option>
         {offered.map(({ id, arrived, status, model, outcome, session }) => (
           <option key={id} value={id}>
-            {clockText(arrived)} · {status} {outcome} · {model ?? 'no model'} · {session}
+            {clockText(arrived)} · {status} {outcome} · {model ?? '(no model)'} · {session}
           </option>
         ))}
       </select>
@@ -79,20 +79,16 @@ const sentText = (exchange: Exchange) =>
 
 function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
   const parts = [
-    ['Course', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
-    ['Request as it is read', textOf(one.trace.request), textOf(other.trace.request)],
-    [
-      'Response as it is read',
-      textOf(one.trace.answer ?? one.trace.error),
-      textOf(other.trace.answer ?? other.trace.error),
-    ],
-    ['Response as it was sent', sentText(one.exchange), sentText(other.exchange)],
+    ['Timeline', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
+    ['Request (parsed)', textOf(one.trace.request), textOf(other.trace.request)],
+    ['Response (parsed)', textOf(one.trace.answer ?? one.trace.error), textOf(other.trace.answer ?? other.trace.error)],
+    ['Response (raw)', sentText(one.exchange), sentText(other.exchange)],
   ] as const
   return (
     <>
       <div class="pair">
         {[one, other].map(({ trace, waterfall }, index) => (
-          <section key={index} class="card" aria-label={index === 0 ? 'One call' : 'The other call'}>
+          <section key={index} class="card" aria-label={index === 0 ? 'Call A' : 'Call B'}>
             <h2>
               {trace.status} {trace.outcome} in {spanText(trace.duration_ms)}
             </h2>
@@ -104,7 +100,7 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
         <section key={name} class="card" aria-label={name}>
           <header>
             <h2>{name}</h2>
-            {before === after && <span class="note">equal</span>}
+            {before === after && <span class="note">identical</span>}
           </header>
           {before !== after && <TextDiff name={name} before={before} after={after} />}
         </section>

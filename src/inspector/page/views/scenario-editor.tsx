@@ -1,4 +1,4 @@
-// The scenario in force as a text that can be changed: checked by the server as it is written, put in force, or taken back.
+// An editor for the active scenario: the server checks the text as it changes; the user applies or reverts it.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LineRemark, YamlEditor } from '../parts/editor.ts'
 import { askJson, wordsOf } from '../state/api.ts'
@@ -14,10 +14,10 @@ interface Checked {
   warnings: LineRemark[]
 }
 
-/** What is there to begin with where nothing is played. */
-const EMPTY = `name: my-bad-day
+/** The text to begin with when no scenario is active. */
+const EMPTY = `name: my-scenario
 rules:
-  - name: first-call-is-refused
+  - name: first-call-fails
     when: { calls: 1 }
     fault: { type: http-error, status: 503 }
 `
@@ -29,7 +29,7 @@ export function ScenarioEditor({ state, session, reload }: { state: ScenarioStat
   const [open, setOpen] = useState(false)
   return (
     <details class="scenario-editor" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{state.scenario === null ? 'Write one' : 'Change it'}</summary>
+      <summary>{state.scenario === null ? 'New' : 'Edit'}</summary>
       {open && <OpenEditor inForce={state.text} session={session} reload={reload} />}
     </details>
   )
@@ -95,13 +95,13 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
       </div>
       <p class="actions">
         <ActionButton kind="primary" disabled={!checked.value?.valid || (inForce !== null && !changed)} act={play}>
-          Put it in force
+          Apply
         </ActionButton>
         <button type="button" disabled={!changed} onClick={() => view.current?.replace(original)}>
           Revert
         </button>
         <button type="button" class="quiet" onClick={() => saveFile(`${checked.value?.name ?? 'scenario'}.yaml`, text)}>
-          Save as a file
+          Save to file
         </button>
       </p>
     </>
@@ -109,7 +109,7 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
 }
 
 function CheckWords({ valid, problems, warnings }: Checked) {
-  if (valid && warnings.length === 0) return <p class="note">It can be played.</p>
+  if (valid && warnings.length === 0) return <p class="note">Valid</p>
   return (
     <ul class={valid ? 'note' : 'bad'}>
       {[...problems, ...warnings].map(({ line, message }, index) => (

@@ -1,7 +1,7 @@
-// The scenario in force, as the server says it.
+// The active scenario, as the server reports it.
 import type { Verification } from '../../../contract/core/verification.ts'
 
-/** What the server says of the scenario in force. */
+/** What the server reports about the active scenario. */
 export interface ScenarioState {
   scenario: string | null
   from: string | null

@@ -1,4 +1,4 @@
-// Sessions: what there is, and what can be done with each; the clock of one of them.
+// Sessions: the list, the actions on each, and the clock of the selected one.
 import { useState } from 'preact/hooks'
 import { ask, askJson } from '../state/api.ts'
 import { instantText } from '../state/format.ts'
@@ -18,7 +18,9 @@ export function SessionsView() {
     <div class="page wide">
       <header class="page-head">
         <h1>Sessions</h1>
-        <p class="note">Each has data, fixtures, a scenario and a clock of its own; none sees another.</p>
+        <p class="note">
+          Each session has its own data, fixtures, scenario, and clock. Sessions are isolated from each other.
+        </p>
       </header>
       {error !== undefined && <p class="callout bad">{error}</p>}
       <NewSession />
@@ -71,16 +73,16 @@ function SessionPanel({ session, reload }: { session: SessionInfo; reload: () =>
     <section class="card" aria-label={`Session ${name}`}>
       <header>
         <h2>{name}</h2>
-        <span class="note">its time is {instantText(Date.parse(clock.now))}</span>
+        <span class="note">Current time: {instantText(Date.parse(clock.now))}</span>
       </header>
       <ClockControls session={session} reload={reload} />
       <h3>State</h3>
       <p class="actions">
-        <ActionButton act={save}>Save a snapshot</ActionButton>
+        <ActionButton act={save}>Save snapshot</ActionButton>
         <SnapshotField put={put} />
         <ActionButton
           act={() => askJson(`${path}/reset`, { method: 'POST' }).then(reload)}
-          confirm={`Forget everything that ${name} holds?`}
+          confirm={`Reset the session ${name} and discard its data?`}
         >
           Reset
         </ActionButton>
@@ -103,7 +105,7 @@ function SnapshotField({ put }: { put: (file: File) => Promise<void> }) {
   return (
     <>
       <label class="file">
-        <span class="hidden">Snapshot to load</span>
+        <span class="hidden">Snapshot file</span>
         <input
           type="file"
           accept=".json,application/json"
@@ -111,11 +113,8 @@ function SnapshotField({ put }: { put: (file: File) => Promise<void> }) {
         />
       </label>
       {file && (
-        <ActionButton
-          act={() => put(file)}
-          confirm="Put the snapshot in the place of everything that the session holds?"
-        >
-          Load it
+        <ActionButton act={() => put(file)} confirm="Replace all data of the session with the snapshot?">
+          Load snapshot
         </ActionButton>
       )}
     </>
@@ -133,18 +132,18 @@ function NewSession() {
   return (
     <form class="actions" onSubmit={(event) => event.preventDefault()}>
       <label>
-        <span class="hidden">Name of a new session</span>
+        <span class="hidden">Name of the new session</span>
         <input placeholder="new session" value={name} onInput={(event) => setName(event.currentTarget.value)} />
       </label>
       <label>
-        <span class="hidden">Its clock</span>
+        <span class="hidden">Clock</span>
         <select value={kind} onChange={(event) => setKind(event.currentTarget.value === 'real' ? 'real' : 'virtual')}>
           <option value="virtual">virtual clock</option>
           <option value="real">real clock</option>
         </select>
       </label>
       <ActionButton act={make} disabled={name.trim() === ''}>
-        Make it
+        Create
       </ActionButton>
     </form>
   )

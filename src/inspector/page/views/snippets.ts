@@ -1,4 +1,4 @@
-// How clients are pointed here, ready to paste.
+// Client snippets, ready to paste.
 
 /** A snippet of a client. */
 export interface Snippet {

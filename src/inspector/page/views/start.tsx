@@ -1,4 +1,4 @@
-// What to do first: the address and a token in the words of the client that somebody has, and a call to begin with.
+// The start page: address, token, and a snippet for each client, and a test call.
 import { useState } from 'preact/hooks'
 import { Code } from '../call/json.tsx'
 import { askJson, token, wordsOf } from '../state/api.ts'
@@ -15,10 +15,10 @@ export function Start() {
   const key = token.value !== '' ? token.value : session ? `session:${session}` : 'any'
   return (
     <div class="page start">
-      <h1>Point a client here</h1>
+      <h1>Connect a client</h1>
       <p>
-        Calls appear in this page as they are made. Any token works unless some are set; <code>session:name</code> as
-        the token works in a session of its own.
+        Calls appear on this page as clients make them. Any token works unless the server was started with{' '}
+        <code>--token</code>. To use a separate session, send <code>session:name</code> as the token.
       </p>
       <dl class="facts">
         {[
@@ -64,15 +64,15 @@ export function Start() {
 function SendOne({ session }: { session: string | undefined }) {
   const [state, setState] = useState('')
   const send = async () => {
-    setState('sending …')
+    setState('Sending …')
     const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }
     const sent = askJson('/v1/chat/completions', { method: 'POST', body, session })
-    setState(await sent.then(() => 'sent: it is the newest call', wordsOf))
+    setState(await sent.then(() => 'Sent. It is the newest call in the list.', wordsOf))
   }
   return (
     <p class="actions">
       <button type="button" class="primary" onClick={send}>
-        <Icon name="start" /> Send one
+        <Icon name="start" /> Send a test call
       </button>
       <output aria-live="polite">{state}</output>
     </p>

@@ -45,7 +45,7 @@ export function TaskPanel({ path, session, when }: { path: string; session: stri
         <span class="note">
           {[reason, countedText(iterations, 'iteration'), costText(cost)].filter(Boolean).join(' · ')}
         </span>
-        <a href={hashOf('calls', { call: trace })}>its trace</a>
+        <a href={hashOf('calls', { call: trace })}>trace</a>
         {['submitted', 'working', 'input-required'].includes(state) && (
           <ActionButton kind="danger" act={() => askJson(`${path}/cancel`, { method: 'POST', session }).then(reload)}>
             Cancel
@@ -91,7 +91,8 @@ function Decision({ task, action, session, reload }: DecisionProps) {
   return (
     <div class="callout warn decision">
       <p>
-        <strong>{action.action_type}</strong> waits for approval with <code>{JSON.stringify(action.state.input)}</code>
+        <strong>{action.action_type}</strong> requires approval. Input:{' '}
+        <code>{JSON.stringify(action.state.input)}</code>
       </p>
       <p class="actions">
         <ActionButton kind="primary" act={decide('approve')}>
@@ -99,9 +100,9 @@ function Decision({ task, action, session, reload }: DecisionProps) {
         </ActionButton>
         <ActionButton act={decide('reject')}>Reject</ActionButton>
         <label class="grow">
-          <span class="hidden">Why it is rejected</span>
+          <span class="hidden">Reason for the rejection</span>
           <input
-            placeholder="why, for the model"
+            placeholder="reason, sent to the model"
             value={reason}
             onInput={(event) => setReason(event.currentTarget.value)}
           />

@@ -15,7 +15,7 @@ export function Verdict({ verdict }: { verdict: Verification }) {
         <h2>Verdict</h2>
         <span class="note">
           {countedText(calls, 'call')}, {countedText(attempts, 'attempt')}
-          {pending > 0 && `, ${pending} under way`}
+          {pending > 0 && `, ${pending} in flight`}
         </span>
       </header>
       {inconclusive.map((reason) => (
@@ -25,7 +25,7 @@ export function Verdict({ verdict }: { verdict: Verification }) {
         <div key={index} class="finding">
           <span class={`pill ${accepted ? '' : severity === 'error' ? 'bad' : 'warning'}`}>{kind}</span>
           <p>
-            {message} {accepted && <span class="note">The scenario accepts this.</span>}
+            {message} {accepted && <span class="note">Accepted by the scenario.</span>}
             <span class="traces">
               {traces.slice(0, 8).map((id, at) => (
                 <a key={id} href={hashOf('calls', { call: id })}>

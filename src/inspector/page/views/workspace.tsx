@@ -90,7 +90,7 @@ function Records({ resource, within, session }: RecordsProps) {
         </p>
       )}
       {error !== undefined && <p class="callout bad">{error}</p>}
-      {value?.length === 0 && <p class="note">There are none.</p>}
+      {value?.length === 0 && <p class="note">No records.</p>}
       {value?.map((record, index) => (
         <RecordEntry
           key={idOf(record) ?? index}
@@ -99,7 +99,7 @@ function Records({ resource, within, session }: RecordsProps) {
           inside={within === '' ? (resource.inside ?? []) : []}
         />
       ))}
-      {value?.length === SHOWN && <p class="note">The first {SHOWN} are shown.</p>}
+      {value?.length === SHOWN && <p class="note">Showing the first {SHOWN} records.</p>}
     </div>
   )
 }
