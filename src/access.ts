@@ -14,8 +14,12 @@ export interface AccessOptions {
   tokens: Readonly<Record<string, { workspace: string; project?: string | undefined }>>
 }
 
+/** The names by which nearly every client calls, with a port or without. */
+const USUAL = /^(?:localhost|127\.0\.0\.1)(?::\d+)?$/
+
 /** Whether a `Host` header names this machine, or nothing. */
 function isOurs(header: string): boolean {
+  if (USUAL.test(header)) return true
   const name = hostName(header)
   return name === '' || isLoopback(name)
 }

@@ -10,6 +10,8 @@ export interface EventDetails {
   tokens?: number | undefined
   /** Whether the text of its data has several lines. */
   multiline?: boolean | undefined
+  /** The whole event as it is on the wire, in parts, where its maker has them as bytes. */
+  wire?: readonly Uint8Array[] | undefined
 }
 
 /** One event of a stream: its data as text, JSON but for the end mark, and what the text means once somebody asks. */
@@ -18,14 +20,16 @@ export class StreamEvent {
   readonly event: string | undefined
   readonly tokens: number | undefined
   readonly multiline: boolean
+  readonly #wire: readonly Uint8Array[] | undefined
   private value: unknown
 
   /** `data` is what the text means, where that is known already. */
-  constructor(text: string, { event, tokens, multiline = false }: EventDetails = NO_DETAILS, data?: unknown) {
+  constructor(text: string, { event, tokens, multiline = false, wire }: EventDetails = NO_DETAILS, data?: unknown) {
     this.text = text
     this.event = event
     this.tokens = tokens
     this.multiline = multiline
+    this.#wire = wire
     this.value = data
   }
 
@@ -34,7 +38,13 @@ export class StreamEvent {
     this.value ??= parsedJson(this.text)
     return this.value
   }
+
+  /** The event as it is on the wire, in parts. */
+  bytes(): readonly Uint8Array[] {
+    return this.#wire ?? [encoder.encode(encodeEvent(this))]
+  }
 }
+const encoder = new TextEncoder()
 const NO_DETAILS: EventDetails = {}
 
 /**

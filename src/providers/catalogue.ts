@@ -2,17 +2,29 @@
 // model that is not listed works too, without limits and without a cost.
 import { ApiError } from '../contract/core/error.ts'
 import type { ReasoningEffort } from '../contract/router/shared.ts'
+import { once } from '../lib/once.ts'
 import type { Vocabulary } from '../lib/tokens.ts'
 import type { Model } from './define.ts'
-import { listedProvider } from './index.ts'
+import { listedProvider, PROVIDERS } from './index.ts'
+
+/** All listed models by their ids. */
+const listedModels = once(
+  () =>
+    new Map<string, Model>(
+      PROVIDERS.flatMap(({ name, models = {} }) =>
+        Object.entries(models).map(([model, about]) => [`${name}/${model}`, about] as const),
+      ),
+    ),
+)
 
 /** What is known of a model id, undefined when it is not listed; a dated id is the longest listed one that it begins with. */
 export function modelOf(id: string): Model | undefined {
+  const listed = listedModels().get(id)
+  if (listed) return listed
   const slash = id.indexOf('/')
   const models = listedProvider(id.slice(0, slash))?.models
   if (!models) return undefined
   const name = id.slice(slash + 1)
-  if (Object.hasOwn(models, name)) return models[name]
   const longest = Object.keys(models)
     .filter((listed) => name.startsWith(listed) && /[-:@]/.test(name[listed.length] ?? ''))
     .sort((a, b) => b.length - a.length)[0]
@@ -47,8 +59,9 @@ export function checkContext(id: string, tokens: number): void {
 
 /** 400 when a model is known not to take a reasoning effort. */
 export function checkEffort(id: string, effort: ReasoningEffort | null | undefined, param: string): void {
+  if (effort == null) return
   const efforts = modelOf(id)?.efforts
-  if (effort == null || !efforts || efforts.includes(effort)) return
+  if (!efforts || efforts.includes(effort)) return
   throw new ApiError(
     400,
     'unsupported_value',

@@ -4,9 +4,10 @@ import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
-import { answerCompatible } from './openai-compatible.ts'
+import { answerCompatible, type CompatibleWay } from './openai-compatible.ts'
 import { passOn, type Receive } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
+import { addressesOf } from './request.ts'
 import { maskedForms, secretFormsOf } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
@@ -29,13 +30,10 @@ export function forwardBackend(
   transport: Transport,
   { spending = createSpending({ calls: undefined, cost: undefined }), maxResponse = MAX_RESPONSE }: ForwardLimits = {},
 ): ForwardBackend {
-  const transports = new Map(
-    providers.map((upstream): [Upstream, Transport] => [
-      upstream,
-      async (url, init) => guarded(upstream, await transport(url, init), maxResponse),
-    ]),
-  )
-  const transportTo = (upstream: Upstream): Transport => transports.get(upstream) ?? transport
+  const wayTo = (upstream: Upstream): CompatibleWay => ({
+    transport: async (url, init) => guarded(upstream, await transport(url, init), maxResponse),
+    addressOf: addressesOf(upstream),
+  })
   /** The reply, which knows what must not be kept of it. */
   const redacting = async ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
     const reply = await work
@@ -44,6 +42,7 @@ export function forwardBackend(
     return reply
   }
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
+  const ways = new Map(providers.map((upstream) => [upstream, wayTo(upstream)]))
   /** Where a call goes; throws `ApiError` when it cannot. */
   const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
     const upstream = byName.get(providerIn(call.model))
@@ -75,8 +74,9 @@ export function forwardBackend(
         const { signal } = call
         if (signal.aborted) signal.throwIfAborted()
         const upstream = upstreamOf(call)
-        const sending = inTraceOf(call, transportTo(upstream))
-        return spending.forward(call, () => redacting(upstream, answered(upstream, call, sending)))
+        const { transport, addressOf } = ways.get(upstream) ?? wayTo(upstream)
+        const way = { transport: inTraceOf(call, transport), addressOf }
+        return spending.forward(call, () => redacting(upstream, answered(upstream, call, way)))
       } catch (error) {
         return Promise.reject(error)
       }
@@ -97,10 +97,10 @@ function inTraceOf({ headers }: BackendCall, transport: Transport): Transport {
 
 const providerIn = (model: string) => model.slice(0, model.indexOf('/'))
 
-function answered(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
+function answered(upstream: Upstream, call: BackendCall, way: CompatibleWay): Promise<Reply> {
   const { modelPackage } = upstream
-  if (!modelPackage) return answerCompatible(upstream, call, transport)
-  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, transport))
+  if (!modelPackage) return answerCompatible(upstream, call, way)
+  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, way.transport))
 }
 
 const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>

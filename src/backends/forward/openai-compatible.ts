@@ -2,13 +2,23 @@
 import type { BackendCall } from '../../contract/core/backend.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import { outgoing } from './request.ts'
+import { type AddressOf, outgoing } from './request.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, unconnected } from './transport.ts'
 import { onlyUsage } from './usage-filter.ts'
 
+/** The way to an upstream. */
+export interface CompatibleWay {
+  transport: Transport
+  addressOf: AddressOf
+}
+
 /** Forwards one attempt. */
-export async function answerCompatible(upstream: Upstream, call: BackendCall, transport: Transport): Promise<Reply> {
-  const { url, headers: sent, body, countsForUs } = outgoing(upstream, call)
+export async function answerCompatible(
+  upstream: Upstream,
+  call: BackendCall,
+  { transport, addressOf }: CompatibleWay,
+): Promise<Reply> {
+  const { url, headers: sent, body, countsForUs } = outgoing(upstream, call, addressOf)
   const { signal } = call
   let response: Response
   try {

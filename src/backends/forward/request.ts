@@ -1,5 +1,6 @@
 // A call as a provider of the OpenAI family takes it: our own fields left out, everything else as the client wrote it.
 import type { BackendCall } from '../../contract/core/backend.ts'
+import { once } from '../../lib/once.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { ACCEPTED, UNPACKED } from './transport.ts'
@@ -37,15 +38,18 @@ interface ProviderRequest {
 /** The model as its provider calls it: all that comes after the first slash. */
 export const bareModel = (model: string): string => model.slice(model.indexOf('/') + 1)
 
+/** Gives the address of an operation at a provider. */
+export type AddressOf = (operation: Pick<BackendCall['operation'], 'path' | 'name'>, model: string) => string
+
 /** The request of a call to a provider of the OpenAI family. */
-export function outgoing(upstream: Upstream, call: BackendCall): ProviderRequest {
+export function outgoing(upstream: Upstream, call: BackendCall, addressOf: AddressOf): ProviderRequest {
   const { operation, model, stream } = call
   const fields = fieldsFor(call)
   const countsForUs = stream && takesUsageOption(upstream, operation) && !asksUsage(fields)
   if (countsForUs) fields.stream_options = { ...(fields.stream_options as JsonObject | null), include_usage: true }
   const form = operation.body === 'multipart'
   return {
-    url: addressOf(upstream, operation, bareModel(model)),
+    url: addressOf(operation, bareModel(model)),
     headers: headersFor(upstream, form),
     body: form ? formOf(fields) : JSON.stringify(fields),
     countsForUs,
@@ -84,14 +88,17 @@ export const keyHeaderOf = ({ key, keyHeader }: Upstream): [name: string, value:
 
 const ROUTER = '/v2/router'
 
-/** The address of an operation: the path after the base address, whose query stays. */
-function addressOf(upstream: Upstream, { path, name }: BackendCall['operation'], model: string) {
-  const { baseUrl = '', address } = upstream
-  const rest = path.slice(ROUTER.length)
-  if (address) return address(baseUrl, { operation: name, path: rest, model })
-  const url = new URL(baseUrl)
-  url.pathname = url.pathname.replace(/\/$/, '') + rest
-  return url.href
+/** The addresses of an upstream: the path of the operation after the base address, whose query stays. It is parsed once. */
+export function addressesOf({ baseUrl = '', address }: Upstream): AddressOf {
+  if (address) {
+    return ({ path, name }, model) => address(baseUrl, { operation: name, path: path.slice(ROUTER.length), model })
+  }
+  const base = once(() => {
+    const { href } = new URL(baseUrl)
+    const [before = ''] = href.split(/[?#]/, 1)
+    return { before: before.replace(/\/$/, ''), after: href.slice(before.length) }
+  })
+  return ({ path }) => `${base().before}${path.slice(ROUTER.length)}${base().after}`
 }
 
 function formOf(fields: JsonObject): FormData {

@@ -20,14 +20,21 @@ interface Step {
 export function chatChunks(frame: ChatFrame, choices: readonly ChoiceParts[], usage: Usage | undefined): EventBatch {
   // Written around what differs: the rest is the same in every chunk.
   const beginning = JSON.stringify({ ...frame, object: 'chat.completion.chunk' }).slice(0, -1)
-  return chunkEnds(choices, usage).map((end) => new StreamEvent(beginning + end.text, end))
+  const begun = encoder.encode(`data: ${beginning}`)
+  return chunkEnds(choices, usage).map(
+    ({ text, tokens, bytes }) => new StreamEvent(beginning + text, { tokens, wire: [begun, bytes] }),
+  )
 }
+const encoder = new TextEncoder()
 
 /** What a chunk is behind the beginning that all have. */
 interface ChunkEnd {
   text: string
   tokens: number
+  /** The text as it is on the wire, with the end of its event. */
+  bytes: Uint8Array
 }
+const chunkEnd = (text: string, tokens: number): ChunkEnd => ({ text, tokens, bytes: encoder.encode(`${text}\n\n`) })
 
 function chunkEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): readonly ChunkEnd[] {
   const [choice, ...others] = choices
@@ -50,10 +57,10 @@ function allEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): Chu
         logprobs || finish
           ? `,"logprobs":${JSON.stringify(logprobs ?? null)},"finish_reason":${JSON.stringify(finish ?? null)}}]${tail}`
           : plainEnd
-      ends.push({ text: `,"choices":[{"index":${index},"delta":${delta}${end}`, tokens })
+      ends.push(chunkEnd(`,"choices":[{"index":${index},"delta":${delta}${end}`, tokens))
     }
   }
-  if (usage) ends.push({ text: `,"choices":[],"usage":${JSON.stringify(usage)}}`, tokens: 0 })
+  if (usage) ends.push(chunkEnd(`,"choices":[],"usage":${JSON.stringify(usage)}}`, 0))
   return ends
 }
 
@@ -61,7 +68,7 @@ function allEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): Chu
 const SHORT = 4_000
 const known = byteCache<readonly ChunkEnd[]>(8 << 20)
 /** What the chunk of a piece takes beside its text. */
-const CHUNK_BYTES = 300
+const CHUNK_BYTES = 500
 
 /** The chunks of a choice that is a text and nothing else, remembered by it: the same texts are answered over and over. */
 function textEnds(choice: TextChoice): readonly ChunkEnd[] {

@@ -7,7 +7,7 @@ import { headerText, soundHeaders } from '../../lib/header-text.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { type Reproach, within } from '../../lib/patience.ts'
 import { sliceEnd } from '../../lib/slices.ts'
-import { allEvents, type EventBatch, encodeEvent, isComplete } from '../../lib/sse.ts'
+import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
 import { allRead } from '../../lib/unread-bytes.ts'
 
 // Large, and of use to broken answers alone.
@@ -44,7 +44,7 @@ export async function toResponse(reply: Reply, client: Client = {}): Promise<Res
     case 'events': {
       const { events: all } = body
       const events = isComplete(all) ? { first: { value: allEvents(all) } } : await begun(all)
-      const stream = directStream(events, client, encodeBatch)
+      const stream = directStream(events, client, eventChunks)
       return new Response(stream, { status, headers: soundHeaders({ ...headers, ...EVENT_STREAM }) })
     }
     case 'bytes':
@@ -54,8 +54,10 @@ export async function toResponse(reply: Reply, client: Client = {}): Promise<Res
   }
 }
 
-const encodeBatch = (batch: EventBatch): Uint8Array[] => batch.map((event) => encoder.encode(encodeEvent(event)))
-const onePiece = (piece: Uint8Array): Uint8Array[] => [piece]
+/** What is put on the wire as one chunk, in parts. */
+type Chunk = readonly Uint8Array[]
+const eventChunks = (batch: EventBatch): Chunk[] => batch.map((event) => event.bytes())
+const onePiece = (piece: Uint8Array): Chunk[] => [[piece]]
 
 async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBody, client: Client): Promise<Response> {
   const { status, raw } = reply
@@ -142,7 +144,7 @@ async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<Coming<Item>
 function directStream<Item>(
   { first, next, source }: Coming<Item>,
   { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
-  piecesOf: (item: Item) => readonly Uint8Array[],
+  chunksOf: (item: Item) => readonly Chunk[],
 ): ReadableStream {
   const waitedFor = (step: Promise<IteratorResult<Item>>) => hold?.waitsFor?.(step) ?? step
   return new ReadableStream({
@@ -153,11 +155,13 @@ function directStream<Item>(
       try {
         let step = first ?? (next ? await waitedFor(next) : OVER)
         for (; !step.done; step = source ? await waitedFor(source.next()) : OVER) {
-          for (const piece of piecesOf(step.value)) {
+          for (const chunk of chunksOf(step.value)) {
             sent = true
-            // A promise when more is waiting than the connection takes: nothing is made until the client has read.
-            const written: number | Promise<number> = controller.write(piece)
-            if (typeof written !== 'number') await within(written, clientTimeout, UNREAD)
+            for (const part of chunk) {
+              // A promise when more is waiting than the connection takes: nothing is made until the client has read.
+              const written: number | Promise<number> = controller.write(part)
+              if (typeof written !== 'number') await within(written, clientTimeout, UNREAD)
+            }
             const flushed: number | Promise<number> = controller.flush()
             if (typeof flushed !== 'number') await flushed
           }
