@@ -194,14 +194,14 @@ test('the trace names the call, its usage, its cost and the answer', async () =>
 })
 
 test.each<[what: string, body: object, param: string, said: string[]]>([
-  ['no prompt', { prompt: undefined }, 'prompt', ['must be a text']],
+  ['no prompt', { prompt: undefined }, 'prompt', ['must be a string']],
   ['no prompts', { prompt: [] }, 'prompt', ['at least 1 item', '[]']],
   ['too many prompts', { prompt: Array<string>(2049).fill('a') }, 'prompt', ['at most 2048']],
-  ['a prompt that is a number', { prompt: 5 }, 'prompt', ['array of texts', '5']],
+  ['a prompt that is a number', { prompt: 5 }, 'prompt', ['array of strings', '5']],
   ['a token that no model has', { prompt: [1, 199_998] }, 'prompt[1]', ['0 to 199997', '199998']],
   ['a token of newer models', { prompt: [[1, 100_256]] }, 'prompt[0][1]', ['cl100k', INSTRUCT, '100255', '100256']],
   ['a text among tokens', { prompt: [[1], 'a'] }, 'prompt[1]', ['array of tokens', '"a"']],
-  ['a number among texts', { prompt: ['a', 1] }, 'prompt[1]', ['a text', '1']],
+  ['a number among texts', { prompt: ['a', 1] }, 'prompt[1]', ['a string', '1']],
   ['no model', { model: undefined }, 'model', ['is required']],
   ['a provider without a model', { model: 'openai/' }, 'model', ['<provider>/<model>', '"openai/"']],
   ['a negative limit', { max_tokens: -1 }, 'max_tokens', ['at least 0', '-1']],

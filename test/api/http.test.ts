@@ -110,7 +110,7 @@ describe('refusals', () => {
       },
       415,
       'unsupported_encoding',
-      ['"gzip"', 'as it is'],
+      ['"gzip"', 'uncompressed'],
     ],
     [
       'a large body of unknown length',
