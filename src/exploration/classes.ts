@@ -20,14 +20,16 @@ interface OutcomeClass {
 type Exclusion = OutcomeClass['excludes']
 /** Operations whose answers are texts. */
 const WRITES = ['chat.completions', 'completions', 'responses']
-const ofModels: Exclusion = ({ agent }) => (agent === null ? undefined : 'an agent is asked, and no model')
+const ofModels: Exclusion = ({ agent }) => (agent === null ? undefined : 'the call goes to an agent, not to a model')
 const ofTexts: Exclusion = (point) =>
-  ofModels(point) ?? (WRITES.includes(point.operation) ? undefined : 'the answer is no text')
-const ofStreams: Exclusion = (point) => ofModels(point) ?? (point.stream ? undefined : 'the answer is no stream')
+  ofModels(point) ?? (WRITES.includes(point.operation) ? undefined : 'the response is not text')
+const ofStreams: Exclusion = (point) => ofModels(point) ?? (point.stream ? undefined : 'the response is not a stream')
 const ofTools: Exclusion = (point) =>
-  ofTexts(point) ?? (point.offersTools ? (point.stream ? 'the answer is a stream' : undefined) : 'no tool is offered')
-const ofJson: Exclusion = (point) => ofTexts(point) ?? (point.demandsJson ? undefined : 'no JSON is demanded')
-const ofAgents: Exclusion = ({ agent }) => (agent === null ? 'no agent is asked' : undefined)
+  ofTexts(point) ??
+  (point.offersTools ? (point.stream ? 'the response is a stream' : undefined) : 'the request offers no tools')
+const ofJson: Exclusion = (point) =>
+  ofTexts(point) ?? (point.demandsJson ? undefined : 'the request does not ask for JSON')
+const ofAgents: Exclusion = ({ agent }) => (agent === null ? 'the call does not go to an agent' : undefined)
 
 /** How long a client is told to wait, and after how many events a stream is broken: short, since the waits are real. */
 const WAIT = '1s'
@@ -89,6 +91,6 @@ const BY_NAME = new Map(CLASS_NAMES.map((name) => [name, classOf(name)]))
 /** The class of a name. */
 export function outcomeClass(name: ClassName): OutcomeClass {
   const found = BY_NAME.get(name)
-  if (!found) throw new Error(`no class ${name}`)
+  if (!found) throw new Error(`unknown failure mode ${name}`)
   return found
 }

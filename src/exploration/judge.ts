@@ -34,10 +34,10 @@ export function judgeCell(
   if (run.timedOut)
     return of(
       'hung',
-      `the command had not ended after ${seconds(run.tookMs)}, beside ${seconds(baseline.tookMs)} without the fault${besides}`,
+      `the command was still running after ${seconds(run.tookMs)} (baseline: ${seconds(baseline.tookMs)})${besides}`,
     )
-  if (run.crashed) return of('crashed', `the command was ended by signal ${run.code - 128}${besides}`)
-  if (run.code !== 0) return of('broke', `the command failed with ${run.code}${besides}`)
+  if (run.crashed) return of('crashed', `the command was killed by signal ${run.code - 128}${besides}`)
+  if (run.code !== 0) return of('broke', `the command failed with exit code ${run.code}${besides}`)
   if (isGone) return of('not-applied', DROPPED)
   if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces.slice(0, MAX_SHOWN) }
   const recovery = recoveryOf(broken)
@@ -45,13 +45,13 @@ export function judgeCell(
     return of(
       'swallowed',
       callsAgain(broken)
-        ? 'the fault reached the client, which called again, but the request was never answered, and the command passed'
-        : 'the fault reached the client, nothing was called again, and the command passed',
+        ? 'the client received the fault and retried without success, and the command passed'
+        : 'the client received the fault and did not retry, and the command passed',
     )
   const held =
     recovery.how === 'corrected'
-      ? 'the client told the model what was wrong, and the command passed'
-      : 'the client called again and was answered, and the command passed'
+      ? 'the client reported the error to the model, and the command passed'
+      : 'the client retried successfully, and the command passed'
   return { ...of('held', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
@@ -66,9 +66,8 @@ const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule)
 function notApplied(run: ObservedRun, name: string): string {
   const found = rulesNamed(run, name)
   const skipped = found.flatMap((rule) => Object.keys(rule.skipped))
-  return skipped[0] ?? found.find(({ idle }) => idle !== null)?.idle ?? 'the call did not come'
+  return skipped[0] ?? found.find(({ idle }) => idle !== null)?.idle ?? 'the call was not made'
 }
-const DROPPED =
-  'nothing is known of the call that was broken: its trace was dropped; --keep-traces and --keep-trace-bytes keep more'
+const DROPPED = 'the trace of the affected call was dropped: raise --keep-traces or --keep-trace-bytes'
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`

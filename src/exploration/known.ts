@@ -9,19 +9,19 @@ import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 
 const KnownCell = z.strictObject({
-  point: z.string().min(1).describe('Id of the point; `*` stands for any characters.'),
+  point: z.string().min(1).describe('Id of the injection point; `*` matches any characters.'),
   class: z
     .string()
     .min(1)
     .superRefine((text, context) => {
       const unknown = text.split('+').find((name) => !CLASS_NAMES.some((one) => globRegex(name).test(one)))
       if (unknown === undefined) return
-      const message = `is no class${suggestion(unknown, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`
+      const message = `must be a failure mode${suggestion(unknown, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`
       context.addIssue({ code: 'custom', message })
     })
-    .describe('Name of the class, of a pair both with + between; `*` stands for any characters.'),
-  verdict: z.enum(VERDICTS).optional().describe('The verdict that is accepted; any when left out.'),
-  why: z.string().min(1).describe('Why it may stay so.'),
+    .describe('Name of the failure mode; for a pair, both names joined with +; `*` matches any characters.'),
+  verdict: z.enum(VERDICTS).optional().describe('The accepted result; any result by default.'),
+  why: z.string().min(1).describe('Why it is accepted.'),
 })
 const KnownCells = z.strictObject({ accepted: z.array(KnownCell) })
 
@@ -37,14 +37,14 @@ export function readKnown(path: string): KnownCell[] {
   const result = safeParse(KnownCells, source.value)
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
-  throw new FileError(problems.map((problem) => source.line(problem, 'the known cells')))
+  throw new FileError(problems.map((problem) => source.line(problem, 'the known cases')))
 }
 
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new FileError(`the known cells cannot be read: ${(error as Error).message}`)
+    throw new FileError(`cannot read the known cases: ${(error as Error).message}`)
   }
 }
 

@@ -2,6 +2,8 @@
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { unheardOf } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
+import { earlyText } from '../verdict/kinds/early-retry.ts'
+import { ignoredText } from '../verdict/kinds/ignored-status.ts'
 import { type Baseline, refusalName, requestName, toolCounts } from './baseline.ts'
 import { outcomeClass } from './classes.ts'
 import type { BrokenRun } from './recovery.ts'
@@ -63,7 +65,7 @@ function repeatedInVain(run: CellRun): Mistake[] {
     again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && isInVain(one.client, client))),
   )
   if (again.length === 0) return []
-  const why = `ignored-status: the answer says that the call is wrong, but it was made again ${times(again.length)}`
+  const why = `ignored-status: ${ignoredText(run.hit[0]?.client.status ?? 0, again.length)}`
   return [{ why, traces: idsOf([...new Set([...run.hit, ...again])]) }]
 }
 
@@ -79,7 +81,7 @@ function calledTooEarly(run: CellRun): Mistake[] {
       const last = told.at(-1)
       if (!last || told.some(({ client }) => keptWait(client, call.client))) continue
       const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
-      const why = `early-retry: called again after ${waited} ms, though the answer had said to wait ${last.client.wait} ms`
+      const why = `early-retry: ${earlyText({ told: last.client.wait ?? 0, waited })}`
       return [{ why, traces: idsOf([last, call]) }]
     }
   return []
@@ -92,7 +94,7 @@ function doneTwice({ calls, baseline }: CellRun): Mistake[] {
     if (count <= usual) continue
     const call = name.slice(name.indexOf('\n') + 1)
     const telling = calls.filter(({ request }) => request.results.some((result) => result.call === call))
-    const why = `tool-repeated: ${call} was done ${times(count)}, and without the fault ${times(usual)}`
+    const why = `tool-repeated: ${call} was executed ${times(count)} under the fault, ${times(usual)} in the baseline`
     return [{ why, traces: idsOf(telling) }]
   }
   return []
@@ -116,7 +118,7 @@ function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
   const first = refused.find((call) => !met.has(call))
   if (!first) return []
   const { status, error } = first.trace
-  const why = `wrong-request: under the fault a call was refused with ${status}, and not by the fault: ${error?.message}`
+  const why = `wrong-request: under the fault, a call failed with status ${status} that the fault did not cause: ${error?.message}`
   return [{ why, traces: idsOf(refused) }]
 }
 
@@ -128,7 +130,7 @@ function unknownModel({ calls, baseline: { models } }: CellRun): Mistake[] {
     for (const model of trace.plan) {
       const wrong = models.has(model) || assumed.includes(model) ? undefined : unheardOf(model)
       if (wrong !== undefined)
-        return [{ why: `unknown-model: under the fault ${model} is asked, and ${wrong}`, traces: [trace.id] }]
+        return [{ why: `unknown-model: under the fault, the client called ${model}: ${wrong}`, traces: [trace.id] }]
     }
   }
   return []

@@ -46,7 +46,7 @@ export const provenCell = ({ cell, result, following, discovered }: Trial, other
   result: {
     ...result,
     ...cellId(other),
-    why: `as ${cellName(cellId(cell))}, after which no call came that this fault would have met: ${result.why}`,
+    why: `same as ${cellName(cellId(cell))}, since no later call would have received this fault: ${result.why}`,
     scenario: result.scenario && scenarioOf(other),
     derived: true,
   },

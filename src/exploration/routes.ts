@@ -37,8 +37,8 @@ export async function routeTable(route: RouteSample, play: PlayRoute): Promise<{
 
 /** How far a fault goes, in words. */
 export const TARGET_WORDS: Readonly<Record<RouteTarget, string>> = {
-  once: 'the first try',
-  primary: 'the first target',
+  once: 'first attempt',
+  primary: 'primary target',
   every: 'every target',
 }
 const MATCHES: Readonly<Record<RouteTarget, object>> = {
@@ -52,7 +52,7 @@ const scenarioOfFault = (
   target: RouteTarget,
 ): WrittenScenario => ({
   name: `route-${type}-${target}`,
-  description: `${type} of ${TARGET_WORDS[target]}`,
+  description: `${type} on the ${TARGET_WORDS[target]}`,
   clock: 'virtual',
   latency: 'skip',
   rules: [

@@ -106,7 +106,7 @@ async function confirmed(first: JudgedTrial, context: TrialContext): Promise<Jud
   if (!second || second.result.verdict === first.result.verdict) return second
   const third = await tryOnce(first.cell, context)
   if (!third) return undefined
-  const why = `${third.result.why}; not in every run: ${[first, second, third].map(({ result }) => result.verdict).join(', ')}`
+  const why = `${third.result.why}; results varied between runs: ${[first, second, third].map(({ result }) => result.verdict).join(', ')}`
   return { ...third, steady: false, result: { ...third.result, why } }
 }
 

@@ -79,8 +79,8 @@ function taskExpectation(
 }
 
 const waitsKept = (broken: number): ExpectationReport => ({
-  expected: 'the client waits as long as it is told',
-  actual: broken === 0 ? 'it never called too early' : `it called too early ${broken} times`,
+  expected: 'the client honors Retry-After',
+  actual: `early retries: ${broken}`,
   met: broken === 0,
 })
 
@@ -92,7 +92,7 @@ function inOrder(order: readonly CallPattern[], tried: readonly AttemptEvidence[
   }
   return {
     expected: `in this order: ${order.map((like) => likeText(like).slice(2) || 'any attempt').join('; then ')}`,
-    actual: next === order.length ? 'so it was' : `the first ${next} of ${order.length}`,
+    actual: next === order.length ? 'in this order' : `only the first ${next} of ${order.length}`,
     met: next === order.length,
   }
 }

@@ -7,7 +7,7 @@ import type { Scenario } from '../scenarios/engine.ts'
 
 /** How to let time pass for rules that begin later. */
 const PASSING =
-  '; time passes while the program waits between calls, 350 ms or more, and by POST /_understudy/sessions/NAME/clock'
+  '; virtual time advances when the program pauses for at least 350 ms between calls, or with POST /_understudy/sessions/NAME/clock'
 
 /** Why the faults of a scenario have proved nothing in a session: none was injected. Undefined when one was. */
 export function nothingInjected(
@@ -55,16 +55,16 @@ const seconds = (ms: number) => `${Math.round(ms / 100) / 10} s`
 /** All needs, by their key in the file. */
 const NEEDS: { readonly [Key in keyof Required<Needs>]: Need<NonNullable<Needs[Key]>> } = {
   calls: (wanted, { traces }) =>
-    traces.length >= wanted ? undefined : `at least ${wanted} calls, and the session made ${traces.length}`,
+    traces.length >= wanted ? undefined : `at least ${wanted} calls; the session made ${traces.length}`,
   elapsed(wanted, { traces, started }) {
     const last = traces.at(-1)
     const passed = last ? Date.parse(last.started_at) - started : 0
     return passed >= wanted
       ? undefined
-      : `${seconds(wanted)} on the session's clock, and its last call came after ${seconds(passed)}`
+      : `${seconds(wanted)} on the session's clock; its last call came after ${seconds(passed)}`
   },
   stream: callsWith('a streamed call', ({ stream }) => stream),
-  agent: callsWith('a task of an agent', ({ task }) => task !== undefined),
+  agent: callsWith('an agent task', ({ task }) => task !== undefined),
   gateway: callsWith(
     'a call with gateway options, such as retry or fallbacks, in its body',
     ({ route }) => route === 'gateway',

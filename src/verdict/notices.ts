@@ -1,6 +1,7 @@
 // Why a verdict may say little: what a judge must not keep to itself.
 import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { EarlierVerdict, Verification } from '../contract/core/verification.ts'
+import { counted } from '../lib/units.ts'
 import type { SessionGap } from '../sessions/session.ts'
 import { type ClientEnd, times } from './kinds/define.ts'
 
@@ -50,41 +51,41 @@ export function noticesOf(
     }),
     ...(pending > 0
       ? [
-          `${pending} ${pending === 1 ? 'call is' : 'calls are'} still under way: whether anybody gave up is not judged yet`,
+          `${pending} ${pending === 1 ? 'call is' : 'calls are'} still in progress: gave-up and swallowed are not reported yet`,
         ]
       : []),
     ...(workspace.underWay > 0
       ? [
-          `${workspace.underWay} ${workspace.underWay === 1 ? 'call of the workspace is' : 'calls of the workspace are'} still under way: whether anybody gave up on ${workspace.underWay === 1 ? 'it' : 'them'} is not judged yet`,
+          `${workspace.underWay} workspace ${workspace.underWay === 1 ? 'call is' : 'calls are'} still in progress: gave-up is not reported for ${workspace.underWay === 1 ? 'it' : 'them'} yet`,
         ]
       : []),
     ...(working > 0
       ? [
-          `${working} ${working === 1 ? 'task is' : 'tasks are'} still at work: whether anybody gave up on ${working === 1 ? 'it' : 'them'} is not judged yet`,
+          `${working} ${working === 1 ? 'task is' : 'tasks are'} still running: gave-up is not reported for ${working === 1 ? 'it' : 'them'} yet`,
         ]
       : []),
     ...(dropped > 0
       ? [
-          `the traces of ${dropped} calls are gone, and nothing is known of them: --keep-traces and --keep-trace-bytes keep more`,
+          `the traces of ${counted(dropped, 'call')} were dropped, so these calls are not judged: raise --keep-traces or --keep-trace-bytes`,
         ]
       : []),
     ...unknown.map(
-      ({ method, path, count }) => `${method} ${path} is not a path of this server, and was called ${times(count)}`,
+      ({ method, path, count }) => `${method} ${path} was requested ${times(count)}, but this server has no such path`,
     ),
   ]
 }
 
 /** Why nobody can say that all calls of a session are known, in words. */
 function adriftNotice(session: string, { instance, why }: Adrift): string {
-  const text = 'this is not complete: '
-  const anew = `delete it and make it with PUT /_understudy/sessions/${session}, or reset it, before the first call of a run`
+  const text = 'this verdict is incomplete: '
+  const anew = `before the first call of a run, reset the session, or delete it and create it with PUT /_understudy/sessions/${session}`
   switch (why) {
     case 'called':
-      return `${text}the session began at the instance ${instance} with a call, and calls that it may have had at another one before, as when that has died, are not known here: make it with PUT /_understudy/sessions/${session} before the first call`
+      return `${text}a call created the session at the instance ${instance}, so earlier calls at another instance, such as one that stopped, are unknown here; create the session with PUT /_understudy/sessions/${session} before the first call`
     case 'restored':
-      return `${text}the session was left by an earlier process of the instance ${instance}, and calls that another one may have answered meanwhile are not known here: ${anew}`
+      return `${text}the session was restored from an earlier process of the instance ${instance}, so calls at another instance in between are unknown here; ${anew}`
     case 'moved':
-      return `${text}another instance than ${instance} has answered calls of the session, says the balancer, and they are not known here: ${anew}`
+      return `${text}the load balancer reports that an instance other than ${instance} answered calls of the session, which are unknown here; ${anew}`
   }
 }
 
@@ -95,10 +96,14 @@ export function earlierNotices(parts: readonly EarlierVerdict[], forgotten: numb
     ...failed.map(({ part, ended_by, calls, findings, expectations }) => {
       const kinds = [...new Set(findings.filter(({ accepted }) => !accepted).map(({ kind }) => kind))]
       const unmet = expectations.filter(({ met }) => !met).length
-      const what = [...kinds, ...(unmet > 0 ? ['expectations that are not met'] : [])].join(', ')
-      return `part ${part} of the session, before ${PART_ENDS[ended_by]}, failed (${calls} calls; ${what}) and is not counted here: see \`earlier\``
+      const what = [...kinds, ...(unmet > 0 ? ['unmet expectations'] : [])].join(', ')
+      return `part ${part} of the session, before ${PART_ENDS[ended_by]}, failed (${counted(calls, 'call')}; ${what}) and is not part of this verdict: see \`earlier\``
     }),
-    ...(forgotten > 0 ? [`${forgotten} verdicts on earlier parts of the session are gone: there were too many`] : []),
+    ...(forgotten > 0
+      ? [
+          `${counted(forgotten, 'verdict')} on earlier parts of the session ${forgotten === 1 ? 'was' : 'were'} dropped: there were too many`,
+        ]
+      : []),
   ]
 }
 
@@ -107,6 +112,6 @@ export const PART_ENDS: Record<EarlierVerdict['ended_by'], string> = {
   reset: 'a reset',
   snapshot: 'a snapshot was loaded',
   deletion: 'it was deleted',
-  expiry: 'its time to live was over',
-  scenario: 'another scenario began',
+  expiry: 'its time to live expired',
+  scenario: 'another scenario started',
 }

@@ -69,7 +69,7 @@ describe('is found', () => {
     const { code, run, findings } = await play(client('plain', 'hanging up'), STUCK)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
     expect(plainLines(runLines(run)).join('\n')).toMatch(
-      /warning +gave-up: at least one request never got a response: 3 equal calls failed, and the client hung up each time, after \d+ ms at most/,
+      /warning +gave-up: at least one request never succeeded: 3 equivalent calls failed; the client disconnected each time, after at most \d+ ms/,
     )
   })
 
@@ -155,7 +155,7 @@ describe('a day on which nothing went wrong', () => {
     expect(run.sessions[0]).toMatchObject({ verdict: 'inconclusive', inconclusive, ok: true })
     const [first] = plainLines(runLines(run))
     expect(first).toStartWith('Understudy: day: INCONCLUSIVE: no fault was injected')
-    expect(first?.includes('waits between calls')).toBe(yaml === late)
+    expect(first?.includes('virtual time advances')).toBe(yaml === late)
     // The cases of a machine say why, too.
     expect(junit([run])).toMatch(/<failure message="INCONCLUSIVE: no fault was injected/)
     expect(junit([run])).toMatch(

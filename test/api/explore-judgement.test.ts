@@ -129,14 +129,14 @@ const ROWS: Row[] = [
     act: again(() => 20),
     class: 'rate-limit-once',
     verdict: 'misbehaved',
-    why: /^early-retry: called again after \d+ ms, though the answer had said to wait 1000 ms/,
+    why: /^early-retry: retried after \d+ ms; Retry-After asked for 1 s/,
   },
   {
     name: 'after the wait that was told',
     act: again((error) => error.after),
     class: 'rate-limit-once',
     verdict: 'held',
-    why: /called again/,
+    why: /retried successfully/,
   },
   {
     name: 'all begun anew, and the tool done twice',
@@ -144,7 +144,7 @@ const ROWS: Row[] = [
     class: 'server-error-once',
     at: 1,
     verdict: 'misbehaved',
-    why: /^tool-repeated: charge \{"amount":\d+\} was done 2 times, and without the fault once/,
+    why: /^tool-repeated: charge \{"amount":\d+\} was executed 2 times under the fault, once in the baseline/,
   },
   {
     name: 'one call repeated, and the tool done once',
@@ -152,14 +152,14 @@ const ROWS: Row[] = [
     class: 'server-error-once',
     at: 1,
     verdict: 'held',
-    why: /called again/,
+    why: /retried successfully/,
   },
   {
     name: 'a fallback whose provider is misspelt, and nobody is told',
     act: fallback('antropic/claude-sonnet-4-5'),
     class: 'server-error-once',
     verdict: 'misbehaved',
-    why: /^wrong-request: .*refused with 404.*antropic/,
+    why: /^wrong-request: .*failed with status 404.*antropic/,
   },
   {
     name: 'a fallback whose model there is not',
@@ -180,21 +180,21 @@ const ROWS: Row[] = [
     act: fallback('openai/gpt-4o-mini-2024-07-18'),
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again/,
+    why: /retried successfully/,
   },
   {
     name: 'JSON that was broken, and the model told so in the next turn',
     act: turns((broken) => (broken ? 'That was not valid JSON: again, please' : 'And now?')),
     class: 'bad-json',
     verdict: 'held',
-    why: /told the model what was wrong/,
+    why: /reported the error to the model/,
   },
   {
     name: 'JSON that was broken, and the next turn as ever',
     act: turns(() => 'And now?'),
     class: 'bad-json',
     verdict: 'swallowed',
-    why: /nothing was called again/,
+    why: /did not retry/,
   },
   {
     name: 'JSON of a model without a provider, which nobody reads',
@@ -202,7 +202,7 @@ const ROWS: Row[] = [
       ask({ model: 'gpt-4o', messages: [user('Give me JSON')], response_format: { type: 'json_object' } }),
     class: 'bad-json',
     verdict: 'swallowed',
-    why: /nothing was called again/,
+    why: /did not retry/,
   },
   {
     name: "a call of a tool by Anthropic's API, which nobody reads",
@@ -215,14 +215,14 @@ const ROWS: Row[] = [
     },
     class: 'wrong-arguments',
     verdict: 'swallowed',
-    why: /nothing was called again/,
+    why: /did not retry/,
   },
   {
     name: 'a 400 repeated until the command fails',
     act: retry((text) => text, raise),
     class: 'context-length',
     verdict: 'broke',
-    why: /^the command failed with 1; ignored-status: .*made again 2 times/,
+    why: /^the command failed with exit code 1; ignored-status: .*retried 2 times/,
   },
   {
     name: 'what is too long made shorter each time, and never short enough',
@@ -232,7 +232,7 @@ const ROWS: Row[] = [
     ),
     class: 'context-length',
     verdict: 'swallowed',
-    why: /called again, but the request was never answered/,
+    why: /retried without success/,
   },
   {
     name: 'a conversation that is too long made shorter',
@@ -242,7 +242,7 @@ const ROWS: Row[] = [
     },
     class: 'context-length',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'the room for the answer made smaller until the command fails',
@@ -257,7 +257,7 @@ const ROWS: Row[] = [
     },
     class: 'context-length',
     verdict: 'broke',
-    why: /^the command failed with 1$/,
+    why: /^the command failed with exit code 1$/,
   },
   {
     name: 'an item dropped, and a spare one taken in its place',
@@ -273,7 +273,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'swallowed',
-    why: /called again, but the request was never answered/,
+    why: /retried without success/,
   },
   {
     name: 'a broken stream whose words the model is asked to continue',
@@ -285,7 +285,7 @@ const ROWS: Row[] = [
     },
     class: 'cut-stream',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'a fallback to the API of another provider',
@@ -296,7 +296,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-forever',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'a batch that fails and is asked for in halves',
@@ -310,7 +310,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'another key at once after a 429',
@@ -320,7 +320,7 @@ const ROWS: Row[] = [
     },
     class: 'rate-limit-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'an embedding dropped, and a model told of it',
@@ -330,7 +330,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'swallowed',
-    why: /request was never answered|nothing was called again/,
+    why: /retried without success|did not retry/,
   },
   {
     name: 'the same asked three times, and once more when one of them fails',
@@ -343,7 +343,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'the same asked three times, and one of them dropped',
@@ -352,7 +352,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'swallowed',
-    why: /nothing was called again/,
+    why: /did not retry/,
   },
   {
     name: 'the time told in each request, and one that failed built anew',
@@ -362,7 +362,7 @@ const ROWS: Row[] = [
     },
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
   {
     name: 'too early after a 429 in the midst of other calls',
@@ -374,7 +374,7 @@ const ROWS: Row[] = [
     },
     class: 'rate-limit-once',
     verdict: 'misbehaved',
-    why: /^early-retry: called again after \d+ ms/,
+    why: /^early-retry: retried after \d+ ms/,
   },
   {
     name: 'a token that is renewed after a 401',
@@ -384,7 +384,7 @@ const ROWS: Row[] = [
     },
     class: 'auth',
     verdict: 'broke',
-    why: /^the command failed with 1$/,
+    why: /^the command failed with exit code 1$/,
   },
   {
     name: 'the same token after a 401',
@@ -394,14 +394,14 @@ const ROWS: Row[] = [
     },
     class: 'auth',
     verdict: 'broke',
-    why: /^the command failed with 1; ignored-status: /,
+    why: /^the command failed with exit code 1; ignored-status: /,
   },
   {
     name: 'a fallback of which nobody has said whose it is',
     act: fallback('our-own-model'),
     class: 'server-error-once',
     verdict: 'held',
-    why: /called again and was answered/,
+    why: /retried successfully/,
   },
 ]
 

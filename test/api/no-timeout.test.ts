@@ -34,9 +34,9 @@ describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
     const [finding, ...others] = found(played)
     expect(others).toEqual([])
     expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'error' })
-    const end = name === 'a late first token' ? '; the silence would have ended after 50 s' : ''
+    const end = name === 'a late first token' ? '; data would have followed after 50 s' : ''
     expect(finding?.message).toStartWith(
-      `the client still waited after 400 ms of silence without a timeout, and the call was reset${end}`,
+      `the client was still waiting after 400 ms without data: it has no timeout; the call was reset${end}`,
     )
     expect(outcomes(played)).toEqual(['disconnected'])
   })
@@ -51,7 +51,7 @@ describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
     const [finding, ...others] = found(await run([who, how], fault))
     expect(others).toEqual([])
     expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'warning' })
-    expect(finding?.message).toContain('because its timeout is 600 s')
+    expect(finding?.message).toContain('a timeout of 600 s')
   })
 })
 

@@ -21,11 +21,11 @@ async function verdictOn(needs: object, steps: readonly Step[], expected: object
 }
 
 const needs: [needs: object, lacking: Step[], reason: string, meeting: Step[]][] = [
-  [{ calls: 3 }, [{}, {}], 'at least 3 calls, and the session made 2', [{}, {}, {}]],
+  [{ calls: 3 }, [{}, {}], 'at least 3 calls; the session made 2', [{}, {}, {}]],
   [
     { elapsed: '30s' },
     [{}, { advance: '20s' }, {}, { advance: '1m' }],
-    "30 s on the session's clock, and its last call came after 20 s",
+    "30 s on the session's clock; its last call came after 20 s",
     [{}, { advance: '30s' }, {}],
   ],
   [{ stream: true }, [{}], 'a streamed call', [{}, { stream: true }]],
@@ -52,8 +52,8 @@ describe.each(needs)('needs %j', (needed, lacking, reason, meeting) => {
 test('each need that is missing has its reason', async () => {
   const { inconclusive } = await verdictOn({ calls: 2, stream: true, agent: true }, [{}])
   expect(inconclusive).toEqual([
-    'this scenario needs at least 2 calls, and the session made 1',
+    'this scenario needs at least 2 calls; the session made 1',
     'this scenario needs a streamed call',
-    'this scenario needs a task of an agent',
+    'this scenario needs an agent task',
   ])
 })

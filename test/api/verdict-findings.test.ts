@@ -159,14 +159,14 @@ const guilty: Guilty[] = [
     scenario: refuse(LIMIT, '1-2'),
     act: async ({ chat }) => [await chat(), await chat(), await chat()],
     finds: ['early-retry error'],
-    says: /called again after \d+ ms, though the answer had said to wait 2000 ms; 2 such calls/,
+    says: /retried after \d+ ms; Retry-After asked for 2 s; 2 early retries/,
   },
   {
     name: 'one that takes no notice, and says that it repeats',
     scenario: refuse(LIMIT, 1, { accept: ['gave-up'] }),
     act: async ({ chat }) => [await chat('hello', {}, count(0)), await chat('hello', {}, count(1))],
     finds: ['early-retry error'],
-    says: /though the answer had said to wait 2000 ms$/,
+    says: /Retry-After asked for 2 s$/,
   },
   {
     name: 'one that calls 60 times without a pause',
@@ -175,28 +175,28 @@ const guilty: Guilty[] = [
       for (let turn = 0; turn < 60; turn++) await chat()
     },
     finds: ['storm error', 'gave-up error'],
-    says: /the same request 60 times in \d+ ms \([\d.]+ a second\), with pauses of \d+ ms that do not grow/,
+    says: /the same failing request \(.+\) was sent 60 times in \d+ ms \([\d.]+ per second\), with pauses of about \d+ ms that do not grow/,
   },
   {
     name: 'one that repeats a 401 without a pause, over the connections of a pool',
     scenario: refuse({ status: 401 }),
     act: ({ overPool }) => overPool(4, 30),
     finds: ['storm warning'],
-    says: /^the same request 30 times in .*; it may be several clients$/,
+    says: /^the same failing request \(.+\) was sent 30 times in .*; the calls may come from several clients$/,
   },
   {
     name: 'one that gives up at once',
     scenario: refuse({ status: 503 }, 1),
     act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
     finds: ['gave-up error'],
-    says: /^a request never got a response: tried once \(status 503\)$/,
+    says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
     name: 'six of one prompt at once, of which nobody can say how often each was tried',
     scenario: refuse({ status: 503 }),
     act: ({ chat }) => atOnce(6, chat),
     finds: ['gave-up error'],
-    says: /^at least (one request|\d requests) never got a response: 6 equal calls failed \(last: status 503\)$/,
+    says: /^at least (one request|\d requests) never succeeded: 6 equivalent calls failed \(last: status 503\)$/,
   },
   {
     name: 'four of one prompt one after the other, which a scenario lets give up, so that nobody counts them',
@@ -205,7 +205,7 @@ const guilty: Guilty[] = [
       for (let turn = 0; turn < 4; turn++) await chat()
     },
     finds: ['gave-up error'],
-    says: /^some requests never got a response: 4 equal calls failed \(status 429\)$/,
+    says: /^some requests never succeeded: 4 equivalent calls failed \(status 429\)$/,
   },
   {
     name: 'three of one prompt at once, of an SDK that says how often it has tried',
@@ -215,7 +215,7 @@ const guilty: Guilty[] = [
       return atOnce(3, () => quietly(openai.chat.completions.create(message() as never)))
     },
     finds: ['gave-up warning'],
-    says: /^3 requests never got a response: tried 2 times each \(last: status 503\)$/,
+    says: /^3 requests never succeeded: called 2 times each \(last: status 503\)$/,
   },
   {
     name: 'one that says nothing of a cut stream and ends well',
@@ -287,14 +287,14 @@ const guilty: Guilty[] = [
       await post('/v1/responses', { model: 'gpt-4o', input: 'hello' }),
     ],
     finds: ['gave-up error'],
-    says: /^a request never got a response: tried once \(status 503\)$/,
+    says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
     name: 'an SDK that has used up its two retries',
     scenario: refuse({ status: 503 }),
     act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
     finds: ['gave-up warning'],
-    says: /^a request never got a response: tried 3 times \(last: status 503\)$/,
+    says: /^a request never succeeded: called 3 times \(last: status 503\)$/,
   },
   ...[{ retry: { count: 2, on_codes: [503] } }, { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }].map(
     (options): Guilty => ({
@@ -302,7 +302,7 @@ const guilty: Guilty[] = [
       scenario: refuse({ status: 503 }),
       act: ({ chat }) => chat('hello', options),
       finds: ['gave-up warning'],
-      says: /^a request never got a response: tried once \(status 503, after [23] attempts by the gateway\)$/,
+      says: /^a request never succeeded: called once \(status 503, after [23] attempts at providers\)$/,
     }),
   ),
   {
@@ -312,7 +312,7 @@ const guilty: Guilty[] = [
       for (let turn = 0; turn < 4; turn++) await chat('hello', {}, count(turn))
     },
     finds: ['no-backoff warning'],
-    says: /^a request that failed \(status 503\) was repeated 3 times without back-off, after \d+ ms at most$/,
+    says: /^a failed request \(status 503\) was retried 3 times without backoff, each time after at most \d+ ms$/,
   },
   {
     name: 'one that was stopped before anybody knows whether it would have asked again',
@@ -320,7 +320,7 @@ const guilty: Guilty[] = [
     query: '?ended=stopped',
     act: ({ chat }) => chat(),
     finds: ['gave-up warning'],
-    says: /^a request never got a response: tried once \(status 503\)$/,
+    says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
     name: 'one that repeats a 401',
@@ -329,7 +329,7 @@ const guilty: Guilty[] = [
       for (let turn = 0; turn < 3; turn++) await chat('hello', {}, count(turn))
     },
     finds: ['ignored-status error'],
-    says: /status 401 says that the request is wrong, but it was repeated 2 times/,
+    says: /non-retryable error \(status 401\) was retried 2 times/,
   },
   {
     name: 'one that repeats a 400 by a timer',
@@ -341,7 +341,7 @@ const guilty: Guilty[] = [
       }
     },
     finds: ['ignored-status warning'],
-    says: /made again, as by a timer, 4 times/,
+    says: /was retried 4 times, judging by the timing/,
   },
   {
     name: 'one whose retries multiply those of the gateway',
@@ -353,7 +353,7 @@ const guilty: Guilty[] = [
       }
     },
     finds: ['amplification error'],
-    says: /one request became 10 attempts in 2 calls, more than 6/,
+    says: /one request caused 10 attempts at providers in 2 calls; the limit is 6/,
   },
   {
     name: 'one that asks again while the first call goes on',
@@ -365,7 +365,7 @@ const guilty: Guilty[] = [
       await first
     },
     finds: ['not-cancelled error'],
-    says: /repeated once while the try before was still under way, which was never cancelled and ran \d+ ms longer/,
+    says: /retried once while the previous call was still in progress; that call was never canceled and ran for \d+ ms more/,
   },
   {
     name: 'one that loses an item of a batch whose last words are those of all items',
@@ -374,7 +374,7 @@ const guilty: Guilty[] = [
       for (const document of ['Oats', 'Rye', 'Wheat']) await post('/v1/chat/completions', chatOf(document))
     },
     finds: ['gave-up error'],
-    says: /^a request never got a response: tried once \(status 503\)$/,
+    says: /^a request never succeeded: called once \(status 503\)$/,
   },
   ...[
     ['What happens in the hour of 09:00?', 'What happens in the hour of 10:00?'],
@@ -387,7 +387,7 @@ const guilty: Guilty[] = [
       for (const item of items) await chat(item)
     },
     finds: ['gave-up error'],
-    says: /^a request never got a response: tried once \(status 503\)$/,
+    says: /^a request never succeeded: called once \(status 503\)$/,
   })),
   {
     name: 'one that asks the same with other tools, which may be another request',
@@ -396,14 +396,14 @@ const guilty: Guilty[] = [
       for (const name of ['look', 'listen']) await chat('hello', { tools: [{ type: 'function', function: { name } }] })
     },
     finds: ['gave-up warning'],
-    says: /^a request never got a response: tried once \(status 503\)$/,
+    says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
     name: 'one that splits a batch of texts and loses a half of it',
     scenario: refuse({ status: 500 }, 1),
     act: async ({ embed }) => [await embed(['a', 'b', 'c', 'd']), await embed(['a', 'b'])],
     finds: ['gave-up error'],
-    says: /^a request never got a response: tried once \(status 500\)$/,
+    says: /^a request never succeeded: called once \(status 500\)$/,
   },
   {
     name: 'one that takes half a story for a whole one and asks something else',
@@ -423,7 +423,7 @@ const guilty: Guilty[] = [
         await chat('hello', {}, { ...count(turn), ...key(name) })
     },
     finds: ['early-retry error'],
-    says: /though the answer had said to wait 20000 ms$/,
+    says: /Retry-After asked for 20 s$/,
   },
   {
     name: 'one whose prompt differs in an id from that of a failed call, and which may be another request',
@@ -433,14 +433,14 @@ const guilty: Guilty[] = [
         await chat(`Describe order ${id}`)
     },
     finds: ['gave-up warning'],
-    says: /^a request may never have got a response \(status 503\): the call that followed differs in times or ids/,
+    says: /^a request may never have succeeded \(status 503\): the call that followed differs in times or ids/,
   },
   {
     name: 'one with a wrong base URL',
     scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
     act: ({ sdk, message }) => quietly(sdk(2, '/openai/v1').chat.completions.create(message() as never)),
     finds: ['wrong-address error'],
-    says: /POST \/openai\/v1\/chat\/completions was called once, but there is no such path: did you mean \/v2\/router\/chat\/completions\?/,
+    says: /POST \/openai\/v1\/chat\/completions was requested once, but this server has no such path: did you mean \/v2\/router\/chat\/completions\?/,
   },
 ]
 
@@ -780,7 +780,7 @@ describe('a verdict reports', () => {
     const second = client.chat('two')
     const during = await client.underWay()
     expect(during).toMatchObject({ pending: 1, findings: [], ok: true })
-    expect(during.notices).toContain('1 call is still under way: whether anybody gave up is not judged yet')
+    expect(during.notices).toContain('1 call is still in progress: gave-up and swallowed are not reported yet')
     await second
     expect(inWords(((await client.control('GET', 'verify?wait=5s')) as Verification).findings)).toEqual([
       'gave-up error',

@@ -43,7 +43,7 @@ describe.each(Object.keys(GUILTY))('who %s', (manner) => {
     const [finding] = found.findings
     const kind = { kind: 'gave-up', operation: 'agent.task', count: 1 }
     expect(found.findings).toMatchObject([{ ...kind, severity: 'error', figures: { tasks: 1 } }])
-    expect(finding?.message).toStartWith(`nobody has read the end of a task (${stateOf(ending)}); `)
+    expect(finding?.message).toStartWith(`the final status (${stateOf(ending)}) of a task was never fetched; `)
     expect(found.ok).toBe(false)
     const trace = await one.ok('GET', '/_understudy/traces?limit=200')
     const own = (trace.data as Json[]).find(({ id }) => id === finding?.traces[0])
@@ -107,14 +107,15 @@ describe('a task that works on and on', () => {
     for (const _ of [1, 2, 3]) await one.ok('GET', path)
     const before = await verdict(one)
     expect(before.findings).toEqual([])
-    expect(before.notices).toContain('1 task is still at work: whether anybody gave up on it is not judged yet')
+    expect(before.notices).toContain('1 task is still running: gave-up is not reported for it yet')
     expect(before.tasks.states).toEqual({ working: 1 })
     const after = await verdict(one, '?ended=well')
     expect(gaveUp(after)).toEqual([
       {
         kind: 'gave-up',
         severity: 'error',
-        message: 'a task is still at work, and nobody waits for it or has canceled it; looked at 3 times while at work',
+        message:
+          'a task is still running, and the client neither waited for it nor canceled it; polled 3 times while running',
         count: 1,
       },
     ])
@@ -214,13 +215,13 @@ describe('a team', () => {
   })
 
   const WRONG: [Json, string][] = [
-    [{ tasks: 1, iterations: 2 }, "'expect[0].tasks' cannot stand beside 'iterations'"],
-    [{ agent: 'x' }, "'expect[0].agent' is of tasks: it narrows 'tasks', 'iterations', 'tool_calls', 'sub_tasks'"],
-    [{ tool: 'x', attempts: 1 }, "'expect[0].tool' is of tasks: it narrows 'tool_calls'"],
-    [{ tasks: 1, tool: 'x' }, "'expect[0].tool' does not narrow 'tasks': only 'agent', 'state' can"],
+    [{ tasks: 1, iterations: 2 }, "'expect[0].tasks' cannot be combined with 'iterations'"],
+    [{ agent: 'x' }, "'expect[0].agent' can only be combined with 'tasks', 'iterations', 'tool_calls', 'sub_tasks'"],
+    [{ tool: 'x', attempts: 1 }, "'expect[0].tool' can only be combined with 'tool_calls'"],
+    [{ tasks: 1, tool: 'x' }, "'expect[0].tool' cannot be combined with 'tasks'; valid: 'agent', 'state'"],
     [
       { tool_calls: 1, provider: 'openai' },
-      "'expect[0].provider' does not narrow 'tool_calls': only 'agent', 'state', 'tool' can",
+      "'expect[0].provider' cannot be combined with 'tool_calls'; valid: 'agent', 'state', 'tool'",
     ],
     [{ tasks: 1, state: 'done' }, "'expect[0].state' must be one of"],
   ]

@@ -255,7 +255,7 @@ test('a call that is under way may be the retry, so nobody is said to have given
     signal: gone.signal,
   })
   let report = await its.verdict()
-  while (!report.notices.join().includes('under way')) report = await its.verdict()
+  while (!report.notices.join().includes('still in progress')) report = await its.verdict()
   expect(report.findings).toEqual([])
   gone.abort()
   await second

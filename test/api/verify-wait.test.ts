@@ -150,7 +150,7 @@ test('calls whose traces are gone are said to be', async () => {
   for (let index = 0; index < 3; index++) await call()
   const { calls, dropped, notices } = await reportOf(post('0s', []))
   expect({ calls, dropped }).toEqual({ calls: 2, dropped: 3 })
-  expect(notices.join()).toContain('the traces of 3 calls are gone')
+  expect(notices.join()).toContain('the traces of 3 calls were dropped')
 })
 
 test('a scenario that began after them has lost nothing', async () => {

@@ -118,15 +118,15 @@ describe('expectations', () => {
     [{ operation: 'chat.completions', status: 200, calls: 2 }, '2'],
     [{ at: 'gateway', stream: true }, '1'],
     [{ provider: 'google', attempts: 0 }, '0'],
-    [{ order: [{ provider: 'openai' }, { provider: 'anthropic' }, { outcome: 'timed out' }] }, 'so it was'],
-    [{ waits_kept: true }, 'it never called too early'],
+    [{ order: [{ provider: 'openai' }, { provider: 'anthropic' }, { outcome: 'timed out' }] }, 'in this order'],
+    [{ waits_kept: true }, 'early retries: 0'],
   ]
   const unmet: [object, string][] = [
     [{ provider: 'openai', attempts: '1-2' }, '3'],
     [{ calls: 3 }, '2'],
     [{ cache: 'hit', calls: '1+' }, '0'],
     [{ provider: 'google' }, '0'],
-    [{ order: [{ outcome: 'timed out' }, { outcome: 'disconnected' }] }, 'the first 1 of 2'],
+    [{ order: [{ outcome: 'timed out' }, { outcome: 'disconnected' }] }, 'only the first 1 of 2'],
   ]
   const after = async () => {
     await play({ ...outage, expect: [] })
@@ -146,8 +146,8 @@ describe('expectations', () => {
 
   const mistakes: [object, string][] = [
     [{ provider: 'openai', attempt: 1 }, "is not known (did you mean 'attempts'?); valid: provider, model"],
-    [{ attempts: 1, calls: 1 }, "cannot stand beside 'calls'"],
-    [{ waits_kept: true, model: 'x' }, 'stands alone'],
+    [{ attempts: 1, calls: 1 }, "cannot be combined with 'calls'"],
+    [{ waits_kept: true, model: 'x' }, 'cannot be combined with other conditions'],
     [{ outcome: 'fine' }, 'must be one of "answered"'],
   ]
   test.each(mistakes)('%j is refused', async (expectation, message) => {

@@ -56,7 +56,7 @@ test('the matrix comes first, with the three numbers', async () => {
 test('a cell opens its run: verdict, calls, output, command and scenario', async () => {
   await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
   const cell = page.getByRole('region', { name: 'Cell' })
-  await cell.getByText('the fault reached the client, nothing was called again').waitFor()
+  await cell.getByText('the client received the fault and did not retry').waitFor()
   expect(await cell.getByRole('listitem').count()).toBe(2)
   expect(await cell.getByRole('region', { name: 'Output' }).textContent()).toContain(evil)
   const command = (await cell.getByRole('region', { name: 'Command' }).textContent()) ?? ''

@@ -30,7 +30,7 @@ const needsOf = (scenario: string): { stream?: boolean; agent?: boolean; calls?:
 /** What an app lacks under a scenario: apps without agents, and calls that are no streams. */
 function lackIn({ scenario, stream }: Pick<Cell, 'scenario' | 'stream'>): string | undefined {
   const needs = needsOf(scenario)
-  if (needs.agent) return 'this scenario needs a task of an agent'
+  if (needs.agent) return 'this scenario needs an agent task'
   return needs.stream && !stream ? 'this scenario needs a streamed call' : undefined
 }
 const cellsOf = (scenario: string, manner: 'careful' | 'careless') =>

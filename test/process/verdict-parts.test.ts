@@ -65,7 +65,9 @@ describe('exec', () => {
     expect({ exit, verdict: run.verdict, findings: run.findings }).toEqual({ exit: 3, verdict: 'fail', findings: [] })
     expect(run.sessions).toMatchObject([{ calls: 40, verdict: 'fail', part: 1, ended_by: why }])
     expect(kindsOf(run)[0]).toContain('storm')
-    expect(plainLines(runLines(run)).join('\n')).toMatch(/error {9}storm: the same request 40 times/)
+    expect(plainLines(runLines(run)).join('\n')).toMatch(
+      /error {9}storm: the same failing request \(status \d+\) was sent 40 times/,
+    )
     expect(junit([run])).toMatch(/name="session [^"]+ \(part 1, before [^"]+\)"[^>]*><failure message="storm/)
   })
 
@@ -160,7 +162,7 @@ describe('verify', () => {
       },
     ])
     expect(report.notices).toEqual([
-      'part 1 of the session, before a reset, failed (1 calls; gave-up) and is not counted here: see `earlier`',
+      'part 1 of the session, before a reset, failed (1 call; gave-up) and is not part of this verdict: see `earlier`',
     ])
   })
 
@@ -201,6 +203,6 @@ describe('verify', () => {
     const { earlier, notices } = await verdict()
     expect(earlier.length).toBeLessThanOrEqual(1_000)
     expect(earlier[0]).toMatchObject({ part: 1, verdict: 'fail' })
-    expect(notices.join()).toMatch(/\d+ verdicts on earlier parts of the session are gone/)
+    expect(notices.join()).toMatch(/\d+ verdicts on earlier parts of the session were dropped/)
   })
 })

@@ -41,7 +41,7 @@ const EXAMPLES: Record<string, Example> = {
     },
     mistakes: {
       'bad-json': /^swallowed: /m,
-      'context-length': /^misbehaved: .*made again 2 times/m,
+      'context-length': /^misbehaved: .*retried 2 times/m,
       'server-error-once': /^broke: /m,
     },
   },

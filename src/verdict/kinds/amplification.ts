@@ -1,5 +1,6 @@
 // amplification: one request of a client became more attempts at providers than it should, as when two layers retry.
 import { groupBy } from '../../lib/group-by.ts'
+import { counted } from '../../lib/units.ts'
 import type { ClientCall } from '../client-call.ts'
 import { type Behaviour, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
@@ -46,7 +47,7 @@ function worstOf(group: readonly (readonly ClientCall[])[], bound: number | unde
   if (bound === undefined && (worst.length < 2 || attemptsOf(worst) < 2 * worst.length)) return undefined
   return {
     severity: bound === undefined ? 'warning' : 'error',
-    message: `one request became ${attempts} attempts in ${worst.length} calls, more than ${most}`,
+    message: `one request caused ${counted(attempts, 'attempt')} at providers in ${counted(worst.length, 'call')}; the limit is ${most}`,
     calls: worst,
     count: 1,
     figures: { attempts, calls: worst.length, bound: most },

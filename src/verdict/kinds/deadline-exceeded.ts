@@ -17,7 +17,7 @@ export const deadlineExceeded: FindingDefinition = {
       const what = found.length === 1 ? 'a call' : `${counted(found.length, 'call')}`
       return {
         severity: 'warning' as const,
-        message: `${what} would take ${found.length === 1 ? '' : 'up to '}${durationText(longest)} if the waits of the gateway were not skipped; this client gives up after ${durationText(deadline)}`,
+        message: `${what} would take ${found.length === 1 ? '' : 'up to '}${durationText(longest)} if the waits of the gateway were not skipped, but the timeout of the client is ${durationText(deadline)}`,
         calls: found.map(({ call }) => call),
         count: found.length,
         figures: { would_take_ms: longest, timeout_ms: deadline },

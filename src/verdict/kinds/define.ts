@@ -50,8 +50,4 @@ export const times = (count: number): string => (count === 1 ? 'once' : `${count
 
 /** What became of a call, in words. */
 export const endOf = ({ outcome, status }: ClientCall): string =>
-  outcome === 'refused' && status >= 400
-    ? `status ${status}`
-    : outcome === 'refused'
-      ? 'an error in the stream'
-      : outcome
+  outcome === 'refused' && status >= 400 ? `status ${status}` : outcome === 'refused' ? 'error in the stream' : outcome

@@ -1,7 +1,7 @@
 // early-retry: the client called again before the wait was over that it had been told.
 
 import { groupBy } from '../../lib/group-by.ts'
-import { counted } from '../../lib/units.ts'
+import { durationText } from '../../lib/units.ts'
 import {
   type ClientCall,
   isBound,
@@ -56,6 +56,13 @@ function rowsOf({ calls, pairing }: Behaviour): FindingDraft[] {
     .map((row) => draft(stepsOf(row), 'warning'))
 }
 
+/** How early a call was retried; both times in ms. */
+export const earlyText = ({ told, waited }: { told: number; waited: number }): string =>
+  `retried after ${exactly(waited)}; Retry-After asked for ${exactly(told)}`
+
+/** A duration that is not rounded, so that a wait that is slightly too short does not look long enough. */
+const exactly = (ms: number): string => (ms % 100 === 0 ? durationText(ms) : `${ms} ms`)
+
 type Step = readonly [first: ClientCall, again: ClientCall]
 function draft(steps: readonly Step[], severity: 'error' | 'warning'): FindingDraft {
   const waits = steps.map(([first, again]) => ({
@@ -66,10 +73,10 @@ function draft(steps: readonly Step[], severity: 'error' | 'warning'): FindingDr
     told: 0,
     waited: 0,
   })
-  const often = steps.length === 1 ? '' : `; ${counted(steps.length, 'such call')}`
+  const often = steps.length === 1 ? '' : `; ${steps.length} early retries`
   return {
     severity,
-    message: `called again after ${worst.waited} ms, though the answer had said to wait ${worst.told} ms${often}`,
+    message: `${earlyText(worst)}${often}`,
     calls: steps.flat(),
     count: steps.length,
     figures: { retry_after_ms: worst.told, called_again_after_ms: worst.waited },

@@ -40,7 +40,7 @@ const failedIn = (behaviour: Behaviour): FindingDraft[] =>
       const isMild = perhaps || chains.every((chain) => mayBeSettled(chain, behaviour) || isSpared(chain, behaviour))
       const tries = Math.max(...chains.map(({ length }) => length))
       const attempts = Math.max(...chains.map(attemptsOf))
-      const byGateway = attempts > tries ? `, after ${attempts} attempts by the gateway` : ''
+      const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
       const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
       return draft(chains, behaviour, { severity: isMild ? 'warning' : 'error', end })
     },
@@ -70,7 +70,7 @@ function doubtfulIn({ pairing }: Behaviour): FindingDraft[] {
     const many = pairs.length > 1
     return {
       severity: 'warning' as const,
-      message: `${many ? `${pairs.length} requests` : 'a request'} may never have got a response (${pair ? endOf(pair.first) : ''}): the ${many ? 'calls that followed differ' : 'call that followed differs'} in times or ids, and nothing shows that ${many ? 'they are retries' : 'it is a retry'}`,
+      message: `${many ? `${pairs.length} requests` : 'a request'} may never have succeeded (${pair ? endOf(pair.first) : ''}): the ${many ? 'calls that followed differ' : 'call that followed differs'} in times or ids, so ${many ? 'they may not be retries' : 'it may not be a retry'}`,
       calls: pairs.flatMap(({ first, again }) => [first, again]),
       count: pairs.length,
       figures: { requests: pairs.length },
@@ -96,7 +96,7 @@ const hungUpIn = (behaviour: Behaviour): FindingDraft[] =>
       const isSure = behaviour.end !== 'stopped' && found.every(({ declared }) => declared)
       return draft(chains, behaviour, {
         severity: isSure && !chains.every((chain) => isSpared(chain, behaviour)) ? 'error' : 'warning',
-        end: `, and the client hung up each time, after ${longest} ms at most`,
+        end: `; the client disconnected each time, after at most ${longest} ms`,
       })
     },
   )
@@ -118,11 +118,11 @@ function draft(
     ((failed === chains.flat().length && !(mayGiveUp && requests > questions.size)) ||
       equal.every(({ mark: { retry, key } }) => retry !== null || key !== null))
   const message = isSure
-    ? `${requests === 1 ? 'a request' : `${requests} requests`} never got a response: tried ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
-    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never got a response: ${failed} equal calls failed${end}`
+    ? `${requests === 1 ? 'a request' : `${requests} requests`} never succeeded: called ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
+    : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never succeeded: ${failed} equivalent calls failed${end}`
   // Where giving up is no fault, nobody looks for the pairing with the fewest of them.
   if (!isSure && mayGiveUp) {
-    const said = `some requests never got a response: ${failed} equal calls failed${end}`
+    const said = `some requests never succeeded: ${failed} equivalent calls failed${end}`
     return { severity, message: said, calls: chains.flat(), count: 1, figures: { failed } }
   }
   const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
@@ -197,12 +197,9 @@ function unreadIn({ unread, calls, end }: Behaviour): FindingDraft[] {
     const many = tasks.length > 1
     const looks = Math.max(...tasks.map((task) => task.looks))
     const what = isActive(state)
-      ? `${many ? `${tasks.length} tasks are` : 'a task is'} still at work, and nobody waits for ${many ? 'them' : 'it'} or has canceled ${many ? 'them' : 'it'}`
-      : `nobody has read the end of ${many ? `${tasks.length} tasks` : 'a task'} (${state})`
-    const looked =
-      looks === 0
-        ? 'never looked at'
-        : `looked at ${looks} time${looks === 1 ? '' : 's'}${many ? ' at most' : ''} while at work`
+      ? `${many ? `${tasks.length} tasks are` : 'a task is'} still running, and the client neither waited for ${many ? 'them' : 'it'} nor canceled ${many ? 'them' : 'it'}`
+      : `the final status (${state}) of ${many ? `${tasks.length} tasks` : 'a task'} was never fetched`
+    const looked = looks === 0 ? 'never polled' : `polled ${many ? 'at most ' : ''}${times(looks)} while running`
     return {
       // Who has ended with a complaint may have failed at something else before it could read.
       severity: end === 'badly' ? ('warning' as const) : ('error' as const),

@@ -49,6 +49,10 @@ function isTimed(pauses: readonly number[]): boolean {
   return low >= GROWING.low && high <= GROWING.high && high / low <= GROWING.alike
 }
 
+/** How often a request was retried in vain. */
+export const ignoredText = (status: number, retries: number): string =>
+  `non-retryable error (status ${status}) was retried ${times(retries)}`
+
 function draft(
   firsts: readonly ClientCall[],
   again: readonly ClientCall[],
@@ -57,7 +61,7 @@ function draft(
   const status = firsts[0]?.status ?? 0
   return {
     severity,
-    message: `status ${status} says that the request is wrong, but it was ${severity === 'error' ? 'repeated' : 'made again, as by a timer,'} ${times(again.length)}`,
+    message: `${severity === 'error' ? ignoredText(status, again.length) : `${ignoredText(status, again.length)}, judging by the timing of identical calls`}`,
     calls: [...new Set([...firsts, ...again])],
     count: again.length,
     figures: { status, repeats: again.length },

@@ -16,7 +16,7 @@ export const noBackoff: FindingDefinition = {
       const longest = Math.round(Math.max(...pausesOf(calls)))
       return {
         severity: 'warning',
-        message: `a request that failed (${first ? endOf(first) : ''}) was repeated ${calls.length - 1} times without back-off, after ${longest} ms at most`,
+        message: `a failed request (${first ? endOf(first) : ''}) was retried ${calls.length - 1} times without backoff, each time after at most ${longest} ms`,
         calls,
         count: calls.length - 1,
         figures: { repeats: calls.length - 1, longest_pause_ms: longest },

@@ -21,7 +21,7 @@ export const noTimeout: FindingDefinition = {
       return {
         // An SDK with a limit of its own would have given up later: too late for most users, but not never.
         severity: ms > limit ? ('warning' as const) : ('error' as const),
-        message: `${waited(found)} ${ms > limit ? `because its timeout is ${durationText(ms)}${found[0]?.call.timeout?.assumed ? ', the default of its SDK' : ''}` : 'without a timeout'}, and ${found.length === 1 ? 'the call was' : 'the calls were'} reset${ending(found)}`,
+        message: `${waited(found)}: it has ${ms > limit ? `a timeout of ${durationText(ms)}${found[0]?.call.timeout?.assumed ? ', the default of its SDK' : ''}` : 'no timeout'}; ${found.length === 1 ? 'the call was' : 'the calls were'} reset${ending(found)}`,
         calls: found.map(({ call }) => call),
         count: found.length,
         figures: { limit_ms: limit, ...(ms > 0 && { timeout_ms: ms }) },
@@ -34,11 +34,11 @@ export const noTimeout: FindingDefinition = {
 const patienceOf = ({ timeout }: ClientCall): string => `${timeout?.ms ?? 0} ${timeout?.assumed ?? false}`
 
 const waited = (found: readonly Hung[]): string =>
-  `the client still waited after ${durationText(found[0]?.limit ?? 0)} of silence${found.length === 1 ? '' : ` in ${counted(found.length, 'call')}`}`
+  `the client was still waiting after ${durationText(found[0]?.limit ?? 0)} without data${found.length === 1 ? '' : ` in ${counted(found.length, 'call')}`}`
 
 /** What becomes of silence that has an end. */
 function ending(found: readonly Hung[]): string {
   const ends = found.flatMap(({ call: { hung } }) => (hung?.silence === undefined ? [] : [hung.silence]))
   if (ends.length === 0) return ''
-  return `; the silence would have ended after ${durationText(Math.max(...ends))}: if the client should wait for that, raise --hang-limit`
+  return `; data would have followed after ${durationText(Math.max(...ends))}: raise --hang-limit if the client should wait for it`
 }

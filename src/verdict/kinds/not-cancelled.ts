@@ -10,7 +10,7 @@ export const notCancelled: FindingDefinition = {
       const longest = Math.round(Math.max(...pairs.map(({ first, again }) => goesOn(first, again))))
       return {
         severity: 'error',
-        message: `a request was repeated ${times(pairs.length)} while the try before was still under way, which was never cancelled and ran ${longest} ms longer`,
+        message: `a request was retried ${times(pairs.length)} while the previous call was still in progress; that call was never canceled and ran for ${longest} ms more`,
         calls: pairs.flatMap(({ first, again }) => [first, again]),
         count: pairs.length,
         figures: { ran_on_ms: longest },

@@ -112,7 +112,7 @@ function draft({ calls, isSure }: Storm): FindingDraft {
   const end = first ? endOf(first) : ''
   return {
     severity: isSure ? 'error' : 'warning',
-    message: `the same request ${calls.length} times in ${took} ms (${rate} a second), with pauses of ${pause} ms that do not grow, though it failed (${end})${isSure ? '' : '; it may be several clients'}`,
+    message: `the same failing request (${end}) was sent ${calls.length} times in ${took} ms (${rate} per second), with pauses of about ${pause} ms that do not grow${isSure ? '' : '; the calls may come from several clients'}`,
     calls,
     count: calls.length,
     figures: { calls: calls.length, took_ms: took, per_second: rate, pause_ms: pause },

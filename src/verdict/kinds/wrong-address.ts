@@ -12,7 +12,7 @@ export const wrongAddress: FindingDefinition = {
       return [
         {
           severity: looks || likely === null ? ('warning' as const) : ('error' as const),
-          message: `${method} ${path} was called ${times(count)}, but there is no such path${meant}`,
+          message: `${method} ${path} was requested ${times(count)}, but this server has no such path${meant}`,
           calls: [],
           count,
           at,
