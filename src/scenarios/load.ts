@@ -114,7 +114,7 @@ function fileSource(path: string, notify: (problem: FileError) => void): Scenari
       } catch (error) {
         const problems = problemsIn(error)
         problem = problems.join('\n')
-        notify(new FileError([...problems, `${path} has changed, but cannot be used: the scenario goes on as it was`]))
+        notify(new FileError([...problems, `cannot reload ${path}: keeping the previous scenario`]))
       }
     },
   }
@@ -133,17 +133,19 @@ export function idleRules(
   const states = new Set(['start', ...rules.map((rule) => rule.when.sets)])
   return rules.flatMap((rule, index) => {
     const why = whyIdle(rule, states) ?? unknownOperation(rule, operations)
-    return why ? [`${locationOf(index)}: rules[${index}] ${JSON.stringify(rule.name)} can never fire: ${why}`] : []
+    return why
+      ? [`${locationOf(index)}: rules[${index}] ${JSON.stringify(rule.name)} can never be triggered: ${why}`]
+      : []
   })
 }
 
 const MODELS_ONLY = ['provider', 'model', 'called_first', 'identity', 'thread', 'text'] as const
 /** What agents do, by where rules act on it. */
 const OF_AGENTS: Record<string, string | undefined> = {
-  tool: 'calls of tools',
-  task: 'iterations of tasks',
-  approval: 'decisions about tools',
-  cancel: 'calls under way when a task is canceled',
+  tool: 'tool calls',
+  task: 'task iterations',
+  approval: 'tool approvals',
+  cancel: 'calls of canceled tasks',
 }
 const NO_CALL = ['body', 'path', 'stream', 'target', 'attempt'] as const
 const AGENTS_ONLY = ['agent', 'task', 'iteration'] as const
@@ -153,7 +155,7 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
   if (probability === 0) return 'its probability is 0'
   if (calls?.[1] === 0) return 'calls are counted from 1'
   if (calls && every && lastDue(calls[1], every, first) < Math.max(calls[0], first))
-    return `no call of ${calls[0]} to ${calls[1]} is one of every ${every} from ${first}`
+    return `'every: ${every}, first: ${first}' selects no call from ${calls[0]} to ${calls[1]}`
   if (requires !== undefined && !states.has(requires)) {
     const set = [...states].filter((state) => state !== undefined)
     return `no rule sets the state ${JSON.stringify(requires)}${suggestion(requires, set)}`
@@ -166,7 +168,7 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
     rule.match.target !== 'primary' &&
     rule.match.target !== 0
   )
-    return 'at the gateway there is no fallback target yet'
+    return "rules at 'gateway' act before any fallback target is called"
   return foreignWord(rule)
 }
 
@@ -179,17 +181,16 @@ function foreignWord(rule: Rule): string | undefined {
   const at = pointOf(rule)
   const given = (words: readonly (keyof Rule['match'])[]) => words.find((word) => rule.match[word] !== undefined)
   const ofWorkspace = at === 'workspace' && given(MODELS_ONLY)
-  if (ofWorkspace) return `calls of the workspace have no ${ofWorkspace}`
+  if (ofWorkspace) return `workspace calls have no ${ofWorkspace}`
   const thing = OF_AGENTS[at]
   const foreign =
     thing !== undefined &&
     given(['provider', 'model', 'called_first', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
   if (foreign) return `${thing} have no ${foreign}`
   const agents = (at === 'workspace' || at === 'gateway') && given(AGENTS_ONLY)
-  if (agents)
-    return `${agents} is of calls that agents make, which are at 'provider', 'tool', 'task', 'approval' and 'cancel'`
+  if (agents) return `'${agents}' only applies at 'provider', 'tool', 'task', 'approval' and 'cancel'`
   const ofTools = at === 'tool' || at === 'cancel'
-  return !ofTools && given(['tool']) ? "tool is of calls of tools, which are at 'tool' and 'cancel'" : undefined
+  return !ofTools && given(['tool']) ? "'tool' only applies at 'tool' and 'cancel'" : undefined
 }
 
 function unknownOperation(rule: Rule, operations: readonly string[]): string | undefined {
@@ -204,9 +205,9 @@ function unknownOperation(rule: Rule, operations: readonly string[]): string | u
     : []) {
     const wanted = rule.match[word]
     if (wanted !== undefined && !globRegex(wanted).test(only))
-      return `at '${at}' the only ${word} is ${JSON.stringify(only)}, so leave it out, got ${JSON.stringify(wanted)}`
+      return `at '${at}', '${word}' must be omitted or ${JSON.stringify(only)}, got ${JSON.stringify(wanted)}`
   }
   if (operation === undefined || !isOfRouter(rule)) return undefined
   if (operations.some((name) => globRegex(operation).test(name))) return undefined
-  return `there is no operation ${JSON.stringify(operation)}; there are ${operations.join(', ')}`
+  return `unknown operation ${JSON.stringify(operation)}; valid: ${operations.join(', ')}`
 }

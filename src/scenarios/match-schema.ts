@@ -12,7 +12,7 @@ export const Range = z
     const [, first, , last, open] = RANGE.exec(String(text)) ?? []
     return [Number(first), open ? Number.POSITIVE_INFINITY : Number(last ?? first)]
   })
-  .refine(([first, last]) => first <= last, { error: 'must not end before it begins' })
+  .refine(([first, last]) => first <= last, { error: 'must not end before it starts' })
 
 const POSITION = { error: "must be 'primary', 'fallback', 'fallback 1' or a position from 0" }
 /** A target of the plan. */
@@ -26,47 +26,42 @@ export const RuleMatch = z.strictObject({
     .string()
     .optional()
     .describe(
-      'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` stands for any characters.',
+      'Name of the operation, such as `chat.completions`, or `getDataset` in the workspace; `*` matches any characters.',
     ),
-  path: z.string().optional().describe('Path that is called; `*` stands for any characters.'),
-  provider: z.string().optional().describe('Name of the provider; `*` stands for any characters.'),
-  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
+  path: z.string().optional().describe('Path of the request; `*` matches any characters.'),
+  provider: z.string().optional().describe('Name of the provider; `*` matches any characters.'),
+  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` matches any characters.'),
   target: Position.optional(),
   called_first: z
     .enum(['provider', 'model'])
     .optional()
     .describe(
-      'Only the provider, or the model, that the session called first under the scenario: a fallback to another one works, whether the gateway or the client falls back.',
+      'Only the provider, or the model, that the session called first under the scenario. Fallbacks to others are not affected, whether the gateway or the client falls back.',
     ),
-  attempt: Range.optional().describe('Which try of its target: 1 is the first.'),
+  attempt: Range.optional().describe('Number of the attempt at its target, from 1.'),
   stream: z.boolean().optional(),
-  inner: z.boolean().optional().describe('Whether the call was made from inside, such as by an evaluator.'),
+  inner: z.boolean().optional().describe('Whether the call is internal, such as one of an evaluator.'),
   header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
   session: z
     .string()
     .optional()
     .describe(
-      'Name of the session; `*` stands for any characters. Other sessions play without the rule, and when no rule is about a session, nothing is expected of it.',
+      'Name of the session; `*` matches any characters. The rule does not apply to other sessions. A session to which no rule applies has no expectations.',
     ),
   point: textMatchSchema
     .optional()
     .describe(
-      "Which of the client's calls, as the header `x-understudy-point` says; in a string `*` stands for any characters.",
+      'Call site in the client, from the header `x-understudy-point`; in a string, `*` matches any characters.',
     ),
-  identity: z.string().optional().describe('Id of the identity; `*` stands for any characters.'),
-  thread: z.string().optional().describe('Id of the thread; `*` stands for any characters.'),
+  identity: z.string().optional().describe('Id of the identity; `*` matches any characters.'),
+  thread: z.string().optional().describe('Id of the thread; `*` matches any characters.'),
   body: bodyMatchSchema.optional().describe('Values by path in the body, such as `metadata.tier`.'),
   text: textMatchSchema.optional().describe('The last user message.'),
-  agent: z
-    .string()
-    .optional()
-    .describe('Key of the agent that calls a model or a tool; `*` stands for any characters.'),
-  task: z.string().optional().describe("Id of the agent's task; `*` stands for any characters."),
-  iteration: Range.optional().describe('Which iteration since the user spoke last: 1 is the first.'),
+  agent: z.string().optional().describe('Key of the agent that calls a model or a tool; `*` matches any characters.'),
+  task: z.string().optional().describe("Id of the agent's task; `*` matches any characters."),
+  iteration: Range.optional().describe('Number of the iteration since the last user message, from 1.'),
   tool: z
     .string()
     .optional()
-    .describe(
-      'At `tool` and `cancel`: name, key or type of the tool that an agent calls; `*` stands for any characters.',
-    ),
+    .describe('At `tool` and `cancel`: name, key or type of the tool that an agent calls; `*` matches any characters.'),
 })

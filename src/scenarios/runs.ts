@@ -182,7 +182,7 @@ function refuseEqualNames(given: readonly ScenarioSource[]): void {
     if (first === index) continue
     const { name, location } = scenario
     throw new FileError(
-      `${location}: ${given[first]?.scenario.location} has a scenario named ${JSON.stringify(name)} already`,
+      `${location}: the scenario name ${JSON.stringify(name)} is already used in ${given[first]?.scenario.location}`,
     )
   }
 }

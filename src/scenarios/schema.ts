@@ -13,8 +13,8 @@ import { Needs } from './needs-schema.ts'
 const Phase = z.strictObject({
   phase: z
     .enum(['healthy', 'degrading', 'down', 'recovering'])
-    .describe('Never; ever more often; always; ever less often.'),
-  for: Duration.optional().describe('How long it lasts; for ever when left out.'),
+    .describe('How often the fault is injected: never, increasingly often, always, or decreasingly often.'),
+  for: Duration.optional().describe('Duration of the phase; unlimited by default.'),
   from: z.number().min(0).max(1).optional().describe('Probability at the start of a ramp.'),
   to: z.number().min(0).max(1).optional().describe('Probability at the end of a ramp.'),
 })
@@ -22,23 +22,21 @@ export type Phase = z.infer<typeof Phase>
 
 /** When a matching attempt is hit; every condition given must hold. */
 const RuleWhen = z.strictObject({
-  calls: Range.optional().describe('Which of the attempts that match, counted from 1.'),
-  every: z
-    .int()
-    .min(1)
-    .optional()
-    .describe('Every so many attempts that match: 2 is the second, the fourth and so on.'),
+  calls: Range.optional().describe('Which of the matching attempts, counted from 1.'),
+  every: z.int().min(1).optional().describe('Every nth matching attempt: 2 selects the second, the fourth and so on.'),
   first: z
     .int()
     .min(1)
     .optional()
-    .describe('With `every`: which attempt comes first. `every: 2, first: 1` is the first, the third and so on.'),
-  after: Duration.optional().describe('Not before the scenario has run so long.'),
-  for: Duration.optional().describe('Only for so long after that.'),
+    .describe(
+      'With `every`: the first attempt that is selected. `every: 2, first: 1` selects the first, the third and so on.',
+    ),
+  after: Duration.optional().describe('Time from the start of the scenario after which the rule is active.'),
+  for: Duration.optional().describe('How long the rule is active.'),
   probability: z.number().min(0).max(1).optional(),
-  requires: z.string().optional().describe("The scenario's state must be this; it begins as 'start'."),
-  sets: z.string().optional().describe("The scenario's state once the rule has fired."),
-  schedule: z.array(Phase).min(1).optional().describe('Phases one after the other, from the start of the scenario.'),
+  requires: z.string().optional().describe("Required state of the scenario, which is 'start' at first."),
+  sets: z.string().optional().describe('State of the scenario after the rule is triggered.'),
+  schedule: z.array(Phase).min(1).optional().describe('Consecutive phases, from the start of the scenario.'),
 })
 
 const faultOptions = faultKinds.map(({ type, options, summary }) =>
@@ -52,22 +50,22 @@ const Fault = z.discriminatedUnion(
 
 export const Rule = z
   .strictObject({
-    name: z.string().min(1).describe('What reports and traces call it.'),
+    name: z.string().min(1).describe('Name in reports and traces.'),
     at: z
       .enum(FAULT_POINTS)
       .optional()
       .describe(
-        'Where it acts: on what the gateway hears of the provider, on what the client hears of the gateway or of the workspace, on what an agent hears of a tool, on an iteration of a task before its model is asked, on a decision that lets its tools run, or on what becomes of a call under way when its task is canceled.',
+        'Where the fault is injected. `provider`: the response of a provider to the gateway. `gateway` and `workspace`: the response to the client. `tool`: the result of a tool for an agent. `task`: a task iteration, before its model is called. `approval`: the approval of tool calls. `cancel`: a call in progress when its task is canceled.',
       ),
     match: RuleMatch.default({}),
     when: RuleWhen.default({}),
-    fault: Fault.optional().describe('What goes wrong; a rule without one only sets the state.'),
+    fault: Fault.optional().describe('The fault to inject; a rule without a fault only sets the state.'),
   })
   .superRefine(({ fault, at, when }, context) => {
     if (when.first !== undefined && when.every === undefined)
-      context.addIssue({ code: 'custom', path: ['when', 'first'], message: "needs 'every' beside it" })
+      context.addIssue({ code: 'custom', path: ['when', 'first'], message: "requires 'every'" })
     if (!fault && when.sets === undefined)
-      context.addIssue({ code: 'custom', path: ['fault'], message: 'is required, unless the rule sets a state' })
+      context.addIssue({ code: 'custom', path: ['fault'], message: "is required, unless the rule has 'when.sets'" })
     const points = faultKinds.find((kind) => kind.type === fault?.type)?.points
     if (at && points && !points.includes(at))
       context.addIssue({
@@ -80,31 +78,29 @@ export type Rule = z.infer<typeof Rule>
 
 /** What an attempt or a call is like; every condition given must hold. */
 const Like = z.strictObject({
-  provider: z.string().optional().describe('Name of the provider; `*` stands for any characters.'),
-  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` stands for any characters.'),
+  provider: z.string().optional().describe('Name of the provider; `*` matches any characters.'),
+  model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` matches any characters.'),
   operation: z.string().optional(),
   outcome: OutcomeKind.optional(),
-  status: z.int().describe('The status of the answer.').optional(),
-  stream: z.boolean().describe('Whether the answer is a stream.').optional(),
+  status: z.int().describe('Status of the response.').optional(),
+  stream: z.boolean().describe('Whether the response is a stream.').optional(),
   target: Position.optional(),
-  rule: z.string().optional().describe('A rule whose fault it met.'),
-  cache: z.enum(['hit', 'miss']).optional().describe('What the cache did for the call.'),
+  rule: z.string().optional().describe('Name of a rule whose fault was injected.'),
+  cache: z.enum(['hit', 'miss']).optional().describe('Result of the cache lookup.'),
 })
 export type CallPattern = z.infer<typeof Like>
 const Attempt = Like.extend({
-  status: z.int().describe('The status of its answer, or the one that stands for its failure.').optional(),
+  status: z.int().describe('Status of the response, or the status that represents the failure.').optional(),
 })
 
 /** What a task of an agent is like; every condition given must hold. */
 const TaskLike = z.strictObject({
-  agent: z.string().optional().describe('Of tasks: key of the agent; `*` stands for any characters.'),
-  state: z.enum(TASK_STATES).optional().describe('Of tasks: their state in the end.'),
+  agent: z.string().optional().describe('For tasks: key of the agent; `*` matches any characters.'),
+  state: z.enum(TASK_STATES).optional().describe('For tasks: their final state.'),
   tool: z
     .string()
     .optional()
-    .describe(
-      'Of calls of tools: name of the function, or key of the agent that a sub-task has; `*` stands for any characters.',
-    ),
+    .describe('For tool calls: name of the function, or key of the agent of a sub-task; `*` matches any characters.'),
 })
 export type TaskPattern = z.infer<typeof TaskLike>
 
@@ -117,18 +113,19 @@ export const Expectation = Like.extend({
   at: z
     .enum(['provider', 'gateway'])
     .optional()
-    .describe('Whether attempts (the usual) or calls are counted, when no number says it.'),
-  attempts: Range.optional().describe('How many attempts there are like that; at least one when nothing is said.'),
-  calls: Range.optional().describe('How many calls of the client there are like that.'),
-  tasks: Range.optional().describe('How many tasks clients have submitted to agents that are like that.'),
-  iterations: Range.optional().describe('How many model calls tasks like that make together, sub-tasks included.'),
-  tool_calls: Range.optional().describe('How many calls of tools tasks like that make together, sub-tasks included.'),
-  sub_tasks: Range.optional().describe('How many tasks like that work for others.'),
-  order: z.array(Attempt).min(2).optional().describe('Attempts that come in this order; others may come between them.'),
-  waits_kept: z
-    .literal(true)
+    .describe('What is counted when no other key says it: attempts (`provider`, the default) or calls (`gateway`).'),
+  attempts: Range.optional().describe('Number of matching attempts; at least one by default.'),
+  calls: Range.optional().describe('Number of matching client calls.'),
+  tasks: Range.optional().describe('Number of matching tasks that clients submitted to agents.'),
+  iterations: Range.optional().describe('Number of model calls of all matching tasks, including sub-tasks.'),
+  tool_calls: Range.optional().describe('Number of tool calls of all matching tasks, including sub-tasks.'),
+  sub_tasks: Range.optional().describe('Number of matching sub-tasks.'),
+  order: z
+    .array(Attempt)
+    .min(2)
     .optional()
-    .describe('The client never calls again earlier than `Retry-After` has told it to.'),
+    .describe('Attempts that happen in this order; other attempts may happen in between.'),
+  waits_kept: z.literal(true).optional().describe('The client honors every `Retry-After`.'),
 }).superRefine((expectation, context) => {
   const { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, waits_kept, ...narrowing } = expectation
   const counted = { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, waits_kept }
@@ -139,12 +136,12 @@ export const Expectation = Like.extend({
   const issue = (message: string, path = said[0] ?? '') => context.addIssue({ code: 'custom', path: [path], message })
   if (said.length > 1)
     issue(
-      `cannot stand beside ${said
+      `cannot be combined with ${said
         .slice(1)
         .map((name) => `'${name}'`)
         .join(', ')}`,
     )
-  if ((order || waits_kept) && like.length > 0) return issue('stands alone: nothing narrows it')
+  if ((order || waits_kept) && like.length > 0) return issue('cannot be combined with other conditions')
   const ofTasks = TASK_COUNTERS.find((name) => said.includes(name))
   const words = ofTasks === 'tool_calls' ? ['agent', 'state', 'tool'] : ofTasks ? ['agent', 'state'] : []
   for (const word of like) {
@@ -152,8 +149,8 @@ export const Expectation = Like.extend({
     if (ofTasks ? !words.includes(word) : isOfTasks)
       issue(
         ofTasks
-          ? `does not narrow '${ofTasks}': only ${words.map((one) => `'${one}'`).join(', ')} can`
-          : `is of tasks: it narrows ${word === 'tool' ? "'tool_calls'" : TASK_COUNTERS.map((one) => `'${one}'`).join(', ')}`,
+          ? `cannot be combined with '${ofTasks}'; valid: ${words.map((one) => `'${one}'`).join(', ')}`
+          : `can only be combined with ${word === 'tool' ? "'tool_calls'" : TASK_COUNTERS.map((one) => `'${one}'`).join(', ')}`,
         word,
       )
   }
@@ -166,28 +163,25 @@ const MAX_RULES = 1_000
 /** A scenario file. */
 export const ScenarioFile = z
   .strictObject({
-    name: z.string().regex(/^[\w.-]+$/, { error: "must be letters, digits, '.', '_' and '-'" }),
+    name: z.string().regex(/^[\w.-]+$/, { error: "must contain only letters, digits, '.', '_' and '-'" }),
     description: z.string().optional(),
-    seed: z.int().min(0).optional().describe("Seed of its chance; the session's when left out."),
-    clock: z.enum(['real', 'virtual']).optional().describe('The clock that the session gets; its own when left out.'),
+    seed: z.int().min(0).optional().describe('Seed for randomness; that of the session by default.'),
+    clock: z.enum(['real', 'virtual']).optional().describe('Clock of the session; unchanged by default.'),
     latency: z
       .enum(['real', 'skip'])
       .optional()
       .describe(
-        'Whether latency that clients feel, such as that of a delay or a slow stream, takes real time on a virtual clock, or is skipped; real when left out.',
+        'Whether injected latency, such as a delay or a slow stream, takes real time on a virtual clock or is skipped; `real` by default.',
       ),
     needs: Needs.optional(),
     rules: z.array(Rule).min(1).max(MAX_RULES),
     expect: z.array(Expectation).max(MAX_RULES).default([]),
-    accept: z
-      .array(FindingKind)
-      .optional()
-      .describe('What a client may do on this day without being found fault with, such as `gave-up`.'),
+    accept: z.array(FindingKind).optional().describe('Findings to ignore, such as `gave-up`.'),
     max_attempts: z
       .int()
       .min(1)
       .optional()
-      .describe('Most attempts at providers for one request of a client, its own repetitions included.'),
+      .describe('Maximum number of attempts at providers for one request of a client, including its own retries.'),
   })
   .superRefine(({ rules, expect }, context) => {
     const seen = new Set<string>()
@@ -196,7 +190,7 @@ export const ScenarioFile = z
         context.addIssue({
           code: 'custom',
           path: ['rules', index, 'name'],
-          message: 'must be unlike all others',
+          message: 'must be unique',
         })
       seen.add(name)
     }

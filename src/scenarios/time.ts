@@ -20,7 +20,7 @@ export function startingTime(
 ): TimeSettings {
   const time = { ...settings, ...scenario }
   if (time.clock !== 'virtual' || noVirtualClock === undefined) return time
-  notice(`sessions have a real clock: ${noVirtualClock}`)
+  notice(`sessions use a real clock: ${noVirtualClock}`)
   return { ...time, clock: 'real' }
 }
 

@@ -180,8 +180,8 @@ describe('what a model says', () => {
 })
 
 const NEVER: [Json, string][] = [
-  [{ match: { text: 'x' }, fault }, 'calls under way when a task is canceled have no text'],
-  [{ match: { operation: 'chat.completions' }, fault }, `at 'cancel' the only operation is "agents.cancellations"`],
+  [{ match: { text: 'x' }, fault }, 'calls of canceled tasks have no text'],
+  [{ match: { operation: 'chat.completions' }, fault }, `at 'cancel', 'operation' must be omitted or "agents.cancellations"`],
 ]
 test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })

@@ -118,9 +118,9 @@ describe('approval-never', () => {
 })
 
 const NEVER: [Json, string][] = [
-  [{ match: { tool: 'x' }, fault: { type: 'stuck-task' } }, 'tool is of calls of tools'],
-  [{ match: { model: 'openai/x' }, fault: { type: 'stuck-task' } }, 'iterations of tasks have no model'],
-  [{ match: { text: 'hi' }, fault: { type: 'approval-never' } }, 'decisions about tools have no text'],
+  [{ match: { tool: 'x' }, fault: { type: 'stuck-task' } }, "'tool' only applies at"],
+  [{ match: { model: 'openai/x' }, fault: { type: 'stuck-task' } }, 'task iterations have no model'],
+  [{ match: { text: 'hi' }, fault: { type: 'approval-never' } }, 'tool approvals have no text'],
 ]
 test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })

@@ -115,29 +115,26 @@ describe('match', () => {
   })
 
   const NEVER: [Json, string][] = [
-    [{ match: { provider: 'openai' }, fault }, 'calls of tools have no provider'],
-    [{ match: { text: 'hi' }, fault }, 'calls of tools have no text'],
-    [
-      { match: { tool: 'x' }, fault: { type: 'http-error', status: 500 } },
-      "tool is of calls of tools, which are at 'tool'",
-    ],
+    [{ match: { provider: 'openai' }, fault }, 'tool calls have no provider'],
+    [{ match: { text: 'hi' }, fault }, 'tool calls have no text'],
+    [{ match: { tool: 'x' }, fault: { type: 'http-error', status: 500 } }, "'tool' only applies at 'tool'"],
     [
       { match: { operation: 'chat.completions' }, fault },
-      `at 'tool' the only operation is "agents.tools", so leave it out, got "chat.completions"`,
+      `at 'tool', 'operation' must be omitted or "agents.tools", got "chat.completions"`,
     ],
-    [{ match: { path: '/v2/router/*' }, fault }, `at 'tool' the only path is "/v2/agents/:key/task"`],
+    [{ match: { path: '/v2/router/*' }, fault }, `at 'tool', 'path' must be omitted or "/v2/agents/:key/task"`],
     [
       { match: { operation: 'chat.completions' }, fault: { type: 'stuck-task' } },
-      `at 'task' the only operation is "agents.iterations"`,
+      `at 'task', 'operation' must be omitted or "agents.iterations"`,
     ],
     [
       { match: { operation: 'agent.*' }, fault: { type: 'approval-never' } },
-      `at 'approval' the only operation is "agents.approvals"`,
+      `at 'approval', 'operation' must be omitted or "agents.approvals"`,
     ],
-    [{ at: 'gateway', match: { agent: 'x' }, fault: { type: 'reset' } }, 'agent is of calls that agents make'],
+    [{ at: 'gateway', match: { agent: 'x' }, fault: { type: 'reset' } }, "'agent' only applies at"],
     [
       { at: 'workspace', match: { iteration: 1 }, fault: { type: 'delay', for: 1 } },
-      'iteration is of calls that agents',
+      "'iteration' only applies at",
     ],
   ]
   test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {

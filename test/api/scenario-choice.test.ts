@@ -64,7 +64,7 @@ describe('a file', () => {
     expect(told).toHaveLength(1)
     expect(told[0]).toBeInstanceOf(FileError)
     expect(String(told[0])).toContain(place)
-    expect(String(told[0])).toContain('the scenario goes on as it was')
+    expect(String(told[0])).toContain('keeping the previous scenario')
     rmSync(file)
     expect(await applied()).toBe('first')
     expect(told).toHaveLength(2)
@@ -99,7 +99,7 @@ describe('a file', () => {
     const copy = join(folder.path, 'copy.yaml')
     writeFileSync(copy, text('copy', '1s'))
     expect(() => createTestApp({ scenario: [file, copy] })).toThrow(
-      `${copy}: ${file} has a scenario named "mine" already`,
+      `${copy}: the scenario name "mine" is already used in ${file}`,
     )
   })
 })
@@ -148,9 +148,11 @@ test('stopped, nothing goes wrong any more', async () => {
 test('a rule that can never fire is told', async () => {
   start()
   const body = { name: 'idle', rules: [{ name: 'r', when: { probability: 0 }, fault: { type: 'delay', for: 1 } }] }
-  expect((await put(body)).json().warnings).toEqual(['the request: rules[0] "r" can never fire: its probability is 0'])
+  expect((await put(body)).json().warnings).toEqual([
+    'the request: rules[0] "r" can never be triggered: its probability is 0',
+  ])
   const unknown = { ...body, rules: [{ ...body.rules[0], when: {}, match: { operation: 'chat.completion' } }] }
   expect(String((await put(unknown)).json().warnings)).toStartWith(
-    'the request: rules[0] "r" can never fire: there is no operation "chat.completion"; there are chat.completions, ',
+    'the request: rules[0] "r" can never be triggered: unknown operation "chat.completion"; valid: chat.completions, ',
   )
 })

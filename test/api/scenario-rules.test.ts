@@ -229,7 +229,7 @@ describe('a file as people write it', () => {
     [
       "'first' without 'every'",
       { rules: [{ ...one[0], when: { first: 2 } }] },
-      "'rules[0].when.first' needs 'every' beside it",
+      "'rules[0].when.first' requires 'every'",
     ],
     [
       'a status',
@@ -241,13 +241,13 @@ describe('a file as people write it', () => {
       { needs: { streams: true } },
       "'needs.streams' is not known (did you mean 'stream'?); valid: calls, elapsed, stream, agent, gateway",
     ],
-    ['needs without any', { needs: {} }, "'needs' must name at least one of calls, elapsed, stream, agent, gateway"],
+    ['needs without any', { needs: {} }, "'needs' must contain at least one of calls, elapsed, stream, agent, gateway"],
     ['a need of one call', { needs: { calls: 1 } }, "'needs.calls'"],
     ['a need of the gateway that is not true', { needs: { gateway: 'retries' } }, "'needs.gateway'"],
     [
       'a range that ends before it begins',
       { rules: [{ ...one[0], when: { calls: '3-1' } }] },
-      "'rules[0].when.calls' must not end before it begins",
+      "'rules[0].when.calls' must not end before it starts",
     ],
   ]
   test.each(mistakes)('is refused for %s', async (_, patch, message) => {

@@ -89,7 +89,7 @@ test('a virtual clock of the settings while calls are forwarded', () => {
   const { sessions } = createUnderstudy(config, () => {}, { notice: (line) => void lines.push(line) })
   expect(sessions.get('default').clock.kind).toBe('real')
   expect(lines).toEqual([
-    'sessions have a real clock: a virtual clock does not wait for real providers, and calls to mine are forwarded',
+    'sessions use a real clock: a virtual clock does not wait for real providers, and calls to mine are forwarded',
   ])
   sessions.close()
 })

@@ -142,13 +142,13 @@ const refused: Row[] = [
     'a rule without a fault',
     'scenario',
     rule('match: { provider: openai }'),
-    '3:5: rules[0].fault is required, unless the rule sets a state\n',
+    "3:5: rules[0].fault is required, unless the rule has 'when.sets'\n",
   ],
   [
     'a name twice',
     'scenario',
     rule(`${fault}\n  - name: r\n    ${fault}`),
-    '5:5: rules[1].name must be unlike all others, got "r"\n',
+    '5:5: rules[1].name must be unique, got "r"\n',
   ],
   [
     'a path in a rule',
@@ -163,7 +163,7 @@ const warned: Row[] = [
     'a letter too many',
     'fixture',
     fixture('{ content: x }', 'model: openai/gpt-4oo'),
-    `1:10: match.model is "openai/gpt-4oo", and no such model is known (did you mean 'openai/gpt-4o'?)`,
+    `1:10: match.model names the unknown model "openai/gpt-4oo" (did you mean 'openai/gpt-4o'?)`,
   ],
   [
     'a letter too few',
@@ -187,19 +187,19 @@ const warned: Row[] = [
     'in a rule, without its provider',
     'scenario',
     rule(`match: { model: gpt-4oo }\n    ${fault}`),
-    `4:14: rules[0].match.model is "gpt-4oo", and no such model is known (did you mean 'gpt-4o'?)`,
+    `4:14: rules[0].match.model names the unknown model "gpt-4oo" (did you mean 'gpt-4o'?)`,
   ],
   [
     'in an order',
     'scenario',
     rule(fault, 'expect:\n  - { order: [{ model: openai/gpt-4oo }, { provider: openai }] }\n'),
-    'expect[0].order[0].model is "openai/gpt-4oo"',
+    'expect[0].order[0].model names the unknown model "openai/gpt-4oo"',
   ],
   [
     'a state',
     'scenario',
     rule(`when: { sets: broken, requires: brokn }\n    ${fault}`),
-    `3:5: rules[0] "r" can never fire: no rule sets the state "brokn" (did you mean 'broken'?)`,
+    `3:5: rules[0] "r" can never be triggered: no rule sets the state "brokn" (did you mean 'broken'?)`,
   ],
 ]
 
