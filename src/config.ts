@@ -2,7 +2,7 @@
 // file. The settings are the rows of config/settings.ts.
 import { basename } from 'node:path'
 import { type OutsideAddress, telemetryAddress } from './config/addresses.ts'
-import { ConfigError, quoteSetting, readConfigFile, type SettingValue } from './config/file.ts'
+import { ConfigError, mustBe, quoteSetting, readConfigFile, type SettingValue } from './config/file.ts'
 import { type ForwardingRules, readForwarding } from './config/providers.ts'
 import { type BackendName, SETTINGS, settingOutline, valueSchemas } from './config/settings.ts'
 import type { TelemetrySettings } from './config/telemetry.ts'
@@ -76,7 +76,7 @@ function refuseUnknownProvider({ forwarding }: Config, given: SettingValue | und
   if (!given) return
   const { known } = providerNames(forwarding.named)
   if (known.includes(String(given.value))) return
-  throw new ConfigError(`${given.source}${quoteSetting(given.value)} is no known provider; known: ${known.join(', ')}`)
+  throw new ConfigError(mustBe(given.source, `one of ${known.join(', ')}`, quoteSetting(given.value)))
 }
 
 /** What the routes are configured with. */
@@ -107,9 +107,7 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
   if (result.success) return result.data
   const [problem] = problemsOf(result.error, listed)
   const at = problem?.path.length ? (listed as unknown[])[problem.path[0] as number] : value
-  throw new ConfigError(
-    `${source}${quoteSetting(at, SETTINGS[key].shown)} is not valid: it must be ${SETTINGS[key].valid}`,
-  )
+  throw new ConfigError(mustBe(source, SETTINGS[key].valid, quoteSetting(at, SETTINGS[key].shown)))
 }
 
 // Variables of ours that are no setting of the server.
@@ -154,7 +152,7 @@ export function launcher(environment: Environment): number | undefined {
   const text = environment[LAUNCHER]
   if (!text) return undefined
   if (/^[1-9]\d{0,9}$/.test(text)) return Number(text)
-  throw new ConfigError(`${LAUNCHER}${quoteSetting(text)} is not valid: it must be the process id of our parent`)
+  throw new ConfigError(mustBe(LAUNCHER, 'the process id of the parent process', quoteSetting(text)))
 }
 
 /** The commands that have a log. */
@@ -177,9 +175,8 @@ export function serverAddress(
   const named = flags.url ?? environment.UNDERSTUDY_URL
   const url = named ?? `http://127.0.0.1:${environment.UNDERSTUDY_PORT || SETTINGS.port.fallback}`
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-    throw new ConfigError(
-      `${flags.url ? flag : 'UNDERSTUDY_URL'}${quoteSetting(url, 'address')} is not valid: it must be an address such as http://127.0.0.1:4010`,
-    )
+    const valid = 'an address such as http://127.0.0.1:4010'
+    throw new ConfigError(mustBe(flags.url ? flag : 'UNDERSTUDY_URL', valid, quoteSetting(url, 'address')))
   }
   const token = flags.token ?? environment.UNDERSTUDY_TOKEN?.split(',')[0] ?? 'any'
   return { url: url.replace(/\/$/, ''), token, named: named !== undefined }

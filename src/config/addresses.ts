@@ -31,7 +31,7 @@ export function upstreamAddress(upstream: Upstream, { kind, source, literal }: K
   const own = endpointOf(name, kind).baseUrl
   if (baseUrl === undefined || (own !== undefined && new URL(own).origin === new URL(baseUrl).origin)) return []
   const from = literal ? 'the settings' : keyVariable
-  const withKey = key === undefined ? 'without a key' : `with the key of ${from}`
+  const withKey = key === undefined ? 'without a key' : `with the key from ${from}`
   return [{ for: name, url: shownUrl(baseUrl), gets: `calls to ${name} ${withKey}`, source }]
 }
 
@@ -42,7 +42,7 @@ export const telemetryAddress = (telemetry: TelemetrySettings | undefined, sourc
 const telemetryContent = ({ content, headers }: TelemetrySettings): string => {
   const names = Object.keys(headers)
   const also = names.length > 0 ? `, with the headers ${names.join(', ')}` : ''
-  return `traces of all calls ${content ? 'with' : 'without'} their content${also}`
+  return `traces of all calls, ${content ? 'with' : 'without'} content${also}`
 }
 
 /** Where forwarded calls go through a proxy. */

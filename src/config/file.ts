@@ -18,11 +18,18 @@ export function quoteSetting(value: unknown, shown: Shown = 'whole'): string {
   return ` ${isAddress ? quote(shownAddress(value)) : withoutSecrets(quote(value))}`
 }
 
+/**
+ * The error for a value that is not valid.
+ * @param quoted the value as `quoteSetting` gives it
+ */
+export const mustBe = (source: string, valid: string, quoted: string): string =>
+  `${source} must be ${valid}${quoted === '' ? '' : `, got${quoted}`}`
+
 /** What a value is, where it may have any secret in it. */
 export const describeKind = (value: unknown): string => {
   if (value === null) return 'empty'
   if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' ? 'settings by name' : `a ${typeof value === 'string' ? 'text' : typeof value}`
+  return typeof value === 'object' ? 'a mapping' : `a ${typeof value}`
 }
 
 /** A value, and where it came from. */
@@ -59,7 +66,9 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
   const { document, value } = parsed(text, lines, lineOf)
   const values = value ?? {}
   if (typeof values !== 'object' || Array.isArray(values)) {
-    throw new ConfigError(`${path} is ${describeKind(values)}, not settings by name; valid: ${keys.join(', ')}`)
+    throw new ConfigError(
+      `${path} must be a mapping of settings, got ${describeKind(values)}; valid: ${keys.join(', ')}`,
+    )
   }
   const locationOf = (keyPath: readonly string[]) => {
     const node = document.getIn(keyPath, true) as { range?: [number] } | undefined

@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
-import { ConfigError, describeKind, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
+import { ConfigError, describeKind, mustBe, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
 import { BACKENDS, type BackendName, type ValueSchemas, valueSchemas } from './settings.ts'
 
 /** Which providers are forwarded to. */
@@ -52,7 +52,7 @@ const FIELDS: Record<keyof Entry, { schema: (kinds: ValueSchemas) => z.ZodType; 
   },
   api_key: {
     schema: ({ z }) => z.string().regex(KEY),
-    valid: `a text without spaces, or \${NAME} for a variable of the environment`,
+    valid: `a string without spaces, or \${NAME} for an environment variable`,
     shown: 'nothing',
   },
   backend: { schema: ({ z }) => z.enum(BACKENDS), valid: 'fixture or forward' },
@@ -67,7 +67,7 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
   const upstreams = candidates.filter(forwarded).map((name) => {
     const upstream = upstreamOf(name, entries.get(name) ?? {}, environment)
     if (upstream.baseUrl === undefined && section && entries.has(name)) {
-      throw new ConfigError(`${section.locationOf([name])}: providers.${name} is forwarded to, so it needs a base_url`)
+      throw new ConfigError(`${section.locationOf([name])}: providers.${name} is forwarded, so it requires a base_url`)
     }
     return upstream
   })
@@ -96,15 +96,19 @@ export function virtualClockProblem({ upstreams }: ForwardingRules): string | un
 
 function readEntries({ value, locationOf }: ProvidersSection): Map<string, Entry> {
   if (!isMapping(value)) {
-    throw new ConfigError(`${locationOf([])}: providers is ${describeKind(value)}: it must be providers by name`)
+    throw new ConfigError(
+      mustBe(`${locationOf([])}: providers`, 'a mapping of providers by name', ` ${describeKind(value)}`),
+    )
   }
   for (const [name, entry] of Object.entries(value)) {
     const at = `${locationOf([name])}: providers.${name}`
     if (!/^[\w.-]+$/.test(name)) {
-      throw new ConfigError(`${at} is not valid: a provider's name must be letters, digits, '.', '_' and '-'`)
+      throw new ConfigError(
+        `${at} is not valid: the name of a provider must contain only letters, digits, '.', '_' and '-'`,
+      )
     }
     if (!isMapping(entry))
-      throw new ConfigError(`${at} is not valid: it must be settings by name (${fields.join(', ')})`)
+      throw new ConfigError(mustBe(at, `a mapping with ${fields.join(', ')}`, ` ${describeKind(entry)}`))
     for (const [key, setting] of Object.entries(entry)) checkField([name, key], setting, locationOf)
   }
   return new Map(Object.entries(value as Record<string, Entry>))
@@ -118,7 +122,7 @@ function checkField([name, key]: [string, string], value: unknown, locationOf: P
   const field = Object.hasOwn(FIELDS, key) ? FIELDS[key as keyof Entry] : undefined
   if (!field) throw new ConfigError(`${at} is not a setting; valid: ${fields.join(', ')}`)
   if (field.schema(valueSchemas()).safeParse(value).success) return
-  throw new ConfigError(`${at}${quoteSetting(value, field.shown)} is not valid: it must be ${field.valid}`)
+  throw new ConfigError(mustBe(at, field.valid, quoteSetting(value, field.shown)))
 }
 
 function upstreamOf(name: string, entry: Entry, environment: Record<string, string | undefined>): Upstream {
@@ -127,7 +131,7 @@ function upstreamOf(name: string, entry: Entry, environment: Record<string, stri
   const named = given && VARIABLE.exec(given)?.[1]
   const keyVariable = named ?? usual
   const key = given && !named ? given : (keyVariable && environment[keyVariable]?.trim()) || undefined
-  if (key && !KEY.test(key)) throw new ConfigError(`${keyVariable} is not valid: it must be ${FIELDS.api_key.valid}`)
+  if (key && !KEY.test(key)) throw new ConfigError(mustBe(String(keyVariable), FIELDS.api_key.valid, ''))
   // What stands at an address of one's own may have more operations than the provider; a translated one has not.
   const limited = operations && (!address || endpoint.modelPackage)
   return {
@@ -150,8 +154,8 @@ export function describeForwarding(
   if (upstreams.length === 0) return 'fixture: cannot reach the network'
   const ready = upstreams.filter((upstream) => !lackOf(upstream)).map(({ name }) => name)
   // No provider has this name: what holds for it holds for all that are not named.
-  const rest = forwards('') ? 'providers without a key are refused' : 'the rest is answered from fixtures'
+  const rest = forwards('') ? 'calls to providers without a key fail' : 'other providers use fixtures'
   const most = [...(calls === undefined ? [] : [`${calls} calls`]), ...(cost === undefined ? [] : [`${cost} USD`])]
   const limit = most.length > 0 ? `, at most ${most.join(' and ')}` : ''
-  return `forward: calls go to ${ready.join(', ') || 'nobody, since no provider has its key'}${limit} (${rest})`
+  return `forward: calls go to ${ready.join(', ') || 'no provider, since no API key is set'}${limit} (${rest})`
 }

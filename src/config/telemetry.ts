@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { lazy } from '../lib/lazy.ts'
 import { quote } from '../schema/validation.ts'
 import type { TelemetryOptions } from '../telemetry/telemetry.ts'
-import { ConfigError, quoteSetting } from './file.ts'
+import { ConfigError, mustBe, quoteSetting } from './file.ts'
 
 // A start does not need it.
 const certificates = lazy<typeof import('node:crypto')>(() => require('node:crypto'))
@@ -35,7 +35,7 @@ export function readTelemetry(
   if (read('OTEL_SDK_DISABLED')?.[1].toLowerCase() === 'true' || exporter === 'none') return undefined
   if (exporter !== 'otlp') throw wrong(['OTEL_TRACES_EXPORTER', exporter], 'otlp or none')
   const protocol = read('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL')
-  if (protocol && protocol[1] !== 'http/json') throw wrong(protocol, 'http/json, the only protocol that is spoken here')
+  if (protocol && protocol[1] !== 'http/json') throw wrong(protocol, 'http/json, the only supported protocol')
   const { headers, ...to } = endpointOf(read)
   return {
     ...to,
@@ -67,7 +67,7 @@ const readerOf =
   }
 
 const wrong = ([name, value]: Variable, valid: string) =>
-  new ConfigError(`${name}${quoteSetting(value, 'address')} is not valid: it must be ${valid}`)
+  new ConfigError(mustBe(name, valid, quoteSetting(value, 'address')))
 
 const withTracesPath = (base: string): string => {
   const url = new URL(base)
@@ -103,8 +103,7 @@ function pairsOf(variable: Variable | undefined): Record<string, string> {
     pairs.map((pair) => {
       const [, key = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
       // The value may be a secret, and is not repeated.
-      const problem = () =>
-        new ConfigError(`${variable[0]} is not valid: it must be pairs such as name=value,other=value`)
+      const problem = () => new ConfigError(mustBe(variable[0], 'pairs such as name=value,other=value', ''))
       if (key === '') throw problem()
       try {
         return [key, decodeURIComponent(value)]
@@ -139,13 +138,13 @@ function pemIn(variable: Variable | undefined): string | undefined {
     throw new ConfigError(`${name} ${quote(path)} cannot be read: ${(error as Error).message}`)
   }
   if (!/-----BEGIN [A-Z0-9 ]+-----/.test(text))
-    throw new ConfigError(`${name} ${quote(path)} holds no PEM certificate or key`)
+    throw new ConfigError(`${name} ${quote(path)} contains no PEM certificate or key`)
   try {
     if (name.endsWith('_KEY')) certificates().createPrivateKey(text)
     else new (certificates().X509Certificate)(text)
   } catch (error) {
     const what = name.endsWith('_KEY') ? 'key' : 'certificate'
-    throw new ConfigError(`${name} ${quote(path)} holds no ${what} that can be read: ${(error as Error).message}`)
+    throw new ConfigError(`${name} ${quote(path)} contains no valid ${what}: ${(error as Error).message}`)
   }
   return text
 }

@@ -216,7 +216,7 @@ describe('a model', () => {
 
   test('of a default provider that there is not cannot be configured', () => {
     expect(() => readConfig({ default_provider: 'opnai' }, {})).toThrow(
-      /--default-provider "opnai" is no known provider; known: anthropic, .*openai/,
+      /--default-provider must be one of anthropic, .*openai.*, got "opnai"/,
     )
   })
 })

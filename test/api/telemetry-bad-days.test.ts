@@ -164,7 +164,7 @@ describe('certificates', () => {
   test('one that is none, though it looks like one, is refused at the start', () => {
     const environment = { OTEL_EXPORTER_OTLP_CERTIFICATE: damaged }
     expect(() => readConfig({ otlp: 'env' }, environment)).toThrow(
-      `OTEL_EXPORTER_OTLP_CERTIFICATE ${JSON.stringify(damaged)} holds no certificate that can be read`,
+      `OTEL_EXPORTER_OTLP_CERTIFICATE ${JSON.stringify(damaged)} contains no valid certificate`,
     )
   })
 })
@@ -360,23 +360,26 @@ describe('the standard variables', () => {
   const text = join(folder.path, 'text.pem')
   writeFileSync(text, 'no certificate')
   const mistakes: [Record<string, string>, string][] = [
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT "collector:4318" is not valid'],
-    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL "grpc" is not valid: it must be http/json'],
-    [{ OTEL_TRACES_EXPORTER: 'zipkin' }, 'OTEL_TRACES_EXPORTER "zipkin" is not valid: it must be otlp or none'],
-    [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret' }, 'OTEL_EXPORTER_OTLP_HEADERS is not valid'],
-    [{ OTEL_EXPORTER_OTLP_TIMEOUT: '10s' }, 'OTEL_EXPORTER_OTLP_TIMEOUT "10s" is not valid'],
-    [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, 'OTEL_TRACES_SAMPLER "jaeger_remote" is not valid'],
-    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' }, 'OTEL_TRACES_SAMPLER_ARG "2" is not valid'],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be an address such as http://localhost:4318, got "collector:4318"',
+    ],
+    [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, 'OTEL_EXPORTER_OTLP_PROTOCOL must be http/json'],
+    [{ OTEL_TRACES_EXPORTER: 'zipkin' }, 'OTEL_TRACES_EXPORTER must be otlp or none, got "zipkin"'],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret' }, 'OTEL_EXPORTER_OTLP_HEADERS must be pairs'],
+    [{ OTEL_EXPORTER_OTLP_TIMEOUT: '10s' }, 'OTEL_EXPORTER_OTLP_TIMEOUT must be milliseconds such as 10000, got "10s"'],
+    [{ OTEL_TRACES_SAMPLER: 'jaeger_remote' }, ', got "jaeger_remote"'],
+    [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '2' }, ', got "2"'],
     [{ OTEL_EXPORTER_OTLP_CERTIFICATE: join(folder.path, 'none.pem') }, 'none.pem" cannot be read'],
-    [{ OTEL_EXPORTER_OTLP_CERTIFICATE: text }, 'text.pem" holds no PEM certificate or key'],
+    [{ OTEL_EXPORTER_OTLP_CERTIFICATE: text }, 'text.pem" contains no PEM certificate or key'],
   ]
   test.each(mistakes.map(([environment, message]) => [message, environment] as const))('%s', (message, environment) => {
     expect(() => read(environment)).toThrow(message)
   })
 
   test('an address that is none is refused at the start', () => {
-    const valid = 'it must be an address such as http://localhost:4318, or env'
-    expect(() => readConfig({ otlp: 'localhost:4318' }, {})).toThrow(`--otlp "localhost:4318" is not valid: ${valid}`)
-    expect(() => readConfig({}, { UNDERSTUDY_OTLP: 'grpc://x' })).toThrow(`UNDERSTUDY_OTLP "grpc://x" is not valid`)
+    const valid = 'must be an address such as http://localhost:4318, or env'
+    expect(() => readConfig({ otlp: 'localhost:4318' }, {})).toThrow(`--otlp ${valid}, got "localhost:4318"`)
+    expect(() => readConfig({}, { UNDERSTUDY_OTLP: 'grpc://x' })).toThrow(`UNDERSTUDY_OTLP ${valid}, got "grpc://x"`)
   })
 })

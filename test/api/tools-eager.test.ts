@@ -140,5 +140,5 @@ test.each([
 })
 
 test('another word is refused', () => {
-  expect(() => readConfig({ tools: 'lazy' }, {})).toThrow('--tools "lazy" is not valid: it must be asked or eager')
+  expect(() => readConfig({ tools: 'lazy' }, {})).toThrow('--tools must be asked or eager, got "lazy"')
 })

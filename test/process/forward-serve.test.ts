@@ -56,7 +56,7 @@ test('both model packages answer, with the keys of the environment', async () =>
 test('the lines for people say that real calls are made, and to whom', async () => {
   const args = ['serve', '--port', '0', '--db', ':memory:']
   const { printed, stop } = await startUntil(args, 'content)\n', { cwd, env })
-  expect(printed).toContain('mode      forward: calls go to anthropic, google (the rest is answered from fixtures)\n')
+  expect(printed).toContain('mode      forward: calls go to anthropic, google (other providers use fixtures)\n')
   expect(printed).not.toContain(KEY)
   await stop()
 })
@@ -72,13 +72,13 @@ test.each(forwarding)('a virtual clock in front of %s is a real one, as one line
   expect(await answer.json()).toMatchObject({ data: [{ clock: { kind: 'real' } }] })
   await server.stop()
   const lines = (await server.stderr).split('\n').filter((line) => line.includes('clock'))
-  expect(lines).toEqual([expect.stringContaining('sessions have a real clock: a virtual clock does not wait for real')])
+  expect(lines).toEqual([expect.stringContaining('sessions use a real clock: a virtual clock does not wait for real')])
   expect(lines[0]).toContain(whose)
 })
 
 const outside = (source: string) => [
-  `calls to anthropic with the key of ANTHROPIC_API_KEY go to ${provider.url} (${source}:2)`,
-  `calls to google with the key of MY_KEY go to ${provider.url} (${source}:4)`,
+  `calls to anthropic with the key from ANTHROPIC_API_KEY go to ${provider.url} (${source}:2)`,
+  `calls to google with the key from MY_KEY go to ${provider.url} (${source}:4)`,
 ]
 
 test('addresses that are not those of the providers are named when a server is ready', async () => {
@@ -98,7 +98,7 @@ test('addresses that are not those of the providers are named when a server is r
   for (const line of outside('understudy.yaml')) expect(printed).toContain(`  sends     ${line}\n`)
   expect(printed).toContain('  sends     forwarded calls over http:// go to http://(masked)@127.0.0.1:9 (HTTP_PROXY)\n')
   expect(printed).toContain(
-    '  sends     traces of all calls without their content, with the headers authorization go to http://127.0.0.1:9/v1/traces (--otlp)\n',
+    '  sends     traces of all calls, without content, with the headers authorization go to http://127.0.0.1:9/v1/traces (--otlp)\n',
   )
   expect(printed).not.toContain('tell-nobody')
   await stop()
@@ -111,10 +111,10 @@ test('the ready line has them for programs, and standard error for people', asyn
     {
       for: 'anthropic',
       url: provider.url,
-      gets: 'calls to anthropic with the key of ANTHROPIC_API_KEY',
+      gets: 'calls to anthropic with the key from ANTHROPIC_API_KEY',
       source: `${source}:2`,
     },
-    { for: 'google', url: provider.url, gets: 'calls to google with the key of MY_KEY', source: `${source}:4` },
+    { for: 'google', url: provider.url, gets: 'calls to google with the key from MY_KEY', source: `${source}:4` },
   ])
   await server.stop()
   expect((await server.stderr).trim().split('\n')).toEqual(outside(source).map((line) => `understudy: ${line}`))

@@ -109,6 +109,6 @@ test('what is no process id is refused as the parent', async () => {
   const { code, stderr } = await run(['serve', '--port', '0'], { env: { UNDERSTUDY_PARENT: 'npm' } })
   expect([code, stderr]).toEqual([
     2,
-    'understudy: UNDERSTUDY_PARENT "npm" is not valid: it must be the process id of our parent\n',
+    'understudy: UNDERSTUDY_PARENT must be the process id of the parent process, got "npm"\n',
   ])
 })

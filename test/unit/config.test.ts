@@ -245,7 +245,7 @@ test('which workspace a token works in is said in the file alone', () => {
     key: { workspace: 'default', project: 'support' },
   })
   expect(() => readConfig({}, { UNDERSTUDY_TOKENS: yaml })).toThrow('UNDERSTUDY_TOKENS is not a setting')
-  expect(() => readConfig({}, withFile('tokens: { key: { project: a/b } }\n'))).toThrow('by token')
+  expect(() => readConfig({}, withFile('tokens: { key: { project: a/b } }\n'))).toThrow('from tokens to a workspace')
 })
 
 test('what nobody sets has its default, and nothing can be changed afterwards', () => {

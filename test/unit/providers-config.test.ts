@@ -77,12 +77,12 @@ describe('what is said of it', () => {
     ['', 'fixture: cannot reach the network'],
     [
       'providers:\n  openai: { backend: forward }\n  anthropic: { backend: forward }\n',
-      'forward: calls go to openai, anthropic (the rest is answered from fixtures)',
+      'forward: calls go to openai, anthropic (other providers use fixtures)',
     ],
-    ['backend: forward\n', 'forward: calls go to anthropic, ollama, openai (providers without a key are refused)'],
+    ['backend: forward\n', 'forward: calls go to anthropic, ollama, openai (calls to providers without a key fail)'],
     [
       'providers:\n  groq: { backend: forward }\n',
-      'forward: calls go to nobody, since no provider has its key (the rest is answered from fixtures)',
+      'forward: calls go to no provider, since no API key is set (other providers use fixtures)',
     ],
   ]
   test.each(rows)('%j', (yaml, line) => {
@@ -103,19 +103,21 @@ describe('addresses that are not those of the providers', () => {
       'one that looks like it',
       'providers:\n  openai:\n    base_url: https://api.openai.com.evil.example/v1?key=hush\n    backend: forward\n',
       keys,
-      ['calls to openai with the key of OPENAI_API_KEY go to https://api.openai.com.evil.example/v1?key=(masked) (:3)'],
+      [
+        'calls to openai with the key from OPENAI_API_KEY go to https://api.openai.com.evil.example/v1?key=(masked) (:3)',
+      ],
     ],
     [
       'a key of the file',
       'providers:\n  groq: { base_url: "http://10.0.0.1", api_key: hush, backend: forward }\n',
       {},
-      ['calls to groq with the key of the settings go to http://10.0.0.1 (:2)'],
+      ['calls to groq with the key from the settings go to http://10.0.0.1 (:2)'],
     ],
     [
       'any variable',
       `providers:\n  mine:\n    base_url: http://10.0.0.1\n    api_key: \${AWS_SECRET}\n    backend: forward\n`,
       { AWS_SECRET: 'hush' },
-      ['calls to mine with the key of AWS_SECRET go to http://10.0.0.1 (:3)'],
+      ['calls to mine with the key from AWS_SECRET go to http://10.0.0.1 (:3)'],
     ],
     [
       'without a key',
@@ -142,7 +144,7 @@ describe('addresses that are not those of the providers', () => {
 
 describe('what is written wrong', () => {
   const rows: [string, string, string[]][] = [
-    ['a list', 'providers: [openai]', [':1: providers is a list', 'providers by name']],
+    ['a list', 'providers: [openai]', [':1: providers must be a mapping of providers by name, got a list']],
     [
       'a provider that is a text',
       'port: 1\nproviders:\n  openai: yes',
@@ -157,13 +159,17 @@ describe('what is written wrong', () => {
     [
       'a kind',
       'providers:\n  x: { kind: openai }',
-      ['providers.x.kind "openai"', 'openai-compatible, anthropic or google'],
+      ['providers.x.kind must be', 'got "openai"', 'openai-compatible, anthropic or google'],
     ],
-    ['a backend', 'providers:\n  x: { backend: real }', ['providers.x.backend "real"', 'fixture or forward']],
+    [
+      'a backend',
+      'providers:\n  x: { backend: real }',
+      ['providers.x.backend must be', 'got "real"', 'fixture or forward'],
+    ],
     [
       'an address without a scheme',
       'providers:\n  x: { base_url: localhost }',
-      ['providers.x.base_url "localhost"', 'http or https'],
+      ['providers.x.base_url must be', 'got "localhost"', 'http or https'],
     ],
     [
       'an address that is none of the web',
@@ -174,14 +180,18 @@ describe('what is written wrong', () => {
     [
       'a key with a space',
       `providers:\n  x: { api_key: ${secret} }`,
-      [':2: providers.x.api_key is not valid', `\${NAME}`],
+      [':2: providers.x.api_key must be a string', `\${NAME}`],
     ],
-    ['a key that is a number', 'providers:\n  x: { api_key: 12345 }', ['providers.x.api_key is not valid']],
-    ['a backend without an address', 'providers:\n  x: { backend: forward }', [':2: providers.x', 'needs a base_url']],
+    ['a key that is a number', 'providers:\n  x: { api_key: 12345 }', ['providers.x.api_key must be a string']],
+    [
+      'a backend without an address',
+      'providers:\n  x: { backend: forward }',
+      [':2: providers.x', 'requires a base_url'],
+    ],
     [
       'azure without an address',
       'providers:\n  azure: { backend: forward }',
-      [':2: providers.azure', 'needs a base_url'],
+      [':2: providers.azure', 'requires a base_url'],
     ],
   ]
   test.each(rows)('%s', (_, yaml, said) => {
@@ -192,7 +202,7 @@ describe('what is written wrong', () => {
 
   test('a key of the environment with a space in it is not shown', () => {
     const message = messageOf(() => read('backend: forward\n', { OPENAI_API_KEY: secret }))
-    expect(message).toContain('OPENAI_API_KEY is not valid')
+    expect(message).toContain('OPENAI_API_KEY must be a string')
     expect(message).not.toContain('hush')
   })
 })

@@ -26,18 +26,26 @@ const FILES: [what: string, yaml: string, says: string][] = [
   ['a password with a slash', `providers:\n  x: { base_url: "ftp://me:${HUSH}/x@c" }`, 'providers.x.base_url'],
   ['a key in a query', `providers:\n  x: { base_url: "ftp://c/?q=${HUSH}" }`, 'ftp://c/?q=(masked)'],
   ['a key behind a #', `providers:\n  x: { base_url: "http://c/#${HUSH}" }`, 'providers.x.base_url'],
-  ['a key with a space', `providers:\n  x: { api_key: "${HUSH} x" }`, 'providers.x.api_key is not valid'],
-  ['a key that is a list', `providers:\n  x: { api_key: [${HUSH}] }`, 'providers.x.api_key is not valid'],
-  ['providers that are a text', `providers: ${HUSH}`, 'providers is a text: it must be providers by name'],
-  ['providers that are a list', `providers: [{ api_key: ${HUSH} }]`, 'providers is a list'],
-  ['a file that is a text', HUSH, 'settings.yaml is a text, not settings by name'],
+  ['a key with a space', `providers:\n  x: { api_key: "${HUSH} x" }`, 'providers.x.api_key must be a string'],
+  ['a key that is a list', `providers:\n  x: { api_key: [${HUSH}] }`, 'providers.x.api_key must be a string'],
+  ['providers that are a text', `providers: ${HUSH}`, 'providers must be a mapping of providers by name, got a string'],
+  [
+    'providers that are a list',
+    `providers: [{ api_key: ${HUSH} }]`,
+    'providers must be a mapping of providers by name, got a list',
+  ],
+  ['a file that is a text', HUSH, 'settings.yaml must be a mapping of settings, got a string'],
   ['a file that is no YAML', `token: "a" "${HUSH}"`, 'settings.yaml:1: '],
   ['a file that is no YAML either', `token: [${HUSH}\n${HUSH}: ]x`, 'settings.yaml:'],
-  ['a token with a space', `token: ["a ${HUSH}"]`, 'token is not valid: it must be a text without spaces'],
-  ['a token of a workspace', `tokens: { "${HUSH}": 7 }`, 'tokens is not valid'],
+  ['a token with a space', `token: ["a ${HUSH}"]`, 'token must be a string without spaces'],
+  ['a token of a workspace', `tokens: { "${HUSH}": 7 }`, 'tokens must be a mapping'],
   ['a collector', `otlp: "ht!tp://me:${HUSH}@c/?x=${HUSH}"`, 'otlp '],
   ['an origin', `cors: ["http://me:${HUSH}@c"]`, 'cors '],
-  ['a value of another setting', `port: "api_key=${HUSH}"`, 'port "api_key=(masked)"'],
+  [
+    'a value of another setting',
+    `port: "api_key=${HUSH}"`,
+    'port must be a number from 0 to 65535, got "api_key=(masked)"',
+  ],
 ]
 test.each(FILES)('%s in the file', (_, yaml, says) => {
   writeFileSync(file, `${yaml}\n`)
@@ -55,7 +63,7 @@ const VARIABLES: Record<string, string>[] = [
 ]
 test.each(VARIABLES)('%j in the environment', (environment) => {
   const message = messageOf({}, environment)
-  expect(message).toContain(' is not valid')
+  expect(message).toContain(' must be ')
   expect(message).not.toContain(HUSH)
 })
 
