@@ -54,7 +54,7 @@ describe('the server', () => {
     await module(use, { UNDERSTUDY_URL: server.url, UNDERSTUDY_TOKEN: 'session:default' })
     expect(await sessions()).toEqual(['default', expect.stringMatching(/^mine-/)])
     const { said } = await module("await startUnderstudy({ fixtures: 'fixtures' })", { UNDERSTUDY_URL: server.url })
-    expect(said).toContain("was given 'fixtures', but UNDERSTUDY_URL names a server that runs already")
+    expect(said).toContain("was called with 'fixtures', but UNDERSTUDY_URL names a running server")
   })
   const MISTAKES: [string, string, Record<string, string>, RegExp][] = [
     [
@@ -67,7 +67,7 @@ describe('the server', () => {
       'an option',
       "findExecutable('./nowhere')",
       {},
-      /'executable' names the executable "\.\/nowhere", and there is no such/,
+      /'executable' names the executable "\.\/nowhere", which does not exist/,
     ],
     [
       'a variable',
@@ -81,13 +81,13 @@ describe('the server', () => {
       'two sets of options',
       "await startUnderstudy({ clock: 'real' }); await startUnderstudy({ seedFile: 'none' })",
       {},
-      /was called with \{"clock":"real"\} before, and now with/,
+      /was first called with \{"clock":"real"\}, and then with/,
     ],
     [
       'no server',
       'await openSession({ title: "x" })',
       { UNDERSTUDY_URL: 'http://127.0.0.1:9' },
-      /no Understudy server answers at http:\/\/127\.0\.0\.1:9/,
+      /no Understudy server responds at http:\/\/127\.0\.0\.1:9/,
     ],
   ]
   test.each(MISTAKES)('%s that is wrong is named', async (_, text, env, message) => {
@@ -133,7 +133,7 @@ describe('a broken fixture fails the run', () => {
       await openSession({ title: 'after' })`)
     rmSync(broken())
     expect(code).toBe(1)
-    expect(said).toMatch(/fixture files have mistakes: .*broken\.yaml:1:\d+: .*flow/i)
+    expect(said).toMatch(/invalid fixture files: .*broken\.yaml:1:\d+: .*flow/i)
   })
 })
 

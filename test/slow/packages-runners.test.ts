@@ -110,7 +110,7 @@ describe.each(Object.keys(RUNNERS))('%s', (name) => {
   })
   test('a test without a call is told so', () => {
     const { said } = endOf(name)
-    expect(said).toMatch(/calls nobody" failed; no call came to its session \S*calls-nobody-[0-9a-f]{8}:/)
+    expect(said).toMatch(/calls nobody" failed; its session \S*calls-nobody-[0-9a-f]{8} received no calls:/)
   })
   test('a test whose time was up has failed, too', () => {
     const { said } = endOf(name)

@@ -21,7 +21,7 @@ export async function uploadPage(path: string, name: string): Promise<boolean> {
     })
     const answer = (await response.json().catch(() => ({}))) as Record<string, unknown>
     if (response.ok && answer.ok === true) return answer
-    throw new Error(`${method} was answered ${response.status} ${String(answer.msg ?? '')}`.trim())
+    throw new Error(`${method} returned status ${response.status} ${String(answer.msg ?? '')}`.trim())
   }
   const bytes = readFileSync(path)
   const { signed_upload_url: url } = await call('CreateArtifact', { mime_type: MIME_TYPE, version: PROTOCOL })
@@ -31,7 +31,7 @@ export async function uploadPage(path: string, name: string): Promise<boolean> {
     headers: { 'x-ms-blob-type': 'BlockBlob', 'x-ms-blob-content-type': MIME_TYPE, 'content-type': MIME_TYPE },
     body: bytes,
   })
-  if (!stored.ok) throw new Error(`the storage answered ${stored.status}`)
+  if (!stored.ok) throw new Error(`the storage returned status ${stored.status}`)
   const hash = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
   const { artifact_id: id } = await call('FinalizeArtifact', { size: String(bytes.length), hash })
   info(`the report is the artifact ${name} (${String(id)})`)
@@ -45,6 +45,6 @@ function runOf(token: string): Record<string, string> {
     .split(' ')
     .find((one) => one.startsWith('Actions.Results:'))
   const [, run = '', job = ''] = scope?.split(':') ?? []
-  if (run === '' || job === '') throw new Error('the token of the runner does not say which run it is for')
+  if (run === '' || job === '') throw new Error('the token of the runner does not name its run')
   return { workflow_run_backend_id: run, workflow_job_run_backend_id: job }
 }

@@ -25,7 +25,7 @@ export function readInputs(): Inputs {
   const mode = modeOf(getInput('mode'), run)
   const scenarios = getMultilineInput('scenario')
   if (mode === 'explore' && scenarios.length > 0) {
-    throw new Error("'scenario' has no meaning with mode explore, which tries every fault: leave it out")
+    throw new Error("'scenario' cannot be used with mode explore, which injects every fault")
   }
   const flags = [
     ...flagged('--scenario', scenarios),
@@ -41,7 +41,7 @@ function workingDirectory(): string {
   const folder = resolve(given)
   const refused = (why: string) => new Error(`'working-directory' ${JSON.stringify(given)} is not valid: ${why}`)
   const found = statSync(folder, { throwIfNoEntry: false })
-  if (!found) throw refused(`there is no folder ${folder}`)
+  if (!found) throw refused(`${folder} does not exist`)
   if (!found.isDirectory()) throw refused(`${folder} is not a folder`)
   try {
     accessSync(folder, constants.X_OK)
@@ -54,8 +54,8 @@ function workingDirectory(): string {
 function modeOf(given: string, run: string): Mode {
   const mode = MODES.find((one) => one === (given || (run === '' ? 'serve' : 'exec')))
   if (!mode) throw new Error(`'mode' ${JSON.stringify(given)} is not valid; valid: ${MODES.join(', ')}`)
-  if (mode === 'serve' && run !== '') throw new Error("'run' needs mode exec or explore: serve runs no command")
-  if (mode !== 'serve' && run === '') throw new Error(`mode ${mode} needs 'run', the command`)
+  if (mode === 'serve' && run !== '') throw new Error("'run' requires mode exec or explore: serve runs no command")
+  if (mode !== 'serve' && run === '') throw new Error(`mode ${mode} requires 'run', the command`)
   return mode
 }
 

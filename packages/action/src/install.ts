@@ -21,7 +21,7 @@ export async function install(): Promise<Installed> {
   const given = getInput('executable')
   const executable = given === '' ? join(await installedFolder(version), FILE) : resolve(given)
   if (!statSync(executable, { throwIfNoEntry: false })?.isFile())
-    throw new Error(`there is no executable ${executable}`)
+    throw new Error(`the executable ${executable} does not exist`)
   addPath(dirname(executable))
   return { executable, version: given === '' ? version : '' }
 }
@@ -49,7 +49,7 @@ function cachedArchive(version: string, archive: string): string | undefined {
     info(`Understudy ${version} is in the tool cache`)
     return file
   }
-  warning(`${archive} of the tool cache has the SHA-256 ${found} and should have ${wanted}: it is downloaded anew`)
+  warning(`the SHA-256 of ${archive} in the tool cache must be ${wanted}, got ${found}: downloading it again`)
   return undefined
 }
 
@@ -59,7 +59,7 @@ async function downloadedArchive(version: string, archive: string): Promise<stri
   const file = await download(url)
   const wanted = namedChecksum() || (await listedChecksum(version, archive))
   const found = checksumOf(file)
-  if (found !== wanted) throw new Error(`${archive} has the SHA-256 ${found} and should have ${wanted}`)
+  if (found !== wanted) throw new Error(`the SHA-256 of ${archive} must be ${wanted}, got ${found}`)
   await cacheFile(file, archive, TOOL, version)
   return file
 }
@@ -78,13 +78,13 @@ function releaseUrl(version: string): string {
   const given = getInput('download-url')
   if (given !== '') return given.replace(/\/$/, '')
   const { GITHUB_SERVER_URL: server = 'https://github.com', GITHUB_ACTION_REPOSITORY: repository } = process.env
-  if (!repository) throw new Error("'download-url' is needed where the action does not come from a repository")
+  if (!repository) throw new Error("'download-url' is required when the action does not come from a repository")
   return `${server}/${repository}/releases/download/v${version}`
 }
 
 async function listedChecksum(version: string, archive: string): Promise<string> {
   const list = readFileSync(await download(`${releaseUrl(version)}/SHA256SUMS`), 'utf8')
   const line = list.split('\n').find((one) => one.trim().endsWith(` ${archive}`))
-  if (!line) throw new Error(`SHA256SUMS says nothing of ${archive}`)
+  if (!line) throw new Error(`SHA256SUMS does not list ${archive}`)
   return line.trim().split(/\s+/)[0]?.toLowerCase() ?? ''
 }

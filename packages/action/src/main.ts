@@ -32,7 +32,7 @@ async function serve(executable: string, { flags, cwd }: Inputs): Promise<void> 
   const variables = { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: token }
   const others = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: token, UNDERSTUDY_URL: url, UNDERSTUDY_BIN: executable }
   for (const [name, value] of Object.entries({ ...variables, ...others })) exportVariable(name, value)
-  info(`Understudy answers at ${url}`)
+  info(`Understudy is listening at ${url}`)
 }
 
 /** The command as a step's `run` would run it. */
@@ -55,7 +55,7 @@ async function exec(executable: string, { flags, run, cwd }: Inputs, html: strin
   const calls = join(workFolder(), 'runs.db')
   const args = ['exec', '--html', html, '--db', calls, ...flags, '--', ...shellOf(run)]
   const { code, report } = await runJudged<{ runs: (ExecRun & { db: string | null })[] }>(executable, args, cwd)
-  if (!report) throw new Error(`understudy exec ended with ${code}, and has said why above`)
+  if (!report) throw new Error(`understudy exec failed with exit code ${code}; see the log above`)
   saveState('databases', JSON.stringify(report.runs.flatMap(({ db }) => db ?? [])))
   await summary.addRaw(execSummary(run, report.runs)).write()
   setOutput('ok', code === 0)
@@ -71,10 +71,12 @@ async function explore(executable: string, { flags, run, cwd }: Inputs, html: st
   const out = join(workFolder(), 'explore')
   const args = ['explore', '--html', html, '--out', out, ...flags, '--', ...shellOf(run)]
   const { code, report } = await runJudged<ExploreReport>(executable, args, cwd)
-  if (!report) throw new Error(`understudy explore ended with ${code}, and has said why above`)
+  if (!report) throw new Error(`understudy explore failed with exit code ${code}; see the log above`)
   await summary.addRaw(exploreSummary(run, report)).write()
   setOutput('ok', code === 0)
   if (code === 0) return
   const bad = report.cells.filter((cell) => !isGoodCell(cell)).length
-  setFailed(`${bad} of ${report.cells.length} cells are not held (exit code ${code}); the job summary has the matrix`)
+  setFailed(
+    `FAIL: ${bad} of ${report.cells.length} cases failed (exit code ${code}); see the matrix in the job summary`,
+  )
 }

@@ -58,7 +58,7 @@ export async function leaveServer(executable: string, flags: readonly string[], 
   child.unref()
   let ended: string | undefined
   child.on('error', (error) => (ended = unusable(executable, error).message))
-  child.on('exit', (code) => (ended = `it ended with code ${code}`))
+  child.on('exit', (code) => (ended = `it exited with code ${code}`))
   for (let waited = 0; waited < MAX_START_MS && ended === undefined; waited += LOOK_AGAIN_MS) {
     if (existsSync(ready)) {
       const { url, pid } = JSON.parse(readFileSync(ready, 'utf8'))

@@ -6,7 +6,7 @@ import { uploadPage } from './artifact.ts'
 export async function uploadReport(path: string, name: string | undefined): Promise<void> {
   if (name === undefined) return
   try {
-    if (!(await uploadPage(path, name))) info(`the report is ${path}: this runner takes no artifacts`)
+    if (!(await uploadPage(path, name))) info(`the report is ${path}: this runner does not support artifacts`)
   } catch (error) {
     warning(`the report ${path} could not be uploaded as ${name}: ${(error as Error).message}`)
   }

@@ -118,9 +118,10 @@ export function exploreSummary(command: string, { points, cells }: ExploreReport
     return cell ? `${mark(cell.verdict)} ${cell.verdict}${cell.derived ? ' (derived)' : ''}` : ''
   }
   const bad = cells.filter((cell) => !isGoodCell(cell))
-  const held = `${cells.length - bad.length} of ${cells.length} cells are as they should be`
+  const verdict =
+    bad.length > 0 ? `FAIL: ${bad.length} of ${cells.length} cases failed` : `${cells.length} cases, none failed`
   return [
-    `### Understudy explored ${codeText(command)}: ${held}`,
+    `### Understudy explore ${codeText(command)}: ${verdict}`,
     '',
     `| | ${tried.map((_, index) => `p${index + 1}`).join(' | ')} |`,
     `|---|${tried.map(() => '---|').join('')}`,

@@ -22,11 +22,11 @@ export function findExecutable(option?: string): string {
   if (found) return found
   throw new UnderstudyError(
     [
-      'the executable of Understudy was not found. It was looked for',
-      "  - in the option 'executable' of startUnderstudy: not given",
-      '  - in the variable UNDERSTUDY_BIN: not set',
-      `  - in the package ${PLATFORM_PACKAGE}: not installed (npm install --save-dev understudy brings it)`,
-      `  - in a checkout around ${process.cwd()}: no dist/${NAME} (npm run build makes it)`,
+      'the Understudy executable was not found. Searched:',
+      "  - the option 'executable' of startUnderstudy: not set",
+      '  - the environment variable UNDERSTUDY_BIN: not set',
+      `  - the package ${PLATFORM_PACKAGE}: not installed (run npm install --save-dev understudy)`,
+      `  - a checkout that contains ${process.cwd()}: no dist/${NAME} (run npm run build)`,
     ].join('\n'),
   )
 }
@@ -34,7 +34,7 @@ export function findExecutable(option?: string): string {
 function existing(path: string, from: string): string {
   const full = resolve(path)
   if (existsSync(full)) return full
-  throw new UnderstudyError(`${from} names the executable ${JSON.stringify(path)}, and there is no such file`)
+  throw new UnderstudyError(`${from} names the executable ${JSON.stringify(path)}, which does not exist`)
 }
 
 /** Beside this package, or in the project that is tested. */

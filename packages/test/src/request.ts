@@ -34,7 +34,7 @@ export function send({ url, token }: ServerAddress, { method, path, session, bod
   if (text !== undefined) headers['content-type'] = 'application/json'
   return new Promise<ControlAnswer>((resolve, reject) => {
     const unreachable = (error: Error) =>
-      reject(new UnderstudyError(`no Understudy server answers at ${url}: ${error.message}`))
+      reject(new UnderstudyError(`no Understudy server responds at ${url}: ${error.message}`))
     const call = (target.protocol === 'https:' ? secure : plain)(target, { method, headers }, (answer) => {
       const parts: Buffer[] = []
       answer.on('error', unreachable)
@@ -50,7 +50,9 @@ export function send({ url, token }: ServerAddress, { method, path, session, bod
 export async function ask(server: ServerAddress, request: ControlRequest): Promise<unknown> {
   const { status, body } = await send(server, request)
   if (status < 300) return body
-  throw new UnderstudyError(messageOf(body) ?? `${request.method} ${server.url}${request.path} was answered ${status}`)
+  throw new UnderstudyError(
+    messageOf(body) ?? `${request.method} ${server.url}${request.path} returned status ${status}`,
+  )
 }
 
 function messageOf(body: unknown): string | undefined {

@@ -47,7 +47,7 @@ const own = globalThis as unknown as Registry
 export function startUnderstudy(options?: StartOptions): Promise<UnderstudyServer> {
   const key = JSON.stringify(options ?? JSON.parse(own[CHOSEN] ?? '{}'))
   if (own[CHOSEN] !== undefined && own[CHOSEN] !== key) {
-    const message = `startUnderstudy was called with ${own[CHOSEN]} before, and now with ${key}`
+    const message = `startUnderstudy was first called with ${own[CHOSEN]}, and then with ${key}: use the same options everywhere`
     return Promise.reject(new UnderstudyError(message))
   }
   own[CHOSEN] = key
@@ -72,7 +72,7 @@ async function open(options: StartOptions, forget: () => void): Promise<Understu
   if (given.length > 0) {
     const names = given.map((name) => `'${name}'`).join(', ')
     throw new UnderstudyError(
-      `startUnderstudy was given ${names}, but UNDERSTUDY_URL names a server that runs already: give that one the settings`,
+      `startUnderstudy was called with ${names}, but UNDERSTUDY_URL names a running server: configure that server instead`,
     )
   }
   const variable = process.env.UNDERSTUDY_TOKEN ?? ''
@@ -136,7 +136,7 @@ function ready(child: ChildProcessWithoutNullStreams, executable: string): Promi
     let complaints = ''
     const fail = (why: string) => reject(new UnderstudyError(`the server did not start (${executable}): ${why}`))
     child.on('error', ({ message }) => fail(message))
-    child.on('exit', (code) => fail(complaints.trim() || `it ended with code ${code}`))
+    child.on('exit', (code) => fail(complaints.trim() || `it exited with code ${code}`))
     child.stderr.on('data', (part: Buffer) => {
       // What it says later is in the traces, and in the answers.
       if (!printed.includes('\n')) complaints += part

@@ -48,7 +48,7 @@ async function refuseBrokenFiles(server: UnderstudyServer): Promise<void> {
   const { problem } = (await ask(server, { method: 'GET', path: '/_understudy/fixtures' })) as {
     problem: string | null
   }
-  if (problem !== null) throw new UnderstudyError(`fixture files have mistakes: ${problem}`)
+  if (problem !== null) throw new UnderstudyError(`invalid fixture files: ${problem}`)
 }
 
 const NAME_LENGTH = 40
@@ -72,7 +72,7 @@ async function newSession(server: UnderstudyServer, name: string): Promise<strin
     const { status, body } = await send(server, { method: 'POST', path, session, body: { name: session } })
     if (status === TAKEN) continue
     if (status < 300) return session
-    throw new UnderstudyError((body as { message?: string })?.message ?? `${path} was answered ${status}`)
+    throw new UnderstudyError((body as { message?: string })?.message ?? `${path} returned status ${status}`)
   }
 }
 
@@ -85,7 +85,7 @@ async function callsOf(server: UnderstudyServer, session: string, title: string)
   try {
     const records = await traceRecords(server, session)
     if (records.length === 0) {
-      return `${head}no call came to its session ${session}: does the program call understudy.baseURL with understudy.apiKey?\n`
+      return `${head}its session ${session} received no calls: does the program use understudy.baseURL and understudy.apiKey?\n`
     }
     const shown = records.slice(-MAX_DRAWN)
     const drawn: string[] = []
