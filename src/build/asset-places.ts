@@ -12,7 +12,8 @@ export function writePlaces(executable: string, files: Readonly<Record<string, U
     ([path, content]) => [path, [whole.indexOf(content), content.length]] as const,
   )
   const text = JSON.stringify(Object.fromEntries(entries.filter(([, [offset]]) => offset >= 0)))
-  if (room < 0 || text.length > NO_PLACES.length) throw new Error(`${executable} has no room for ${text}`)
+  if (room < 0 || text.length > NO_PLACES.length)
+    throw new Error(`${executable} has no room for the asset table: ${text}`)
   const file = openSync(executable, 'r+')
   writeSync(file, text.padEnd(NO_PLACES.length), room, 'latin1')
   closeSync(file)

@@ -58,10 +58,10 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
   // Mistakes in what is typed are lines of the log, too.
   if (asksJsonLog(args, io.env)) io.log.useFormat('json')
   const program = new Command('understudy')
-    .description('A local stand-in for a model gateway and workspace API: offline, deterministic, in one executable.')
+    .description('Test how your code handles model provider failures: a local, offline, deterministic model gateway.')
     .version(VERSION, VERSION_FLAG, 'print the version')
     .helpOption('--help', 'print this help')
-    .helpCommand('help [command]', 'print the help of a command')
+    .helpCommand('help [command]', 'print the help for a command')
     .showSuggestionAfterError(false)
     .configureOutput(helpOutput(io))
     .exitOverride()
@@ -147,7 +147,7 @@ function refuseUnknownHelp(program: Command, [first, name, inner]: readonly stri
   }
   if (!command) refuse(`no help for '${name}'; valid: ${commandsOf(program)}`)
   else if (inner !== undefined && command.commands.length === 0)
-    refuse(`no help for '${name} ${inner}': ${name} has no commands of its own`)
+    refuse(`no help for '${name} ${inner}': ${name} has no subcommands`)
   else if (inner !== undefined && !command.commands.some((one) => one.name() === inner))
     refuse(`unknown command '${inner}'; valid: ${commandsOf(command)}`)
 }

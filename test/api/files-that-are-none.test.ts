@@ -44,7 +44,8 @@ test('a snapshot', async () => {
   const server = await serveHere(['--db', ':memory:'], { cwd })
   const env = { UNDERSTUDY_URL: server.url }
   try {
-    const none = 'is not a snapshot: it must have understudy_snapshot and tables, as snapshot save writes them\n'
+    const none =
+      "is not a snapshot: it must contain 'understudy_snapshot' and 'tables', as 'understudy snapshot save' writes them\n"
     for (const [command, file, said] of [
       ['diff', 'no-snapshot.json', `no-snapshot.json ${none}`],
       ['load', 'no-snapshot.json', `no-snapshot.json ${none}`],

@@ -35,13 +35,13 @@ beforeAll(() => {
 const ANY = ['--', 'false']
 const misuse: [string, string[], string][] = [
   ['no command', [], "missing required argument 'COMMAND'"],
-  ['a program that is not there', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'there is no such program'],
+  ['a program that is not there', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'no such program'],
   ['an unknown scenario', ['--scenario', 'nosuch', ...ANY], 'there is no scenario or file "nosuch"; shipped: '],
-  ['a seed that is none', ['--seed', 'x', ...ANY], '--seed "x" is not valid'],
-  ['a time that is none', ['--timeout', '10', ...ANY], '--timeout "10" is not valid: it must be a time such as'],
-  ['a setting that is none', ['--on-miss', 'x', ...ANY], '--on-miss "x" is not valid'],
+  ['a seed that is none', ['--seed', 'x', ...ANY], '--seed must be a whole number from 0, got "x"'],
+  ['a time that is none', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
+  ['a setting that is none', ['--on-miss', 'x', ...ANY], '--on-miss must be synthesize or error, got "x"'],
   ['a report that nobody can write', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
-  ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 lets other machines in'],
+  ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
   ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
 ]
 test.each(misuse)('%s is a misuse', async (_, args, message) => {
@@ -128,8 +128,8 @@ describe('rehearse', () => {
 
   const mistakes: [string, string[], number, string][] = [
     ['an unknown scenario', ['nosuch'], 2, 'there is no scenario or file "nosuch"'],
-    ['a number that is none', ['good.yaml', '--calls', 'x'], 2, '--calls "x" is not valid'],
-    ['a server that is not there', ['good.yaml', '--against', 'http://127.0.0.1:1'], 1, 'no server answers'],
+    ['a number that is none', ['good.yaml', '--calls', 'x'], 2, '--calls must be a number from 1 to 200, got "x"'],
+    ['a server that is not there', ['good.yaml', '--against', 'http://127.0.0.1:1'], 1, 'no server responds'],
   ]
   test.each(mistakes)('%s is told', async (_, args, expected, message) => {
     const { code, stderr } = await rehearse(...args)
@@ -148,7 +148,7 @@ describe('scenario files', () => {
     expect(fine).toEqual({
       code: 0,
       stdout: '2 scenarios, 1 warning\n',
-      stderr: 'understudy: warning: mixed.yaml:3:5: rules[0] "r" can never fire: its probability is 0\n',
+      stderr: 'understudy: warning: mixed.yaml:3:5: rules[0] "r" can never be triggered: its probability is 0\n',
     })
     put('broken.yaml', 'name: broken\nrules:\n  - name: r\n    fault: { type: delai }\n  - name: r\n')
     const broken = await runCommand(['check', 'broken.yaml', 'wrong.yaml'], { cwd })

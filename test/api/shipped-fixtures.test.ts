@@ -159,7 +159,7 @@ test('are listed by a command, with those of files before them', async () => {
   expect(lines.slice(0, 3)).toEqual([
     'Fixtures in fixtures:',
     '  chat.completions/mine  {"user":"Hi"}  fixtures/chat.completions/mine.yaml:1:1',
-    'Shipped fixtures, which answer only with --shipped-fixtures:',
+    'Shipped fixtures (used only with --shipped-fixtures):',
   ])
   expect(listed.stdout).toContain('chat.completions/greeting')
   const json = (await runCommand(['fixture', 'list', '--json'], { cwd: folder.path })).stdout.trim().split('\n')

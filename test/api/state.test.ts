@@ -329,6 +329,6 @@ describe('reset', () => {
   })
   test('without a server it is one line', async () => {
     const { code, stderr } = await runCommand(['reset', '--url', 'http://127.0.0.1:9'], { cwd })
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/^understudy: no server answers at [^\n]+\n$/)])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^understudy: no server responds at [^\n]+\n$/)])
   })
 })

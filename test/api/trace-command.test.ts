@@ -59,7 +59,7 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     expect(streamed).toContain('chat.completions stream')
     expect(wrong).toMatch(/ 400 {2}refused /)
     expect(missed).toContain('anthropic/claude-sonnet-4-5')
-    expect(missed).toContain('synthesized')
+    expect(missed).toContain('generated')
   })
 
   test('list --json prints the records of the control API, one a line', async () => {
@@ -96,7 +96,7 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     if (from === 'file') return
     // Whoever has sessions of his own looks into the wrong one first.
     const { stdout } = await trace(['list', '--session', 'nobody', ...source()])
-    expect(stdout).toBe('no traces of the session nobody; --session all shows those of every session\n')
+    expect(stdout).toBe('no traces in the session nobody; --session all shows all sessions\n')
   })
 
   test('show has the attempts, the request and the answer', async () => {
@@ -167,7 +167,7 @@ describe('which traces', () => {
     const ofAll = await trace(['show', 'last', '--json', '--session', 'all', ...SERVER])
     expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', answer: expect.anything() })
     const none = await trace(['show', 'last', '--session', 'empty', ...SERVER])
-    expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: there are no traces yet\n' })
+    expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: no traces yet\n' })
   })
   test('the file may be named before the command, and a list is what is meant without one', async () => {
     const expected = (await trace(['list', ...DB])).stdout
@@ -205,10 +205,15 @@ describe('mistakes are one line', () => {
       'no server',
       () => ['list', '--url', 'http://127.0.0.1:1'],
       1,
-      ['no server answers at http://127.0.0.1:1', '--db'],
+      ['no server responds at http://127.0.0.1:1', '--db'],
     ],
     ['another server', () => ['list', '--url', stranger.url.href], 1, ['is not an Understudy server (status 200)']],
-    ['no address', () => ['list', '--url', 'localhost:4010'], 2, ['--url "localhost:4010"', 'http://127.0.0.1:4010']],
+    [
+      'no address',
+      () => ['list', '--url', 'localhost:4010'],
+      2,
+      ['--url must be an address', 'got "localhost:4010"', 'http://127.0.0.1:4010'],
+    ],
     ['a wrong token', () => ['list', '--url', server.url, '--token', 'wrong'], 1, ['--token']],
     ['no such file', () => ['list', '--db', 'nowhere.db'], 1, ['nowhere.db', '--db']],
     ['a file that is no database', () => ['list', '--db', 'text.db'], 1, ['text.db', 'not a healthy SQLite file']],
@@ -222,11 +227,16 @@ describe('mistakes are one line', () => {
       'a session that is not in the file',
       () => ['list', '--session', 'x', ...DB],
       2,
-      ['--session "x"', 'it has default', 'live in the server'],
+      ['--session "x"', 'which contains default', 'kept by the server'],
     ],
-    ['a status that is none', () => ['list', '--status', 'bad', ...DB], 2, ['--status "bad"', 'from 100 to 599']],
+    [
+      'a status that is none',
+      () => ['list', '--status', 'bad', ...DB],
+      2,
+      ['--status must be', 'got "bad"', 'from 100 to 599'],
+    ],
     ['a limit that is too high', () => ['list', '--limit', '201', ...SERVER], 1, ["'limit' must be at most 200"]],
-    ['a time that is none', () => ['tail', '--since', 'noon', ...DB], 2, ['--since "noon"', 'ISO 8601']],
+    ['a time that is none', () => ['tail', '--since', 'noon', ...DB], 2, ['--since must be', 'got "noon"', 'ISO 8601']],
     ['no id', () => ['show'], 2, ["'ID'"]],
     ['an unknown command', () => ['lst'], 2, ["'lst'", 'list, show, tail']],
   ]

@@ -177,7 +177,7 @@ test('health says in one line how a server is, and exits with 1 when there is no
   expect((await run(['health'], { env: { UNDERSTUDY_PORT: port } })).code).toBe(0)
   await server.stop()
   const down = await run(['health', '--url', server.url])
-  expect([down.code, down.stderr]).toEqual([1, `understudy: no server answers at ${server.url}\n`])
+  expect([down.code, down.stderr]).toEqual([1, `understudy: no server responds at ${server.url}\n`])
 })
 
 test('--instance-strict refuses a session that no balancer sees, and says where it must stand', async () => {
@@ -201,9 +201,9 @@ test.each([
   [
     'a page',
     () => new Response('<html>Nothing here.</html>', { status: 503 }),
-    'answers with 503, and not as understudy',
+    '(status 503) is not from an Understudy server',
   ],
-  ['something else', () => Response.json({ fine: true }), 'answers, and not as understudy does'],
+  ['something else', () => Response.json({ fine: true }), 'is not an Understudy server'],
 ])('%s at the address is no server that is up', async (_, answer, said) => {
   const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
   const url = `http://127.0.0.1:${other.port}`
@@ -219,5 +219,5 @@ test('nor is one for a command that changes a server', async () => {
   const { code, stderr } = await run(['snapshot', 'save', 'x.json', '--url', url], { cwd: folder.path })
   await other.stop(true)
   expect([code, stderr.split('\n').length]).toEqual([1, 2])
-  expect(stderr).toContain(`${url} answers with 200, and not as understudy does`)
+  expect(stderr).toContain(`the response from ${url} (status 200) is not from an Understudy server`)
 })

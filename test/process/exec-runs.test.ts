@@ -20,7 +20,7 @@ describe('a run', () => {
     const db = inFolder('run.db')
     for (let turn = 0; turn < 2; turn++) {
       const { run: played } = await play(client('openai', 'sessions', '2'), undefined, { db })
-      expect(plainLines(runLines(played)).at(-1)).toBe(`  saved         understudy trace --db ${db} list`)
+      expect(plainLines(runLines(played)).at(-1)).toBe(`  saved         understudy trace list --db ${db}`)
     }
     const list = async (...args: string[]) => {
       const { stdout } = await runCommand(['trace', '--db', db, 'list', '--json', ...args])

@@ -33,7 +33,7 @@ test.skipIf(process.platform === 'win32')('a second Ctrl-C ends it, and the repo
   }
   await reading
   expect(await child.exited).toBe(137)
-  expect(said).toBe('understudy: the command has been asked to end, and still runs; Ctrl-C again ends it at once\n')
+  expect(said).toBe('understudy: the command is still running; press Ctrl-C again to kill it\n')
   expect(printed).toContain('no scenario: FAIL: the command failed with exit code 137, with 1 warning (stopped early)')
   expect(printed).toContain('calls         none')
 })

@@ -195,7 +195,7 @@ describe('an exploration', () => {
     writeFileSync(join(cwd, 'known.yaml'), `accepted: [${known.join(', ')}]`)
     const { code, stdout } = await understudy('explore', '--resume', '--baseline', 'known.yaml', ...program())
     expect(code).toBe(0)
-    expect(stdout.match(/mended .*/g)).toEqual(['mended  gone auth: take it out of the known cells'])
+    expect(stdout.match(/fixed .*/g)).toEqual(['fixed     gone auth: remove it from the file of known cases'])
     expect(stdout).toMatch(/^server-error-once +\+ +a$/m)
     // What was not tried is not said to be mended.
     const some = await understudy(
@@ -215,12 +215,12 @@ test('a budget that is over leaves out what tells least, says so, and can be gon
   expect(code).toBe(3)
   const other = await understudy('explore', '--resume', '--out', 'short', '--', 'true')
   expect(other).toMatchObject({ code: 2 })
-  expect(other.stderr).toContain('--resume cannot go on')
+  expect(other.stderr).toContain('--resume cannot continue')
 })
 
 test('a command that calls no model is not called good', async () => {
   const { code, stdout } = await understudy('explore', '--out', 'silent', '--', 'true')
-  expect(stdout).toContain('explored 0 points: NOT TRIED, no call of a model or an agent came')
+  expect(stdout).toContain('explore: INCONCLUSIVE: no call to a model or an agent was received')
   expect(code).toBe(3)
 })
 
@@ -228,19 +228,19 @@ test('what fails without a fault is not explored', async () => {
   const { code, stderr, stdout } = await understudy('explore', '--json', '--out', 'red', ...program('red'))
   expect(code).toBe(7)
   expect(JSON.parse(stdout)).toMatchObject({ points: [], cells: [], red: { code: 7 } })
-  expect(stderr).toContain('fails with 7 without any fault')
+  expect(stderr).toContain('failed without any fault (exit code 7)')
   expect(readdirSync(join(cwd, 'red')).filter((name) => name.endsWith('.yaml'))).toEqual([])
 })
 
 const MISTAKES: [string[], string][] = [
-  [['--depth', '3'], '--depth "3" is not valid: it must be a number from 1 to 2'],
-  [['--class', 'stal'], '--class "stal" is not valid'],
-  [['--jobs', '0'], '--jobs "0" is not valid'],
-  [['--budget', 'soon'], '--budget "soon" is not valid: it must be a time such as 90s or 10m'],
+  [['--depth', '3'], '--depth must be a number from 1 to 2, got "3"'],
+  [['--class', 'stal'], '--class "stal" is not a failure mode'],
+  [['--jobs', '0'], '--jobs must be a number from 1 to 16, got "0"'],
+  [['--budget', 'soon'], '--budget must be a duration such as 90s or 10m, got "soon"'],
   [['--baseline', 'nothing.yaml'], 'nothing.yaml'],
-  [['--out', 'never', '--resume'], '--resume finds nothing to go on from'],
-  [['--out', 'program.mjs'], '--out "program.mjs" is no folder'],
-  [['--baseline', 'misspelt.yaml'], "accepted[0].class is no class (did you mean 'auth'?); valid: "],
+  [['--out', 'never', '--resume'], '--resume requires never/state.json'],
+  [['--out', 'program.mjs'], '--out "program.mjs" cannot be created'],
+  [['--baseline', 'misspelt.yaml'], "accepted[0].class must be a failure mode (did you mean 'auth'?); valid: "],
   [['--html', 'nowhere/page.html'], '--html "nowhere/page.html" cannot be written'],
 ]
 test.each(MISTAKES)('%p is refused in words', async (flags, message) => {

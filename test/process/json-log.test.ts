@@ -135,9 +135,15 @@ describe('every line is JSON:', () => {
   })
 
   const mistakes: [string, string[], Record<string, string>, number, RegExp][] = [
-    ['a setting', ['serve', '--log', 'json', '--port', 'x'], {}, 2, /--port "x" is not valid/],
+    ['a setting', ['serve', '--log', 'json', '--port', 'x'], {}, 2, /--port must be a number from 0 to 65535, got "x"/],
     ['an option', ['serve', '--log=json', '--nonsense'], {}, 2, /--nonsense/],
-    ['the environment', ['serve', '--port', 'x'], { UNDERSTUDY_LOG: 'json' }, 2, /--port "x" is not valid/],
+    [
+      'the environment',
+      ['serve', '--port', 'x'],
+      { UNDERSTUDY_LOG: 'json' },
+      2,
+      /--port must be a number from 0 to 65535, got "x"/,
+    ],
     ['a file', ['serve', '--log', 'json', '--fixtures', 'nowhere'], {}, 2, /nowhere/],
     ['a command that is not there', ['exec', '--log', 'json', '--', 'no-such-program'], {}, 2, /no such program/],
     ['a scenario', ['exec', '--log', 'json', '--scenario', 'outrage', '--', 'true'], {}, 2, /outrage/],
@@ -155,7 +161,7 @@ describe('every line is JSON:', () => {
     })
     await other.stop(true)
     expect(code).toBe(1)
-    expect(messagesIn(stderr).join()).toContain('it is in use')
+    expect(messagesIn(stderr).join()).toContain('the port is in use')
   })
 
   test('what exec says beside the output of its command', async () => {
@@ -169,6 +175,6 @@ describe('every line is JSON:', () => {
 
   test('none, without --log json', async () => {
     const { stderr } = await runCommand(['serve', '--port', 'x'], { cwd: folder.path })
-    expect(stderr).toStartWith('understudy: --port "x" is not valid')
+    expect(stderr).toStartWith('understudy: --port must be a number from 0 to 65535, got "x"')
   })
 })

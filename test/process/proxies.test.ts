@@ -62,7 +62,7 @@ test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'])(
     // Nobody listens there: whoever goes to the proxy is seen by it, and by nothing else.
     for (const host of ['localhost', '127.0.0.1', '127.8.9.10', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0']) {
       const { code, stderr } = await run(['health', '--url', `https://${host}:1`], { cwd, env })
-      expect([code, stderr]).toEqual([1, `understudy: no server answers at https://${host}:1\n`])
+      expect([code, stderr]).toEqual([1, `understudy: no server responds at https://${host}:1\n`])
     }
     expect(asked).toEqual([])
     if (name.startsWith('HTTPS') || name.startsWith('https')) {
@@ -80,7 +80,7 @@ test('other addresses are called as the environment has it', async () => {
   proxied.length = 0
   const env = { HTTP_PROXY: address, NO_PROXY: 'understudy.invalid' }
   const { stderr } = await run(['health', '--url', 'http://understudy.invalid'], { cwd, env })
-  expect(stderr).toContain('no server answers')
+  expect(stderr).toContain('no server responds')
   expect(proxied).toEqual([])
 })
 

@@ -27,7 +27,8 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
     {
       code: 2,
       stdout: '',
-      stderr: 'understudy: there is no folder fixtures or scenarios here: name the files or folders to check\n',
+      stderr:
+        'understudy: the current folder has no fixtures or scenarios folder: name the files or folders to check\n',
     },
   ],
   ['one file', ['fixtures/chat.completions/a.yaml'], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],

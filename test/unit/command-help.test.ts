@@ -15,7 +15,7 @@ describe('help', () => {
   test.each([
     ['trace', 'show', '<ID>'],
     ['trace', 'list', '--limit <N>'],
-    ['snapshot', 'diff', 'exit 1 when they'],
+    ['snapshot', 'diff', 'compare the session with a snapshot'],
   ])('of %s %s is that of the command inside', async (outer, inner, part) => {
     const [asked, given] = await Promise.all([
       runCommand(['help', outer, inner], { cwd }),
@@ -31,8 +31,8 @@ describe('help', () => {
     const { stdout } = await runCommand(['help', 'serve'], { cwd })
     const words = stdout.replace(/\s+/g, ' ')
     for (const part of [
-      'gets: synthesize, a made-up answer, or error, ',
-      'who answers: fixture, or forward, ',
+      'gets: synthesize (a generated response) or error ',
+      'where responses come from: fixture or forward ',
       'real, or virtual, ',
       '(default: 256MiB)',
       '(default: 128MiB)',
@@ -48,9 +48,9 @@ const onPosix = process.platform === 'win32' ? [] : [true]
 const rows: [string, string[], string[]][] = [
   ['a command of a command', ['help', 'trace', 'nosuch'], ["unknown command 'nosuch'", 'list, show, tail']],
   ['a scenario', ['rehearse', 'rate-limit-brst'], ["(did you mean 'rate-limit-burst'?)", 'shipped: ']],
-  ['an address', ['rehearse', 'outage', '--against', 'nonsense'], ['--against "nonsense" is not valid']],
-  ['a number of calls', ['rehearse', 'outage', '--calls', '0'], ['--calls "0"', 'from 1 to 200']],
-  ['a program', ['exec', '--', 'no-such-program'], ['"no-such-program" cannot be run: there is no such program']],
+  ['an address', ['rehearse', 'outage', '--against', 'nonsense'], ['--against must be an address', 'got "nonsense"']],
+  ['a number of calls', ['rehearse', 'outage', '--calls', '0'], ['--calls must be a number from 1 to 200, got "0"']],
+  ['a program', ['exec', '--', 'no-such-program'], ['"no-such-program" cannot be run: no such program']],
   ...onPosix.map((): (typeof rows)[number] => [
     'a file that is no program',
     ['exec', '--', './not-executable.sh'],

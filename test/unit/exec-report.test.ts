@@ -143,10 +143,10 @@ test('report: adds up the rules of several sessions, and names those that were n
 test('where the calls are to be seen is said when there is something to see', () => {
   const found = runOf({ sessions: [verification('a', { findings: [finding()] })] })
   expect(plainLines(runLines(found)).at(-1)).toBe(
-    '  saved         no calls; run again with --db FILE, then: understudy trace --db FILE show ID',
+    '  saved         no calls; re-run with --db FILE, then: understudy trace show ID --db FILE',
   )
   expect(plainLines(runLines({ ...found, db: 'run.db' })).at(-1)).toBe(
-    '  saved         understudy trace --db run.db list',
+    '  saved         understudy trace list --db run.db',
   )
   expect(plainLines(runLines(runOf())).join('\n')).not.toContain('  saved ')
 })
@@ -180,7 +180,7 @@ test('time says what was jumped and what the client waited', () => {
   ]
   const lines = plainLines(runLines(runOf({ clocks })))
   expect(lines).toContain('  time          virtual time skipped: 11 min (the client did not wait for it)')
-  expect(lines).toContain('  time          waited by the client between its calls: 2000 ms')
+  expect(lines).toContain('  time          client idle time between calls: 2000 ms')
 })
 
 const codes: [string, Partial<SuiteRun>[], number][] = [

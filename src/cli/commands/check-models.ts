@@ -12,7 +12,7 @@ type Path = readonly PropertyKey[]
 export function modelWarnings(source: SourceFile, models: readonly string[]): string[] {
   return patternsIn(source.value).flatMap(({ path, pattern }) => {
     const near = likelyModel(pattern, models)
-    const message = `is ${quote(pattern)}, and no such model is known (did you mean '${near}'?)`
+    const message = `names the unknown model ${quote(pattern)} (did you mean '${near}'?)`
     return near === undefined ? [] : [source.line({ path, message })]
   })
 }

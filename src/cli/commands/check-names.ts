@@ -97,7 +97,7 @@ function modelProblem(pattern: string, { providers }: KnownNames): string | unde
   const provider = pattern.slice(0, Math.max(0, pattern.indexOf('/')))
   const isKnown = provider === '' || provider.includes('*') || providers.includes(provider)
   if (isKnown || suggestion(provider, providers) === '') return undefined
-  return `${quote(pattern)} is of ${unknownProvider(provider, providers)}`
+  return unknownName(provider, 'provider', providers)
 }
 
 /** Of a pattern of ids, which always have a provider. */
@@ -105,13 +105,9 @@ function fullModelProblem(pattern: string, { providers }: KnownNames): string | 
   const [beginning = ''] = pattern.split('*', 1)
   if (providers.some((name) => beginning.startsWith(`${name}/`))) return undefined
   if (pattern.includes('*') && providers.some((name) => `${name}/`.startsWith(beginning))) return undefined
-  if (!beginning.includes('/'))
-    return `must be '<provider>/<model>', in which * stands for any characters, got ${quote(pattern)}`
-  return `${quote(pattern)} is of ${unknownProvider(beginning.slice(0, beginning.indexOf('/')), providers)}`
+  if (!beginning.includes('/')) return `must be '<provider>/<model>' (* matches any characters), got ${quote(pattern)}`
+  return unknownName(beginning.slice(0, beginning.indexOf('/')), 'provider', providers)
 }
-
-const unknownProvider = (name: string, providers: readonly string[]) =>
-  `the provider ${quote(name)}, which there is not${suggestion(name, providers)}; known: ${providers.join(', ')}`
 
 function operationProblem(pattern: string, { operations }: KnownNames): string | undefined {
   if (operations.some((name) => globRegex(pattern).test(name))) return undefined
@@ -119,4 +115,4 @@ function operationProblem(pattern: string, { operations }: KnownNames): string |
 }
 
 const unknownName = (name: string, what: string, known: readonly string[]) =>
-  `is ${quote(name)}, and there is no such ${what}${suggestion(name, known)}; known: ${known.join(', ')}`
+  `names the unknown ${what} ${quote(name)}${suggestion(name, known)}; valid: ${known.join(', ')}`

@@ -21,14 +21,14 @@ const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 
 export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
-    .description('check the files of fixtures, scenarios and seeds (workspace.yaml) as serve would, and end')
-    .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDERS.join(' and ')}, those that are here)`)
-    .option('--config <FILE>', 'settings file, whose providers are known (default: understudy.yaml, when there is one)')
+    .description('validate fixtures, scenarios and seeds (workspace.yaml), then exit')
+    .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDERS.join(' and ')}, if they exist)`)
+    .option('--config <FILE>', 'settings file that names your providers (default: understudy.yaml, if it exists)')
     .action(async (given: string[], options: { config?: string }) => {
       const paths = given.length > 0 ? given : DEFAULT_FOLDERS.filter((folder) => existsSync(folder))
       if (paths.length === 0) {
         throw new FileError(
-          `there is no folder ${DEFAULT_FOLDERS.join(' or ')} here: name the files or folders to check`,
+          `the current folder has no ${DEFAULT_FOLDERS.join(' or ')} folder: name the files or folders to check`,
         )
       }
       const seeds = paths.flatMap(seedsIn)

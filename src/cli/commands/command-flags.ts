@@ -25,14 +25,14 @@ export function commandConfig(options: Record<string, unknown>, env: Environment
 /** A seed as it was typed; throws `ConfigError`. */
 export function seedOf(text: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
-  throw new ConfigError(`--seed ${JSON.stringify(text)} is not valid: it must be a whole number from 0`)
+  throw new ConfigError(`--seed must be a whole number from 0, got ${JSON.stringify(text)}`)
 }
 
 /** A time as it was typed, in ms; throws `ConfigError` that names the flag. */
 export function durationOf(flag: string, text: string): number {
   const ms = /[a-z]/i.test(text) ? parseDuration(text) : undefined
   if (ms !== undefined && ms > 0) return ms
-  throw new ConfigError(`${flag} ${JSON.stringify(text)} is not valid: it must be a time such as 90s or 10m`)
+  throw new ConfigError(`${flag} must be a duration such as 90s or 10m, got ${JSON.stringify(text)}`)
 }
 
 /** Found out before the command runs, which may take long. */

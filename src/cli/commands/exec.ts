@@ -36,31 +36,38 @@ export function execCommand(io: CommandIo, exiting: Exiting): Command {
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
     .option(
       '--scenario <NAME>',
-      'what goes wrong, in every session: a shipped name or a file; repeatable, the command runs once for each',
+      'scenario for every session, a shipped name or a file; repeat it to run the command once per scenario',
       repeated,
     )
-    .option('--seed <NUMBER>', 'seed of ids and chance; repeatable, the command runs once for each', repeated)
-    .option('--timeout <TIME>', 'how long the command may take, such as 10m; it is then ended, with exit code 124')
+    .option('--seed <NUMBER>', 'seed for ids and randomness; repeat it to run the command once per seed', repeated)
+    .option('--timeout <TIME>', 'stop the command after this time, such as 10m, and exit with 124')
     .option(
       '--hang-limit <TIME>',
-      'a client that still waits after so long a silence has no timeout: its call is reset, and the report says so (default: 30s)',
+      'reset a call whose client has waited this long without receiving data, and report the missing timeout (default: 30s)',
     )
-    .option('--strict', 'count warnings as errors')
-    .option('--db <FILE>', 'keep the calls in this file, for understudy trace --db FILE')
-    .option('--junit <FILE>', 'write the verdicts as JUnit XML')
-    .option('--html <FILE>', 'write the calls and the verdicts as a page that opens without a server')
+    .option('--strict', 'treat warnings as errors')
+    .option('--db <FILE>', 'save the calls to this file, for understudy trace --db FILE')
+    .option('--junit <FILE>', 'write the verdicts as JUnit XML to this file')
+    .option('--html <FILE>', 'write the calls and verdicts as a self-contained HTML page')
     .option(
       '--coverage <FILE>',
-      'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
+      'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
     )
-    .option('--json', 'print the reports as one line of JSON, the last one')
-    .option('--json-file <FILE>', 'write the reports as JSON, apart from what the command prints')
-    .option('--port <NUMBER>', 'port to listen on (default: a free one)')
+    .option('--json', 'print the report as JSON, on the last line')
+    .option('--json-file <FILE>', 'write the report as JSON to this file')
+    .option('--port <NUMBER>', 'port to listen on (default: a free port)')
   addSettingFlags(command, OWN)
   return command
     .addHelpText(
       'after',
-      '\nThe exit code is that of the command if it fails. Otherwise 0 for PASS, and 3 for FAIL (an error was found or an expectation is not met) and INCONCLUSIVE (no fault was injected, or the scenario needs calls that were not made).',
+      [
+        '',
+        'Exit code: that of the command if it fails, otherwise',
+        '  0  PASS',
+        '  3  FAIL: an error was found, or an expectation was not met',
+        '  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were',
+        '     not made',
+      ].join('\n'),
     )
     .action(exiting((typed: string[], options: Options) => exec(io, typed, options)))
 }
@@ -87,7 +94,7 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
       before,
       runs.map((run) => run.ways),
     )
-    if (!json) io.stdout.lines(wayLines(ways).map((text) => `Understudy: ways, with those of earlier runs: ${text}`))
+    if (!json) io.stdout.lines(wayLines(ways).map((text) => `Understudy: including earlier runs: ${text}`))
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)

@@ -57,37 +57,48 @@ const MAX_JOBS = 16
 
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
-    .description('break each call that a command makes in every way that can happen there, and say which break it')
+    .description('inject every applicable fault into every call of a command and report which ones are not handled')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
-    .option('--class <NAME>', `only this class of outcome: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
-    .option('--depth <1|2>', 'how many calls are broken in one run: 2 tries pairs of calls that follow each other', '1')
-    .option('--budget <TIME>', 'how long to go on, such as 5m; what tells most is tried first')
-    .option('--jobs <NUMBER>', `how many runs at once, up to ${MAX_JOBS}`, '1')
+    .option('--class <NAME>', `only this failure mode: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
+    .option('--depth <1|2>', 'faults per run: 2 also tries pairs of consecutive calls', '1')
+    .option('--budget <TIME>', 'time limit, such as 5m; the most informative cases run first')
+    .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS}`, '1')
     .option(
       '--timeout <TIME>',
-      'after which a run hangs (default: three times that of a quiet run, and 10s more at least)',
+      'time after which a run counts as hung (default: three times the baseline run, but at least 10s longer than it)',
     )
     .option(
       '--baseline <FILE>',
-      `cells that are known and accepted; new ones alone fail (default: ${KNOWN}, if it is there)`,
+      `file of known, accepted cases; only other cases fail (default: ${KNOWN}, if it exists)`,
     )
-    .option('--out <DIR>', 'folder for scenarios of what is broken, the calls of all runs, and the state', 'explore')
-    .option('--resume', 'go on from the state in that folder')
-    .option('--no-prune', 'run what other runs prove too, and all of very many calls of a kind')
-    .option('--seed <NUMBER>', 'seed of ids and chance')
-    .option('--junit <FILE>', 'write a case for each cell as JUnit XML')
-    .option('--html <FILE>', 'write the matrix, with the run behind each cell, as a page that opens without a server')
+    .option(
+      '--out <DIR>',
+      'folder for the scenarios of failed cases, the calls of all runs and the state for --resume',
+      'explore',
+    )
+    .option('--resume', 'continue from the state in the --out folder')
+    .option('--no-prune', 'also run cases whose result other runs prove, and every one of many similar calls')
+    .option('--seed <NUMBER>', 'seed for ids and randomness')
+    .option('--junit <FILE>', 'write the cases as JUnit XML to this file')
+    .option('--html <FILE>', 'write the matrix and the calls of each run as a self-contained HTML page')
     .option(
       '--coverage <FILE>',
-      'add up in this file which configured ways (retry, each fallback, ...) runs have taken',
+      'count in this file, across runs, which configured recovery paths (retry, each fallback, ...) were exercised',
     )
-    .option('--json', 'print the report as one line of JSON, the last one')
-    .option('--json-file <FILE>', 'write the report as JSON, apart from what the command prints')
+    .option('--json', 'print the report as JSON, on the last line')
+    .option('--json-file <FILE>', 'write the report as JSON to this file')
   addSettingFlags(command, OWN)
   return command
     .addHelpText(
       'after',
-      '\nThe exit code is 3 when a cell is not held and not known or no fault has acted, that of the command when it fails without a fault, and 130 after Ctrl-C.',
+      [
+        '',
+        'Exit code: that of the command if it fails without a fault, 130 after Ctrl-C,',
+        'otherwise',
+        '  0  PASS: no case failed that is not accepted',
+        '  3  FAIL: a case failed',
+        '  3  INCONCLUSIVE: no fault was injected',
+      ].join('\n'),
     )
     .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
 }
@@ -160,14 +171,14 @@ function classOf(text: string): ClassName {
   const found = CLASS_NAMES.find((name) => name === text)
   if (found) return found
   throw new ConfigError(
-    `--class ${JSON.stringify(text)} is not valid${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
+    `--class ${JSON.stringify(text)} is not a failure mode${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
   )
 }
 
 function numberOf(name: string, text: string | undefined, most: number): number {
   const number = Number(text)
   if (Number.isInteger(number) && number >= 1 && number <= most) return number
-  throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be a number from 1 to ${most}`)
+  throw new ConfigError(`--${name} must be a number from 1 to ${most}, got ${JSON.stringify(text)}`)
 }
 
 const knownCells = (named: string | undefined) =>
@@ -187,8 +198,8 @@ function refuseRed(
   log.line(
     'error',
     stopped
-      ? 'stopped before anything was explored'
-      : `the command fails with ${code} without any fault: nothing was explored; mend that first`,
+      ? 'stopped during the baseline run: nothing was explored'
+      : `the command failed without any fault (exit code ${code}), so nothing was explored: fix the command first`,
   )
   return stopped ? STOPPED : code
 }

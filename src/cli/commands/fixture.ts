@@ -11,19 +11,19 @@ import type { Printer } from '../print/output.ts'
 const DEFAULT_FOLDER = 'fixtures'
 
 export function fixtureCommand({ stdout }: CommandIo): Command {
-  const fixture = new Command('fixture').description('show fixtures')
+  const fixture = new Command('fixture').description('list fixtures')
   fixture
     .command('list', { isDefault: true })
-    .description('list the fixtures of files, in the order in which they are tried, and the shipped ones')
-    .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDER}, when it is here)`)
-    .option('--json', 'print JSON: one line a fixture')
+    .description('list the fixtures in files, in the order in which they are tried, and the shipped fixtures')
+    .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDER}, if it exists)`)
+    .option('--json', 'print JSON, one line per fixture')
     .action((given: string[], { json = false }: { json?: boolean }) => {
       const paths = given.length > 0 ? given : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
       const { fixtures } = loadFixtures(paths.flatMap(readPath), fixtureSubjects)
       const shipped = shippedFixtures(() => embeddedFixtures(fixtureSubjects))
       if (json) return printEach(stdout, { files: fixtures, shipped })
       if (paths.length > 0) print(stdout, `Fixtures in ${paths.join(', ')}:`, fixtures)
-      print(stdout, 'Shipped fixtures, which answer only with --shipped-fixtures:', shipped)
+      print(stdout, 'Shipped fixtures (used only with --shipped-fixtures):', shipped)
     })
   return fixture
 }

@@ -12,19 +12,27 @@ const PATIENCE_MS = 2_000
 
 export const healthCommand = ({ env, stdout }: CommandIo): Command =>
   new Command('health')
-    .description('say whether a server answers: exits with 0 when it does, with 1 when it does not or is being stopped')
-    .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1 at UNDERSTUDY_PORT or 4010)')
+    .description(
+      'check whether a server accepts calls: exit code 0 if it does, 1 if it does not respond or is shutting down',
+    )
+    .option(
+      '--url <URL>',
+      'server address (default: UNDERSTUDY_URL, else http://127.0.0.1 with port UNDERSTUDY_PORT or 4010)',
+    )
     .action(async (flags: { url?: string }) => stdout.line(await healthOf(serverAddress(env, flags).url)))
 
 async function healthOf(url: string): Promise<string> {
   const answer = await directFetch(`${url}/_understudy/health`, { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(
     () => {
-      throw new ServerError(`no server answers at ${url}`)
+      throw new ServerError(`no server responds at ${url}`)
     },
   )
   const { status, instance, counts } = await jsonAnswer(answer, url)
-  if (!answer.ok) throw new ServerError(`${instance ?? url} is ${status ?? `answering ${answer.status}`}`)
+  if (!answer.ok)
+    throw new ServerError(
+      `${instance ?? url} ${status === undefined ? `returned status ${answer.status}` : `is ${status}`}`,
+    )
   const sessions = asObject(counts)?.sessions
-  if (sessions === undefined) throw new ServerError(`${url} answers, and not as understudy does`)
+  if (sessions === undefined) throw new ServerError(`the server at ${url} is not an Understudy server`)
   return `${instance} is ${status}, with ${sessions} ${sessions === 1 ? 'session' : 'sessions'}`
 }

@@ -35,18 +35,24 @@ const MAX_CALLS = 200
 
 export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
   return new Command('rehearse')
-    .description('play a scenario with built-in calls, and show what happens over time')
-    .argument('<SCENARIO>', 'a shipped name or a file')
+    .description('dry-run a scenario with built-in calls and show what happens over time')
+    .argument('<SCENARIO>', 'a shipped scenario or a file')
     .option(
       '--against <URL>',
-      'a running server, in a session rehearse-<scenario> (default: in this process, in no time)',
+      'use this running server, in the session rehearse-<scenario> (default: run in this process, skipping all waits)',
     )
-    .option('--token <TOKEN>', 'a token that may call that server')
-    .option('--calls <NUMBER>', `how many calls to make (default: ${STANDARD_CALLS})`)
+    .option('--token <TOKEN>', 'token for that server')
+    .option('--calls <NUMBER>', `number of calls to make (default: ${STANDARD_CALLS})`)
     .option('--json', 'print the traces and the report as JSON')
     .addHelpText(
       'after',
-      '\nThe exit code is 3 when an expectation of the scenario is not met (FAIL) or none of its faults was injected (INCONCLUSIVE).',
+      [
+        '',
+        'Exit code:',
+        '  0  PASS',
+        '  3  FAIL: an expectation of the scenario was not met',
+        '  3  INCONCLUSIVE: no fault was injected',
+      ].join('\n'),
     )
     .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
 }
@@ -57,9 +63,7 @@ type Send = (path: string, init?: RequestInit) => Promise<Response>
 async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Promise<number> {
   const number = Number(options.calls ?? STANDARD_CALLS)
   if (!(Number.isInteger(number) && number >= 1 && number <= MAX_CALLS)) {
-    throw new ConfigError(
-      `--calls ${JSON.stringify(options.calls)} is not valid: it must be a number from 1 to ${MAX_CALLS}`,
-    )
+    throw new ConfigError(`--calls must be a number from 1 to ${MAX_CALLS}, got ${JSON.stringify(options.calls)}`)
   }
   const { scenario } = openScenario(nameOrFile, io.log.report)
   const { send, close } = options.against === undefined ? inProcess(io) : against(io, options.against, options.token)
@@ -146,7 +150,7 @@ function inProcess({ env, log }: CommandIo): { send: Send; close(): void } {
 function against({ env }: CommandIo, address: string, given: string | undefined): { send: Send; close(): void } {
   const { url, token } = serverAddress(env, { url: address, ...(given !== undefined && { token: given }) }, '--against')
   const headers = { authorization: `Bearer ${token}` }
-  const unreachable = () => new ServerError(`no server answers at ${url}: start one with understudy serve`)
+  const unreachable = () => new ServerError(`no server responds at ${url}: start one with 'understudy serve'`)
   return {
     async send(path, init = {}) {
       const answer = directFetch(`${url}${path}`, { ...init, headers: { ...headers, ...init.headers } })
@@ -158,7 +162,7 @@ function against({ env }: CommandIo, address: string, given: string | undefined)
 
 async function json(response: Response): Promise<unknown> {
   const body = (await response.json()) as { message?: string }
-  if (!response.ok) throw new ServerError(body.message ?? `the server answered ${response.status}`)
+  if (!response.ok) throw new ServerError(body.message ?? `the server returned status ${response.status}`)
   return body
 }
 

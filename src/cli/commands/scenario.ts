@@ -6,17 +6,17 @@ import type { Printer } from '../print/output.ts'
 import { wrapLine } from '../print/terminal.ts'
 
 export function scenarioCommand({ stdout }: CommandIo): Command {
-  const scenario = new Command('scenario').description('list the scenarios that ship, or print one as a file')
+  const scenario = new Command('scenario').description('list the shipped scenarios, or print one')
   scenario.addCommand(
     new Command('list')
-      .description('list the scenarios that ship, one line each')
+      .description('list the shipped scenarios, one per line')
       .option('--json', 'print JSON: an array with name, description and needs')
       .action((options: { json?: boolean }) => list(stdout, options)),
   )
   scenario.addCommand(
     new Command('show')
-      .description('print the file of a shipped scenario, such as: show black-hole > mine.yaml')
-      .argument('<NAME>', 'a name from list')
+      .description('print the file of a shipped scenario, for example: scenario show black-hole > mine.yaml')
+      .argument('<NAME>', 'a name from scenario list')
       .action((name: string) => show(stdout, name)),
   )
   return scenario

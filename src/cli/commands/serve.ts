@@ -29,11 +29,15 @@ const LEAVE_MS = 250
 const TWICE_MS = 1_000
 
 export function serveCommand(io: CommandIo, exiting: Exiting): Command {
-  const command = new Command('serve').description('answer calls until stopped')
+  const command = new Command('serve').description('start the server and run until stopped')
   addSettingFlags(command)
   command.addHelpText(
     'after',
-    '\nEvery flag is also UNDERSTUDY_<FLAG> in the environment and <flag> with _ for - in understudy.yaml.',
+    [
+      '',
+      'Every flag can also be set as UNDERSTUDY_<FLAG> in the environment and as <flag>',
+      'in understudy.yaml, with _ for -.',
+    ].join('\n'),
   )
   return command.action(
     exiting(async (options: Record<string, unknown>) => serve(io, readConfig(settingsByKey(options), io.env))),
@@ -87,17 +91,17 @@ function clearReadyFile(file: string): void {
 function readyLines(url: string, db: string, { fixtures, about, scenario }: Understudy, config: Config): string[] {
   const token = config.token.length > 0 ? '<your token>' : 'any'
   return [
-    `Understudy ${VERSION} answers at ${url}`,
+    `Understudy ${VERSION} is listening at ${url}`,
     '',
     `  mode      ${about}`,
     ...config.addresses.map((address) => `  sends     ${addressLine(address)}`),
     `  database  ${db}`,
-    `  fixtures  ${fixtures} loaded; a call without one is ${config.on_miss === 'error' ? 'refused with 404' : 'answered by the synthesizer'}`,
+    `  fixtures  ${fixtures} loaded; unmatched calls get ${config.on_miss === 'error' ? 'a 404' : 'a generated response'}`,
     ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
-    `  page      ${url}/ shows every call as it is made`,
+    `  inspector ${url}/`,
     `  swagger   ${url}/swagger`,
     '',
-    '  Paste this:',
+    '  Try it:',
     '',
     "  import OpenAI from 'openai'",
     `  const client = new OpenAI({ baseURL: '${url}/v1', apiKey: '${token}' })`,

@@ -25,7 +25,7 @@ export function addSettingFlags(command: Command, without: readonly string[] = [
     if (isList(key)) command.option(flag, text, repeated)
     else command.option(flag, text)
   }
-  command.option('--config <FILE>', 'settings file (default: understudy.yaml, when there is one)')
+  command.option('--config <FILE>', 'settings file (default: understudy.yaml, if it exists)')
 }
 
 /** Commander's camelCase option names as setting keys. */

@@ -18,9 +18,9 @@ const SNAPSHOT = '/_understudy/snapshot'
 const SEED = '/_understudy/seed'
 
 export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): Command {
-  const snapshot = new Command('snapshot').description('save, load or compare everything that a session holds')
+  const snapshot = new Command('snapshot').description('save, load or compare all data of a session')
   const sub = (name: string, description: string) => {
-    const command = withServer(new Command(name).description(description).argument('<FILE>', 'the snapshot'))
+    const command = withServer(new Command(name).description(description).argument('<FILE>', 'the snapshot file'))
     snapshot.addCommand(command)
     return command
   }
@@ -29,13 +29,13 @@ export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): C
     writeOutputFile(file, text)
     stdout.line(`saved ${file}`)
   })
-  sub('load', 'put a file in the place of the session').action(async (file: string, flags: ServerFlags) => {
+  sub('load', 'replace the session with a snapshot').action(async (file: string, flags: ServerFlags) => {
     await callServer({ env, flags }, 'POST', SNAPSHOT, readSnapshot(file))
     stdout.line(`loaded ${file}`)
   })
   sub(
     'diff',
-    'say which records the session has more, less or otherwise than a file, field by field; exit 1 when they differ',
+    'compare the session with a snapshot, record by record and field by field; exit code 1 if they differ',
   ).action(
     exiting(async (file: string, flags: ServerFlags) => {
       const before = readSnapshot(file)
@@ -48,8 +48,8 @@ export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): C
 }
 
 export function resetCommand({ env, stdout }: CommandIo): Command {
-  return withServer(new Command('reset').description('forget everything that a session holds'))
-    .option('--all', 'every session')
+  return withServer(new Command('reset').description('delete all data of a session'))
+    .option('--all', 'reset all sessions')
     .action(async (flags: ServerFlags & { all?: boolean }) => {
       const { sessions } = (await callServer(
         { env, flags },
@@ -63,7 +63,7 @@ export function resetCommand({ env, stdout }: CommandIo): Command {
 }
 
 export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
-  return withServer(new Command('seed').description('fill the workspace from a file; again changes nothing'))
+  return withServer(new Command('seed').description('load seed data into the workspace (idempotent)'))
     .argument('<FILE>', 'the seed file')
     .action(async (file: string, flags: ServerFlags) => {
       const yaml = readText(file)
@@ -104,7 +104,7 @@ function readSnapshot(file: string): Snapshot {
   const { understudy_snapshot: version, tables } = value ?? {}
   if (typeof version !== 'number' || typeof tables !== 'object' || tables === null)
     throw new ServerError(
-      `${file} is not a snapshot: it must have understudy_snapshot and tables, as snapshot save writes them`,
+      `${file} is not a snapshot: it must contain 'understudy_snapshot' and 'tables', as 'understudy snapshot save' writes them`,
     )
   return { ...value, understudy_snapshot: version, tables }
 }

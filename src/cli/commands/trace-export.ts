@@ -12,6 +12,7 @@ import { operationNamed } from '../../endpoints/index.ts'
 import { reportPage } from '../../inspector/page-file.ts'
 import { entriesOf, type ReportEntry, type ReportParts, reportOf } from '../../inspector/report.ts'
 import { realClock } from '../../lib/clock.ts'
+import { counted } from '../../lib/units.ts'
 import { VERSION } from '../../version.ts'
 import type { CommandIo } from '../io.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -30,14 +31,14 @@ export async function exportTraces(
   options: ExportOptions,
 ): Promise<void> {
   const { html: file, db } = options
-  if (file === undefined) throw new ConfigError('trace export needs a file to write: --html <FILE>')
+  if (file === undefined) throw new ConfigError('trace export requires --html <FILE>')
   const { entries, verdicts } = db === undefined ? await ofServer(env, options) : ofFile(db, options.session)
   await writeReport(file, { title: titleOf(options), entries, verdicts })
-  stderr.line(`wrote ${entries.length} calls to ${file}`)
+  stderr.line(`wrote ${counted(entries.length, 'call')} to ${file}`)
 }
 
 const titleOf = ({ session, db, url }: ExportOptions) =>
-  [`calls of ${session ?? 'every session'}`, ...(db ? [`in ${db}`] : url ? [`at ${url}`] : [])].join(' ')
+  [`calls of ${session ?? 'all sessions'}`, ...(db ? [`in ${db}`] : url ? [`at ${url}`] : [])].join(' ')
 
 /** Writes a report as a page. */
 export async function writeReport(
@@ -53,7 +54,9 @@ function ofFile(db: string, session: string | undefined): Calls {
   const store = traceStore(openReadOnly(db), READ_ONLY)
   const wanted = session === ALL_SESSIONS ? undefined : session
   if (wanted !== undefined && !store.sessions().includes(wanted))
-    throw new ConfigError(`--session ${JSON.stringify(wanted)} is not in ${db}: it has ${store.sessions().join(', ')}`)
+    throw new ConfigError(
+      `--session ${JSON.stringify(wanted)} is not in ${db}, which contains ${store.sessions().join(', ') || 'no calls'}`,
+    )
   return { entries: entriesOf({ traces: store, operation: operationNamed }, wanted), verdicts: [] }
 }
 

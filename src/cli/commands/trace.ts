@@ -26,28 +26,28 @@ interface Options extends TraceOptions {
 export function traceCommand(io: CommandIo): Command {
   const { stdout } = io
   const trace = new Command('trace')
-    .description('show the calls that were made')
-    .option('--db <FILE>', 'read this database instead of asking a server')
+    .description('show the traces of calls')
+    .option('--db <FILE>', 'read this database file instead of calling a server')
   const sub = (name: string, description: string) => {
     const command = new Command(name).description(description)
     command
-      .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
-      .option('--token <TOKEN>', 'a token that may call')
-      .option('--db <FILE>', 'read this database instead of asking a server')
-      .option('--session <NAME>', 'the session, or all (default: default, of a file all)')
-      .option('--json', 'print JSON: one line a trace')
+      .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+      .option('--token <TOKEN>', 'token for the server')
+      .option('--db <FILE>', 'read this database file instead of calling a server')
+      .option('--session <NAME>', 'session name, or all (default: default; with --db: all)')
+      .option('--json', 'print JSON, one line per trace')
     trace.addCommand(command, { isDefault: name === 'list' })
     return command
   }
   const filters = (command: Command) =>
     command
-      .option('--model <ID>', 'only calls of this model')
-      .option('--status <CODE>', 'only calls answered with this status')
-      .option('--thread <ID>', 'only calls of this thread')
-      .option('--since <TIME>', 'only calls from this ISO 8601 time on')
-      .option('--until <TIME>', 'only calls up to this ISO 8601 time')
+      .option('--model <ID>', 'only calls to this model')
+      .option('--status <CODE>', 'only calls with this response status')
+      .option('--thread <ID>', 'only calls in this thread')
+      .option('--since <TIME>', 'only calls since this ISO 8601 time')
+      .option('--until <TIME>', 'only calls until this ISO 8601 time')
   filters(sub('list', 'list traces, newest first'))
-    .option('--limit <N>', 'how many, newest first, 1 to 200 (default: 50)')
+    .option('--limit <N>', 'number of traces, 1 to 200 (default: 50)')
     .action(async (_: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
       const traces = await traceSource(io, options).list(options)
@@ -58,24 +58,24 @@ export function traceCommand(io: CommandIo): Command {
       const sessions = new Set(traces.map(({ session }) => session)).size > 1
       for (const record of traces) print(io, record, { ...options, sessions })
     })
-  sub('show', 'show one trace: its steps and attempts over time, its request and response as they were on the wire')
-    .argument('<ID>', 'id of the trace, from list or the header x-understudy-trace; or last, the newest one')
-    .option('--brief', 'leave out the request and the response')
+  sub('show', 'show one trace: its steps and attempts over time, its request and its response as sent')
+    .argument('<ID>', 'trace id, from trace list or the header x-understudy-trace; or last, for the newest trace')
+    .option('--brief', 'omit the request and the response')
     .action(async (id: string, _: Options, command: Command) => {
       const options: Options = command.optsWithGlobals()
       await show(io, await find(io, id, options), options)
     })
-  filters(sub('tail', 'print traces as calls are made, until stopped')).action((_: Options, command: Command) =>
+  filters(sub('tail', 'print new traces as calls are made, until stopped')).action((_: Options, command: Command) =>
     tail(io, command.optsWithGlobals()),
   )
   trace
     .command('export')
-    .description('write calls, with everything about them, as a page that opens without a server')
-    .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
-    .option('--token <TOKEN>', 'a token that may call')
-    .option('--db <FILE>', 'read this database instead of asking a server')
-    .option('--session <NAME>', 'the session (default: all)')
-    .option('--html <FILE>', 'the page to write')
+    .description('write calls as a self-contained HTML page')
+    .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+    .option('--token <TOKEN>', 'token for the server')
+    .option('--db <FILE>', 'read this database file instead of calling a server')
+    .option('--session <NAME>', 'session name (default: all)')
+    .option('--html <FILE>', 'file to write')
     .action((_: Options, command: Command) => exportTraces(io, command.optsWithGlobals()))
   return trace
 }
@@ -84,7 +84,7 @@ export function traceCommand(io: CommandIo): Command {
 function noTraces({ session = DEFAULT_SESSION, db, model, status, thread, since, until }: Options): string {
   const isNarrowed = [model, status, thread, since, until].some((one) => one !== undefined)
   if (session === ALL_SESSIONS || db !== undefined || isNarrowed) return 'no traces'
-  return `no traces of the session ${session}; --session all shows those of every session`
+  return `no traces in the session ${session}; --session all shows all sessions`
 }
 
 async function tail(io: CommandIo, options: Options): Promise<void> {
@@ -152,7 +152,7 @@ async function find(io: CommandIo, id: string, options: Options): Promise<Stored
   const from = traceSource(io, options)
   if (id !== 'last') return from.get(id)
   const [newest] = await from.list({ ...options, limit: '1' })
-  if (!newest) throw new TraceError('there are no traces yet')
+  if (!newest) throw new TraceError('no traces yet')
   return outermost(await from.get(newest.id), from)
 }
 
@@ -203,11 +203,11 @@ async function show(io: CommandIo, trace: StoredTrace, options: Options): Promis
   stdout.lines(['', paint(exchange.ended === 'complete' ? 'dim' : 'red', endText(exchange))])
 }
 
-const UNDERSTOOD = { direct: 'request as Understudy read it', gateway: 'rendered request' } as const
-const ROUTES = { direct: 'direct, straight to the provider', gateway: 'gateway' } as const
+const UNDERSTOOD = { direct: 'parsed request', gateway: 'rendered request' } as const
+const ROUTES = { direct: 'direct to the provider', gateway: 'gateway' } as const
 
 /** The head and the body of a message as they were on the wire. */
 function sentText(head: string, body: readonly Bytes[], { truncated }: { truncated: boolean }): string {
-  const more = truncated ? '\n(only the beginning of the body was kept)' : ''
+  const more = truncated ? '\n(body truncated)' : ''
   return `${head}\n\n${visible(textIn(body)).trimEnd()}${more}`
 }

@@ -47,7 +47,7 @@ export function exploreLines(report: ExploreReport): string[] {
   const { found, cells, mended } = report
   const bad = cells.filter((cell) => !isGood(cell))
   return [
-    `Understudy: explored ${counted(found.points.length, 'point')}: ${verdictLine(report, bad.length)}`,
+    `Understudy: explore: ${verdictLine(report, bad.length)}`,
     '',
     ...matrixLines(report),
     '',
@@ -55,18 +55,21 @@ export function exploreLines(report: ExploreReport): string[] {
     ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
     ...mended.map(
-      ({ point, class: name }) => `  ${paint('yellow', 'mended')}  ${point} ${name}: take it out of the known cells`,
+      ({ point, class: name }) =>
+        `  ${paint('yellow', 'fixed')}     ${point} ${name}: remove it from the file of known cases`,
     ),
   ]
 }
 
 /** The verdict in a few words: what was not tried is not called good. */
 function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): string {
-  if (bad > 0) return paint('red', `${counted(bad, 'cell')} of ${cells.length} not held`)
-  if (found.points.length === 0) return paint('red', 'NOT TRIED, no call of a model or an agent came')
-  if (coverage.delivered.of === 0) return paint('red', 'NOT TRIED, no fault has acted')
-  const all = found.left.length === 0 && found.dropped === 0
-  return paint('green', all ? 'as it should be' : 'as it should be, as far as it was tried')
+  const where = ` (${counted(found.points.length, 'injection point')})`
+  if (bad > 0) return `${paint('red', 'FAIL')}: ${bad} of ${counted(cells.length, 'case')} failed${where}`
+  const unproved = (why: string) => `${paint('yellow', 'INCONCLUSIVE')}: ${why}`
+  if (found.points.length === 0) return unproved('no call to a model or an agent was received')
+  if (coverage.delivered.of === 0) return unproved('no fault was injected')
+  const partly = found.left.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
+  return `${paint('green', 'PASS')}: ${counted(cells.length, 'case')}${where}${partly}`
 }
 
 /** Rows are classes, columns points; as many points beside each other as there is room for. */
@@ -88,7 +91,7 @@ function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cel
     lines.push('')
   }
   const legend = Object.entries(CELL_LOOKS).map(([verdict, { sign }]) => `${sign} ${verdict}`)
-  const marks = [`${LEFT_OUT} left out`, `${DERIVED} derived`]
+  const marks = [`${LEFT_OUT} not run`, `${DERIVED} derived`]
   return [...lines, ...tried.map(pointLine), '', [...legend, ...marks].join('  ')]
 }
 
@@ -127,15 +130,15 @@ function badLines(cell: CellResult, { files, repeat }: ExploreReport): string[] 
 
 /** What the gateway hides of a configuration's faults, and what it does not. */
 function routeLines({ route, outcomes }: RouteTable): string[] {
-  const told = outcomes.filter(({ outcome }) => outcome !== 'answered')
+  const failed = outcomes.filter(({ outcome }) => outcome !== 'answered')
   const byTarget = (target: string) =>
-    told.filter((one) => one.target === target).map(({ fault, status }) => `${fault} ${status}`)
+    failed.filter((one) => one.target === target).map(({ fault, status }) => `${fault} ${status}`)
   const lines = ROUTE_TARGETS.flatMap((target) => {
     const all = outcomes.filter((one) => one.target === target).length
     if (all === 0) return []
-    const heard = byTarget(target)
+    const visible = byTarget(target)
     return [
-      `    ${all - heard.length} of ${all} faults of ${TARGET_WORDS[target]} end in an answer${heard.length > 0 ? `; the client hears ${heard.join(', ')}` : ''}`,
+      `    ${TARGET_WORDS[target]}: ${all - visible.length} of ${all} faults hidden from the client${visible.length > 0 ? `; it receives ${visible.join(', ')}` : ''}`,
     ]
   })
   return [`  route     ${route}`, ...lines]
@@ -148,13 +151,11 @@ function leftLines({ left }: Exploration): string[] {
   const calls = new Set(alike.map(({ point }) => point)).size
   return [
     ...(timed > 0
-      ? [
-          `  left out  ${counted(timed, 'cell')}: the time was up (--budget), or the end was asked for; --resume goes on`,
-        ]
+      ? [`  not run   ${counted(timed, 'case')}: stopped, or --budget was reached; --resume continues`]
       : []),
     ...(calls > 0
       ? [
-          `  left out  ${counted(alike.length, 'cell')} of ${counted(calls, 'call')} that are among very many of their kind; --no-prune tries them`,
+          `  not run   ${counted(alike.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
         ]
       : []),
   ]
@@ -165,14 +166,14 @@ function summaryLines({ found, coverage }: ExploreReport): string[] {
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [
-    `  runs      ${found.runs}, ${found.saved} saved by cells that others prove; a quiet one takes ${lengthOf(found.quietMs)}, and hangs after ${lengthOf(found.limitMs)}`,
-    `  coverage  faults delivered ${share(delivered)}, held ${share(held)}, ways taken ${share(ways)}`,
+    `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang timeout ${lengthOf(found.limitMs)}`,
+    `  coverage  faults: ${share(delivered)} injected, ${share(held)} tolerated; recovery paths: ${share(ways)}`,
     ...leftLines(found),
     ...(found.dropped > 0
       ? [
-          `  ${paint('red', 'missing')}   ${counted(found.dropped, 'call')} whose traces were dropped, or deleted by a reset: no fault was tried there; --keep-traces and --keep-trace-bytes keep more`,
+          `  ${paint('red', 'missing')}   ${counted(found.dropped, 'call')} got no fault because their traces were dropped or reset: raise --keep-traces or --keep-trace-bytes`,
         ]
       : []),
-    ...unstable.map(({ id }) => `  unstable  ${id} came in one of the two quiet runs alone`),
+    ...unstable.map(({ id }) => `  unstable  ${id} occurred in only one of the two baseline runs`),
   ]
 }

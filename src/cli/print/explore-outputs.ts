@@ -62,24 +62,22 @@ function makeFolder(folder: string): void {
   try {
     makePrivateFolder(folder)
   } catch (error) {
-    throw new ConfigError(
-      `--out ${JSON.stringify(folder)} is no folder, and cannot be made one: ${(error as Error).message}`,
-    )
+    throw new ConfigError(`--out ${JSON.stringify(folder)} cannot be created: ${(error as Error).message}`)
   }
 }
 
 /** How to begin anew where a state cannot be used. */
-const ANEW = 'leave --resume out to explore everything again'
+const ANEW = 'omit --resume to explore everything again'
 
 function savedState(path: string): State {
   let value: unknown
   try {
     value = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    throw new ConfigError(`--resume cannot go on: ${path} is not valid: ${(error as Error).message}; ${ANEW}`)
+    throw new ConfigError(`--resume cannot read ${path}: ${(error as Error).message}; ${ANEW}`)
   }
   if (isState(value)) return value
-  throw new ConfigError(`--resume cannot go on: ${path} is not the state of an exploration by this version; ${ANEW}`)
+  throw new ConfigError(`--resume cannot continue: ${path} is not a state file of this version; ${ANEW}`)
 }
 
 function isState(value: unknown): value is State {
@@ -98,11 +96,11 @@ const isTried = (value: unknown): value is TriedCell =>
   Array.isArray(value.discovered)
 
 function resumedCells(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCell[] {
-  if (!existsSync(path)) throw new ConfigError(`--resume finds nothing to go on from: there is no ${path}`)
+  if (!existsSync(path)) throw new ConfigError(`--resume requires ${path}, which does not exist`)
   const state = savedState(path)
   if (JSON.stringify(state.command) === JSON.stringify(command) && state.seed === seed) return state.cells
   throw new ConfigError(
-    `--resume cannot go on: ${path} is of ${JSON.stringify(state.command.join(' '))} with seed ${state.seed}; explore that, or leave --resume out`,
+    `--resume cannot continue: ${path} belongs to ${JSON.stringify(state.command.join(' '))} with seed ${state.seed}; explore that command, or omit --resume`,
   )
 }
 

@@ -19,7 +19,7 @@ export function exploreProgress({ stderr, log }: Pick<CommandIo, 'stderr' | 'log
   const lineOf = ({ done, total }: Step) => {
     const left = (total - done) * ((realClock.now() - began) / Math.max(1, done))
     const bar = live ? `${progressBar({ done, total })} ` : ''
-    return `${bar}${done} of ${total} cells, ${bad} not held, about ${lengthOf(left)} left`
+    return `${bar}${done} of ${total} cases, ${bad} failed, about ${lengthOf(left)} left`
   }
   return {
     show(step: Step) {

@@ -53,4 +53,4 @@ function lineOf(trace: TraceRecord, call: number) {
 }
 
 /** The line that tells of so many that were left out. */
-export const leftOut = (count: number) => lineWith('warn', `${count} lines left out`)
+export const leftOut = (count: number) => lineWith('warn', `${count} log lines dropped`)

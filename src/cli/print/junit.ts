@@ -48,7 +48,7 @@ export function junitXml(program: string, suites: readonly JunitSuite[]): string
 
 function casesOf(run: SuiteRun): JunitCase[] {
   const { name: suite, code, timed_out: timedOut, took_ms: took, strict, findings } = run
-  const why = timedOut ? `its time was up after ${seconds(took)} s` : `exit code ${code}`
+  const why = timedOut ? `timed out after ${seconds(took)} s` : `exit code ${code}`
   const unproved = run.verdict === 'inconclusive' ? [{ suite, name: 'verdict', took, failure: unprovedText(run) }] : []
   return [
     { suite, name: 'the command', took, failure: code === 0 ? undefined : why },

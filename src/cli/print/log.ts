@@ -36,7 +36,7 @@ const jsonLog = lazy<typeof import('./json-log.ts')>(() => require('./json-log.t
 
 /** A log for people, until another format is chosen. */
 export function createLog(makeWriter: MakeLineWriter): Log {
-  const plainLines = once(() => makeWriter((count) => `understudy: ${count} lines left out`))
+  const plainLines = once(() => makeWriter((count) => `understudy: ${count} log lines dropped`))
   // One writer for all lines of JSON: two would write into the midst of each other's.
   const jsonLines = once(() => makeWriter(jsonLog().leftOut))
   let isJson = false

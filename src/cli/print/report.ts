@@ -35,7 +35,7 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...timeLines(run.clocks).map((text) => line('time', text)),
-    ...wayLines(run.ways).map((text) => line('ways', text)),
+    ...wayLines(run.ways).map((text) => line('configured', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
     ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
@@ -69,9 +69,9 @@ const isOpen = ({ accepted }: Finding) => !accepted
 
 /** How to look at the calls. */
 function savedLines({ db, sessions }: SuiteRun): string[] {
-  if (db !== null) return [line('saved', `understudy trace --db ${db} list`)]
+  if (db !== null) return [line('saved', `understudy trace list --db ${db}`)]
   if (!sessions.some(({ findings }) => findings.some(({ traces }) => traces.length > 0))) return []
-  return [line('saved', 'no calls; run again with --db FILE, then: understudy trace --db FILE show ID')]
+  return [line('saved', 'no calls; re-run with --db FILE, then: understudy trace show ID --db FILE')]
 }
 
 const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
@@ -152,7 +152,10 @@ function togetherLines(reports: readonly Verification[]): string[] {
         .join(', '),
     ),
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
-    line('exercised', taken.map(([path, times]) => `${path} (${times})`).join(', ') || 'none'),
+    line(
+      'exercised',
+      taken.map(([path, times]) => `${path} (${times})`).join(', ') || `none of ${paths.length} recovery paths`,
+    ),
     line('not exercised', never.map(([path]) => path).join(', ') || 'none'),
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
     ...waitLines(reports).map((text) => line('waits', text)),
@@ -248,7 +251,7 @@ function timeLines(clocks: SuiteRun['clocks']): string[] {
   const [jumped, waited] = [sum((one) => one.jumped_ms), sum((one) => one.waited_ms)]
   return [
     ...(jumped > 0 ? [`virtual time skipped: ${lengthOf(jumped)} (the client did not wait for it)`] : []),
-    ...(waited > 0 ? [`waited by the client between its calls: ${lengthOf(waited)}`] : []),
+    ...(waited > 0 ? [`client idle time between calls: ${lengthOf(waited)}`] : []),
   ]
 }
 

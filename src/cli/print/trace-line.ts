@@ -67,7 +67,7 @@ function columnsOf(
     ...(sessions ? [column(session, 20)] : []),
     column(model ?? '-', 24),
     column(`${operation}${stream ? ' stream' : ''}`, 24),
-    column(fixture ?? (synthesized ? 'synthesized' : ''), 40, { cut: 'start', colour: 'cyan' }),
+    column(fixture ?? (synthesized ? 'generated' : ''), 40, { cut: 'start', colour: 'cyan' }),
   ]
 }
 

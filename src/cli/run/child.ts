@@ -39,7 +39,7 @@ const GRACE_MS = 5_000
 const TWICE_MS = 500
 /** A command that has not ended so long after a Ctrl-C may well take no notice of it. */
 const PATIENCE_MS = 2_000
-const STILL_RUNS = 'the command has been asked to end, and still runs; Ctrl-C again ends it at once'
+const STILL_RUNS = 'the command is still running; press Ctrl-C again to kill it'
 
 /** Runs a command to its end; what asks us to end reaches it and everything it has started. */
 export async function runChild(
@@ -141,7 +141,7 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
     })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    const why = code === 'ENOENT' ? 'there is no such program' : code === 'EACCES' ? 'it is not executable' : message
+    const why = code === 'ENOENT' ? 'no such program' : code === 'EACCES' ? 'it is not executable' : message
     throw new ConfigError(`${JSON.stringify(command[0])} cannot be run: ${why}`)
   }
 }

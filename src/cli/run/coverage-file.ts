@@ -16,7 +16,7 @@ export function readCoverage(file: string): WayCounts {
   if (!existsSync(file)) return {}
   const result = safeParse(CoverageFile, parsed(file))
   if (result.success) return result.data.ways
-  throw new FileError(`--coverage ${JSON.stringify(file)} holds something else: name a new file, or remove it`)
+  throw new FileError(`--coverage ${JSON.stringify(file)} is not a coverage file: choose another file, or delete it`)
 }
 
 function parsed(file: string): unknown {
@@ -40,6 +40,6 @@ export function wayLines(ways: WayCounts): string[] {
   if (all.length === 0) return []
   const never = all.filter(([, taken]) => taken === 0).map(([way]) => way)
   return [
-    `${all.length - never.length} of ${all.length} taken${never.length > 0 ? `; never: ${never.join('; ')}` : ''}`,
+    `${all.length - never.length} of ${all.length} recovery paths exercised${never.length > 0 ? `; not exercised: ${never.join('; ')}` : ''}`,
   ]
 }

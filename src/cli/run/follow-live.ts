@@ -25,15 +25,14 @@ export async function* followLive(
   const all = options.session === 'all'
   if (options.session && !all) headers.set('x-understudy-session', options.session)
   const response = await directFetch(`${url}/_understudy/live${all ? '?sessions=all' : ''}`, { headers })
-  if (!response.ok || !response.body)
-    throw new TraceError(`${url} does not say what happens (status ${response.status})`)
+  if (!response.ok || !response.body) throw new TraceError(`${url} does not stream events (status ${response.status})`)
   const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream())
   for await (const { event, data } of events) {
     if (event === 'trace-saved') yield (JSON.parse(data) as TraceSaved).trace
     if (event === 'dropped') {
       const { count } = JSON.parse(data) as { count: number }
-      stderr.line(`understudy: ${count} events came faster than they could be read, and are missing here`)
+      stderr.line(`understudy: ${count} events were dropped because they arrived faster than they were read`)
     }
   }
-  throw new TraceError(`the server at ${url} has ended`)
+  throw new TraceError(`the server at ${url} has stopped`)
 }

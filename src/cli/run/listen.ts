@@ -28,7 +28,7 @@ export function announceAddresses(
 export function refuseOpenHost(config: Config): void {
   if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {
     throw new ConfigError(
-      `--host ${config.host} lets other machines in, so it needs --token (in a container: docker run -e UNDERSTUDY_TOKEN=<token>): without one, anybody on the network may call`,
+      `--host ${config.host} accepts calls from other machines, so it requires --token (in a container: docker run -e UNDERSTUDY_TOKEN=<token>)`,
     )
   }
 }
@@ -38,13 +38,13 @@ export function serverUrl({ host = '127.0.0.1' }: Pick<Config, 'host'>, port: nu
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
 
-const NO_ADDRESS =
-  'that is not an address of this machine; leave --host out for loopback, or give 0.0.0.0 for all of them'
+const NO_ADDRESS = 'not an address of this machine; omit --host for loopback, or use 0.0.0.0 for all addresses'
 const REASONS: Record<string, string> = {
-  EADDRINUSE: 'it is in use; stop who has it, or choose another with --port (0 takes a free one)',
+  EADDRINUSE:
+    'the port is in use; stop the process that uses it, or choose another port with --port (0 picks a free one)',
   EADDRNOTAVAIL: NO_ADDRESS,
   EINVAL: NO_ADDRESS,
-  EACCES: 'this user may not listen there; choose a port from 1024 with --port',
+  EACCES: 'permission denied; choose a port from 1024 with --port',
 }
 
 /**

@@ -21,9 +21,9 @@ export interface ServerPlace extends Pick<CommandIo, 'env'> {
 /** Adds those flags to a command. */
 export const withServer = (command: Command): Command =>
   command
-    .option('--url <URL>', 'the server (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
-    .option('--token <TOKEN>', 'a token that may call')
-    .option('--session <NAME>', 'the session (default: default)')
+    .option('--url <URL>', 'server address (default: UNDERSTUDY_URL, else http://127.0.0.1:4010)')
+    .option('--token <TOKEN>', 'token for the server')
+    .option('--session <NAME>', 'session name (default: default)')
 
 /** Calls a path of the server; throws `ServerError` when it is not there or refuses. */
 export async function callServer(
@@ -38,10 +38,10 @@ export async function callServer(
   if (body !== undefined) headers['content-type'] = 'application/json'
   const request = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
   const response = await directFetch(`${url}${path}`, request).catch(() => {
-    throw new ServerError(`no server answers at ${url}: start one with understudy serve, or name it with --url`)
+    throw new ServerError(`no server responds at ${url}: start one with 'understudy serve', or set --url`)
   })
   const answer = (await jsonAnswer(response, url)) as { message?: string }
-  if (!response.ok) throw new ServerError(answer.message ?? `${url} answered ${response.status}`)
+  if (!response.ok) throw new ServerError(answer.message ?? `${url} returned status ${response.status}`)
   return answer
 }
 
@@ -50,6 +50,6 @@ export async function jsonAnswer(response: Response, url: string): Promise<JsonO
   const found = asObject(parsedJson(await response.text()))
   if (found) return found
   throw new ServerError(
-    `${url} answers with ${response.status}, and not as understudy does: is it the address of one, and is that up?`,
+    `the response from ${url} (status ${response.status}) is not from an Understudy server: check the address, and that the server is running`,
   )
 }

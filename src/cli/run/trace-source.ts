@@ -85,12 +85,12 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
     try {
       response = await directFetch(`${url}${path}`, { headers })
     } catch {
-      throw new Unreachable(`no server answers at ${url}: start one with 'understudy serve', or name a file with --db`)
+      throw new Unreachable(`no server responds at ${url}: start one with 'understudy serve', or read a file with --db`)
     }
     const body = (await response.json().catch(() => undefined)) as { message?: string } | undefined
     if (!response.ok || body === undefined) {
       throw new TraceError(
-        body?.message ?? `what answers at ${url} is not an Understudy server (status ${response.status})`,
+        body?.message ?? `the server at ${url} is not an Understudy server (status ${response.status})`,
       )
     }
     return body
@@ -123,22 +123,21 @@ function fileSource(file: string, wanted: string | undefined): TraceSource {
   const session = wanted === ALL_SESSIONS ? undefined : wanted
   const names = session === undefined ? [] : store.sessions()
   if (session !== undefined && !names.includes(session)) {
-    const there = names.length > 0 ? `it has ${names.join(', ')}` : 'it has no calls'
-    const where = 'sessions with a name live in the server, and in the file of exec --db'
-    throw new ConfigError(`--session ${quote(session)} is not in ${file}: ${there}; ${where}`)
+    const there = names.length > 0 ? names.join(', ') : 'no calls'
+    const where = 'named sessions are kept by the server, or in the file of exec --db'
+    throw new ConfigError(`--session ${quote(session)} is not in ${file}, which contains ${there}; ${where}`)
   }
   const time = (name: string, text: string | undefined) => {
     if (text === undefined) return undefined
     const at = Date.parse(text)
-    if (Number.isNaN(at))
-      throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be an ISO 8601 time`)
+    if (Number.isNaN(at)) throw new ConfigError(`--${name} must be an ISO 8601 time, got ${JSON.stringify(text)}`)
     return at
   }
   const number = (name: string, text: string | undefined, low: number, high: number) => {
     if (text === undefined) return undefined
     const value = Number(text)
     if (Number.isInteger(value) && value >= low && value <= high) return value
-    throw new ConfigError(`--${name} ${JSON.stringify(text)} is not valid: it must be a number from ${low} to ${high}`)
+    throw new ConfigError(`--${name} must be a number from ${low} to ${high}, got ${JSON.stringify(text)}`)
   }
   return {
     async list({ model, status, thread, since, until, limit, after }) {
