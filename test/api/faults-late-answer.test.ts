@@ -181,7 +181,10 @@ describe('what a model says', () => {
 
 const NEVER: [Json, string][] = [
   [{ match: { text: 'x' }, fault }, 'calls of canceled tasks have no text'],
-  [{ match: { operation: 'chat.completions' }, fault }, `at 'cancel', 'operation' must be omitted or "agents.cancellations"`],
+  [
+    { match: { operation: 'chat.completions' }, fault },
+    `at 'cancel', 'operation' must be omitted or "agents.cancellations"`,
+  ],
 ]
 test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })

@@ -132,10 +132,7 @@ describe('match', () => {
       `at 'approval', 'operation' must be omitted or "agents.approvals"`,
     ],
     [{ at: 'gateway', match: { agent: 'x' }, fault: { type: 'reset' } }, "'agent' only applies at"],
-    [
-      { at: 'workspace', match: { iteration: 1 }, fault: { type: 'delay', for: 1 } },
-      "'iteration' only applies at",
-    ],
+    [{ at: 'workspace', match: { iteration: 1 }, fault: { type: 'delay', for: 1 } }, "'iteration' only applies at"],
   ]
   test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
     const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
