@@ -16,7 +16,7 @@ const KnownCell = z.strictObject({
     .superRefine((text, context) => {
       const unknown = text.split('+').find((name) => !CLASS_NAMES.some((one) => globRegex(name).test(one)))
       if (unknown === undefined) return
-      const message = `must be a failure mode, got ${JSON.stringify(unknown)}${suggestion(unknown, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`
+      const message = `must be a failure mode${suggestion(unknown, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`
       context.addIssue({ code: 'custom', message })
     })
     .describe('Name of the failure mode; for a pair, both names joined with +; `*` matches any characters.'),

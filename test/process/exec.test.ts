@@ -71,7 +71,7 @@ describe('exec', () => {
       '  rule          the first two are slow (delay): matched 3, injected 2',
       '  rule          streams break: not triggered: no request matched',
       '  fixtures      3 calls matched no fixture',
-      '  ways          3 of 3 taken',
+      '  configured    3 of 3 recovery paths exercised',
       '  expected      2 attempts: provider anthropic, outcome answered met',
       '  expected      3 calls met',
       '',
@@ -82,9 +82,11 @@ describe('exec', () => {
 
   test('adds up over runs which configured ways were taken', async () => {
     const quiet = await exec('--coverage', 'ways.json', ...client())
-    expect(quiet.stdout).toContain('ways          0 of 3 taken; never: chat.completions openai/gpt-4o: fallback 1')
+    expect(quiet.stdout).toContain(
+      'configured    0 of 3 recovery paths exercised; not exercised: chat.completions openai/gpt-4o: fallback 1',
+    )
     const bad = await exec('--coverage', 'ways.json', '--scenario', 'good.yaml', ...client())
-    expect(bad.stdout).toContain('Understudy: recovery paths, including earlier runs: 3 of 3 exercised')
+    expect(bad.stdout).toContain('Understudy: including earlier runs: 3 of 3 recovery paths exercised')
     expect(JSON.parse(readFileSync(join(cwd, 'ways.json'), 'utf8'))).toEqual({
       ways: {
         'chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4': 2,
@@ -95,7 +97,7 @@ describe('exec', () => {
     writeFileSync(join(cwd, 'ways.json'), '{"ways":[]}')
     const refused = await exec('--coverage', 'ways.json', ...client())
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('--coverage "ways.json" holds something else')
+    expect(refused.stderr).toContain('--coverage "ways.json" is not a coverage file')
   })
 
   const ends: [string, string, string[], number][] = [

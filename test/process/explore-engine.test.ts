@@ -79,13 +79,16 @@ test('calls whose traces were dropped are missing from the matrix, which says so
   const { run } = modelProgram([loop(6)], { keep_traces: 4 })
   const found = await explore(optionsOf(run))
   expect([found.points.filter(({ discovered }) => !discovered).length, found.dropped]).toEqual([4, 2])
-  expect(printed(found)).toContain('missing   2 calls whose traces were dropped')
+  expect(printed(found)).toContain('missing   2 calls got no fault because their traces were dropped')
   expect(
     reportAsJson(found, found.cells, { coverage: coverageOf(found.cells, found, {}), files: new Map() }),
   ).toMatchObject({ dropped: 2 })
   // The first of those that are left is pushed out by its own repetition: nothing is known of it, and nothing is said of it.
   const [first, ...others] = found.cells
-  expect(first).toMatchObject({ verdict: 'not-applied', why: expect.stringContaining('its trace was dropped') })
+  expect(first).toMatchObject({
+    verdict: 'not-applied',
+    why: expect.stringContaining('the trace of the affected call was dropped'),
+  })
   expect(others.map(({ verdict }) => verdict)).toEqual(['held', 'held', 'held'])
   const whole = await explore(optionsOf(modelProgram([loop(6)]).run))
   expect(whole.dropped).toBe(0)
@@ -96,7 +99,7 @@ test('calls whose traces went with a reset are missing from the matrix, which sa
   const { run } = modelProgram([loop(2), { kind: 'reset' }, site('a')])
   const found = await explore(optionsOf(run))
   expect([found.points.filter(({ discovered }) => !discovered).map(({ nth }) => nth), found.dropped]).toEqual([[1], 2])
-  expect(printed(found)).toContain('missing   2 calls whose traces were dropped, or deleted by a reset')
+  expect(printed(found)).toContain('missing   2 calls got no fault because their traces were dropped or reset')
 })
 
 test('a run that ends badly is told of also when the trace of the broken call was dropped', async () => {
@@ -155,7 +158,7 @@ test('a program of 10,100 calls is explored in few runs, and what is kept of it 
   expect(found.left.length).toBe(3 * (10_100 - 3))
   expect(new Set(found.left.map(({ why }) => why))).toEqual(new Set(['alike']))
   expect(Math.max(...kept.map(({ length }) => length))).toBeLessThan(20_000)
-  expect(printed(found)).toContain('left out  30291 cells of 10097 calls that are among very many of their kind')
+  expect(printed(found)).toContain('not run   30291 cases of 10097 calls that are similar to others')
 })
 
 const ABOUT = { command: ['npm', 'test'], seed: 1 }
@@ -202,17 +205,17 @@ test('a state that is torn, of another version or of another command is not gone
   const whole = JSON.stringify({ version: 2, ...ABOUT, cells: [tried('p')] })
   expect(go(whole)).not.toThrow()
   const invalid: [string, string][] = [
-    [whole.slice(0, -20), 'cannot read '],
-    ['', 'cannot read '],
-    ['null', 'is not the state of an exploration by this version'],
-    [JSON.stringify({ ...ABOUT, cells: [] }), 'is not the state of an exploration by this version'],
-    [whole.replace('"following":[],', ''), 'is not the state of an exploration by this version'],
-    [whole.replace('"npm"', '"bun"'), 'is of "bun test" with seed 1'],
+    [whole.slice(0, -20), `cannot read ${STATE}: `],
+    ['', `cannot read ${STATE}: `],
+    ['null', `cannot continue: ${STATE} is not a state file of this version`],
+    [JSON.stringify({ ...ABOUT, cells: [] }), `cannot continue: ${STATE} is not a state file of this version`],
+    [whole.replace('"following":[],', ''), `cannot continue: ${STATE} is not a state file of this version`],
+    [whole.replace('"npm"', '"bun"'), `cannot continue: ${STATE} belongs to "bun test" with seed 1`],
   ]
   for (const [text, message] of invalid) {
     expect(go(text)).toThrow(ConfigError)
-    expect(go(text)).toThrow(`--resume cannot go on: ${STATE} ${message}`)
-    expect(go(text)).toThrow('leave --resume out')
+    expect(go(text)).toThrow(`--resume ${message}`)
+    expect(go(text)).toThrow('omit --resume')
     expect(readFileSync(STATE, 'utf8')).toBe(text)
   }
   keptState(folder.path, ABOUT, false)

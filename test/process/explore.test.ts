@@ -215,7 +215,7 @@ test('a budget that is over leaves out what tells least, says so, and can be gon
   expect(code).toBe(3)
   const other = await understudy('explore', '--resume', '--out', 'short', '--', 'true')
   expect(other).toMatchObject({ code: 2 })
-  expect(other.stderr).toContain('--resume cannot go on')
+  expect(other.stderr).toContain('--resume cannot continue')
 })
 
 test('a command that calls no model is not called good', async () => {
@@ -228,7 +228,7 @@ test('what fails without a fault is not explored', async () => {
   const { code, stderr, stdout } = await understudy('explore', '--json', '--out', 'red', ...program('red'))
   expect(code).toBe(7)
   expect(JSON.parse(stdout)).toMatchObject({ points: [], cells: [], red: { code: 7 } })
-  expect(stderr).toContain('fails with 7 without any fault')
+  expect(stderr).toContain('failed without any fault (exit code 7)')
   expect(readdirSync(join(cwd, 'red')).filter((name) => name.endsWith('.yaml'))).toEqual([])
 })
 
@@ -238,9 +238,9 @@ const MISTAKES: [string[], string][] = [
   [['--jobs', '0'], '--jobs must be a number from 1 to 16, got "0"'],
   [['--budget', 'soon'], '--budget must be a duration such as 90s or 10m, got "soon"'],
   [['--baseline', 'nothing.yaml'], 'nothing.yaml'],
-  [['--out', 'never', '--resume'], '--resume finds nothing to go on from'],
-  [['--out', 'program.mjs'], '--out "program.mjs" is no folder'],
-  [['--baseline', 'misspelt.yaml'], "accepted[0].class is no class (did you mean 'auth'?); valid: "],
+  [['--out', 'never', '--resume'], '--resume requires never/state.json'],
+  [['--out', 'program.mjs'], '--out "program.mjs" cannot be created'],
+  [['--baseline', 'misspelt.yaml'], "accepted[0].class must be a failure mode (did you mean 'auth'?); valid: "],
   [['--html', 'nowhere/page.html'], '--html "nowhere/page.html" cannot be written'],
 ]
 test.each(MISTAKES)('%p is refused in words', async (flags, message) => {

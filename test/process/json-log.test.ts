@@ -161,7 +161,7 @@ describe('every line is JSON:', () => {
     })
     await other.stop(true)
     expect(code).toBe(1)
-    expect(messagesIn(stderr).join()).toContain('it is in use')
+    expect(messagesIn(stderr).join()).toContain('the port is in use')
   })
 
   test('what exec says beside the output of its command', async () => {

@@ -80,7 +80,7 @@ test('other addresses are called as the environment has it', async () => {
   proxied.length = 0
   const env = { HTTP_PROXY: address, NO_PROXY: 'understudy.invalid' }
   const { stderr } = await run(['health', '--url', 'http://understudy.invalid'], { cwd, env })
-  expect(stderr).toContain('no server answers')
+  expect(stderr).toContain('no server responds')
   expect(proxied).toEqual([])
 })
 

@@ -133,7 +133,9 @@ describe('listening', () => {
     const { port } = new URL(server.url)
     const { code, stdout, stderr } = await run(['serve', '--port', port, '--db', ':memory:'], { cwd })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(new RegExp(`^understudy: cannot listen on 127.0.0.1:${port}: it is in use.*--port.*\\n$`))
+    expect(stderr).toMatch(
+      new RegExp(`^understudy: cannot listen on 127.0.0.1:${port}: the port is in use.*--port.*\\n$`),
+    )
   })
 
   test('--host names the one address, and the URL says so', async () => {

@@ -162,7 +162,7 @@ describe('verify', () => {
       },
     ])
     expect(report.notices).toEqual([
-      'part 1 of the session, before a reset, failed (1 calls; gave-up) and is not counted here: see `earlier`',
+      'part 1 of the session, before a reset, failed (1 call; gave-up) and is not part of this verdict: see `earlier`',
     ])
   })
 
@@ -203,6 +203,6 @@ describe('verify', () => {
     const { earlier, notices } = await verdict()
     expect(earlier.length).toBeLessThanOrEqual(1_000)
     expect(earlier[0]).toMatchObject({ part: 1, verdict: 'fail' })
-    expect(notices.join()).toMatch(/\d+ verdicts on earlier parts of the session are gone/)
+    expect(notices.join()).toMatch(/\d+ verdicts on earlier parts of the session were dropped/)
   })
 })

@@ -54,7 +54,7 @@ describe('the server', () => {
     await module(use, { UNDERSTUDY_URL: server.url, UNDERSTUDY_TOKEN: 'session:default' })
     expect(await sessions()).toEqual(['default', expect.stringMatching(/^mine-/)])
     const { said } = await module("await startUnderstudy({ fixtures: 'fixtures' })", { UNDERSTUDY_URL: server.url })
-    expect(said).toContain("was given 'fixtures', but UNDERSTUDY_URL names a server that runs already")
+    expect(said).toContain("was called with 'fixtures', but UNDERSTUDY_URL names a running server")
   })
   const MISTAKES: [string, string, Record<string, string>, RegExp][] = [
     [

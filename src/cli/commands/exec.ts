@@ -60,7 +60,14 @@ export function execCommand(io: CommandIo, exiting: Exiting): Command {
   return command
     .addHelpText(
       'after',
-      '\nExit code: that of the command if it fails. Otherwise 0 for PASS, and 3 for FAIL (an error was found, or an expectation was not met) or INCONCLUSIVE (no fault was injected, or the scenario needs calls that were not made).',
+      [
+        '',
+        'Exit code: that of the command if it fails, otherwise',
+        '  0  PASS',
+        '  3  FAIL: an error was found, or an expectation was not met',
+        '  3  INCONCLUSIVE: no fault was injected, or the scenario needs calls that were',
+        '     not made',
+      ].join('\n'),
     )
     .action(exiting((typed: string[], options: Options) => exec(io, typed, options)))
 }
@@ -87,8 +94,7 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
       before,
       runs.map((run) => run.ways),
     )
-    if (!json)
-      io.stdout.lines(wayLines(ways).map((text) => `Understudy: recovery paths, including earlier runs: ${text}`))
+    if (!json) io.stdout.lines(wayLines(ways).map((text) => `Understudy: including earlier runs: ${text}`))
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)

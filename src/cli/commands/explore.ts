@@ -91,7 +91,14 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   return command
     .addHelpText(
       'after',
-      '\nExit code: 0 when no case fails, 3 when a case fails that is not accepted or when no fault was injected, that of the command when it fails without a fault, and 130 after Ctrl-C.',
+      [
+        '',
+        'Exit code: that of the command if it fails without a fault, 130 after Ctrl-C,',
+        'otherwise',
+        '  0  PASS: no case failed that is not accepted',
+        '  3  FAIL: a case failed',
+        '  3  INCONCLUSIVE: no fault was injected',
+      ].join('\n'),
     )
     .action(exiting((typed: string[], options: Options) => exploration(io, typed, options)))
 }

@@ -46,7 +46,13 @@ export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
     .option('--json', 'print the traces and the report as JSON')
     .addHelpText(
       'after',
-      '\nExit code: 0 for PASS, and 3 for FAIL (an expectation of the scenario was not met) or INCONCLUSIVE (no fault was injected).',
+      [
+        '',
+        'Exit code:',
+        '  0  PASS',
+        '  3  FAIL: an expectation of the scenario was not met',
+        '  3  INCONCLUSIVE: no fault was injected',
+      ].join('\n'),
     )
     .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
 }

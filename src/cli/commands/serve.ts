@@ -33,7 +33,11 @@ export function serveCommand(io: CommandIo, exiting: Exiting): Command {
   addSettingFlags(command)
   command.addHelpText(
     'after',
-    '\nEvery flag can also be set as UNDERSTUDY_<FLAG> in the environment and as <flag> in understudy.yaml, with _ for -.',
+    [
+      '',
+      'Every flag can also be set as UNDERSTUDY_<FLAG> in the environment and as <flag>',
+      'in understudy.yaml, with _ for -.',
+    ].join('\n'),
   )
   return command.action(
     exiting(async (options: Record<string, unknown>) => serve(io, readConfig(settingsByKey(options), io.env))),

@@ -62,7 +62,7 @@ function makeFolder(folder: string): void {
   try {
     makePrivateFolder(folder)
   } catch (error) {
-    throw new ConfigError(`cannot create the folder --out ${JSON.stringify(folder)}: ${(error as Error).message}`)
+    throw new ConfigError(`--out ${JSON.stringify(folder)} cannot be created: ${(error as Error).message}`)
   }
 }
 

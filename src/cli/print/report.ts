@@ -154,7 +154,7 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
     line(
       'exercised',
-      taken.map(([path, times]) => `${path} (${times})`).join(', ') || `no recovery path (of ${paths.length})`,
+      taken.map(([path, times]) => `${path} (${times})`).join(', ') || `none of ${paths.length} recovery paths`,
     ),
     line('not exercised', never.map(([path]) => path).join(', ') || 'none'),
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
