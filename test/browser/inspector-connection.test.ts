@@ -80,7 +80,7 @@ test('the frame of the page is there before any script', async () => {
 test('a server that does not answer is said to be gone, and what was there stays', async () => {
   await state('live')
   goAway()
-  await state('no server')
+  await state('disconnected')
   expect(await rows().count()).toBe(1)
 })
 
@@ -102,7 +102,7 @@ test('of more calls than can be shown at once none is missing in the end', async
 test('what a server that was started anew does not have is forgotten', async () => {
   await call(servers[1], 'Another')
   goAway()
-  await state('no server')
+  await state('disconnected')
   behind = servers[1]?.url
   await state('live')
   await page.getByText('1 call', { exact: true }).waitFor()
