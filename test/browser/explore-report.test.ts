@@ -71,7 +71,9 @@ test('a derived cell is marked in the matrix and in its panel', async () => {
   await page.getByRole('link', { name: /^swallowed: server-error-forever at .* \(derived\)$/ }).click()
   const cell = page.getByRole('region', { name: 'Case', exact: true })
   await cell.getByText('Derived: not run separately').waitFor()
-  expect(await cell.textContent()).toMatch(/as chat\.completions-\w+\.1-server-error-once, since no later call would have received this fault/)
+  expect(await cell.textContent()).toMatch(
+    /as chat\.completions-\w+\.1-server-error-once, since no later call would have received this fault/,
+  )
   await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
   await cell.getByText('Derived: not run separately').waitFor({ state: 'detached' })
 })
