@@ -1,4 +1,4 @@
-// Ways through a gateway and its client that only bad days show, and how often they were taken.
+// The recovery paths of a gateway and its client, which only failures exercise, and how often each was exercised.
 import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import type { Paths } from '../contract/core/verification.ts'
 import { brokeOff, isFallback } from './client-call.ts'

@@ -43,7 +43,7 @@ export const TaskCounts = z.object({
 })
 export type TaskCounts = z.infer<typeof TaskCounts>
 
-/** Ways through a gateway and its client that only bad days show; how often each was taken. */
+/** The recovery paths of a gateway and its client, which only failures exercise; how often each was exercised. */
 export const Paths = z.object({
   retry: count.describe('Retries by the gateway.'),
   fallback: count.describe('Fallbacks by the gateway.'),
