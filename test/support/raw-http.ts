@@ -1,5 +1,6 @@
 // HTTP on bare sockets: what a client's own socket gets, and a provider that misbehaves exactly as it is told to.
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { allRead } from '../../src/lib/unread-bytes.ts'
 
 /** A response as it came on a socket. */
 export interface RawResponse {
@@ -143,6 +144,10 @@ export async function startStub(): Promise<{ url: string; answer: StubResponse |
   return stub
 }
 
+/** After the kernel has handed over the last bytes: until the client, in this process perhaps, has had its turn. */
+const PAUSE_MS = 50
+const TURNS = [1, 2]
+
 async function respond(socket: Socket, answer: StubResponse | null): Promise<void> {
   if (!answer) return void socket.end()
   const { status, contentType, headers = {}, pieces, end, broken, garbage } = answer
@@ -158,8 +163,12 @@ async function respond(socket: Socket, answer: StubResponse | null): Promise<voi
   if (whole) await written(whole)
   else for (const piece of pieces) await written(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`)
   if (!broken && !whole) await written('0\r\n\r\n')
-  // The client reads what was sent before the connection is gone.
-  if (broken) await Bun.sleep(30)
+  // The client reads what was sent before the connection is gone: a reset would throw it away.
+  if (broken) {
+    await allRead(`${socket.remoteAddress}:${socket.remotePort}`)
+    await Bun.sleep(PAUSE_MS)
+    for (const _ of TURNS) await new Promise(setImmediate)
+  }
   if (garbage !== undefined) await written(garbage)
   if (end === 'RST') socket.resetAndDestroy()
   else socket.end()
