@@ -51,7 +51,7 @@ export const RuleMatch = z.strictObject({
   point: textMatchSchema
     .optional()
     .describe(
-      'Call site in the client, from the header `x-understudy-point`; in a string, `*` matches any characters.',
+      'Call site in the client, from the header `x-understudy-call-site`; in a string, `*` matches any characters.',
     ),
   identity: z.string().optional().describe('Id of the identity; `*` matches any characters.'),
   thread: z.string().optional().describe('Id of the thread; `*` matches any characters.'),

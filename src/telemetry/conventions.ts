@@ -103,7 +103,7 @@ export const OWN = {
   point: 'understudy.point',
   scenario: 'understudy.scenario',
   fixture: 'understudy.fixture',
-  synthesized: 'understudy.synthesized',
+  generated: 'understudy.generated',
   cost: 'understudy.cost',
   retryAfter: 'understudy.retry_after_ms',
   sessionDuration: 'understudy.duration_ms',

@@ -70,9 +70,9 @@ const faultEvents = (faults: readonly string[], scenario: string | null, at: num
 
 /** Why a call or an attempt failed, in a word; undefined when it did not. */
 function errorType(outcome: TraceRecord['outcome'], status: number): string | undefined {
-  if (outcome === 'answered') return status >= 400 ? String(status) : undefined
-  if (outcome === 'refused') return String(status)
-  return outcome === 'timed out' ? 'timeout' : outcome
+  if (outcome === 'succeeded') return status >= 400 ? String(status) : undefined
+  if (outcome === 'http_error') return String(status)
+  return outcome === 'timed_out' ? 'timeout' : outcome
 }
 
 /** The model that is called, as its provider knows it. */
@@ -98,7 +98,7 @@ function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
   const { route, attributes: address } = addressAttributes(inner ? undefined : call.address)
   const type = errorType(outcome, status)
   // What a client did wrong is not an error of the server, and a client may leave.
-  const failed = type !== undefined && outcome !== 'cancelled' && !(outcome === 'refused' && status < 500)
+  const failed = type !== undefined && outcome !== 'canceled' && !(outcome === 'http_error' && status < 500)
   const error = failed ? type : undefined
   return createSpan({
     ...position,
@@ -118,7 +118,7 @@ function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
       [OWN.point]: point,
       [OWN.scenario]: scenario,
       [OWN.fixture]: fixture,
-      [OWN.synthesized]: trace.synthesized || undefined,
+      [OWN.generated]: trace.generated || undefined,
       [OWN.trace]: id,
       [OWN.call]: seq,
       [OWN.sessionDuration]: trace.duration_ms,
@@ -201,7 +201,7 @@ function attemptSpan(
 function attemptStatus({ attemptEnds }: EndedCall, { outcome, status }: AttemptRecord, index: number): number | null {
   const observed = attemptEnds[index]
   if (observed) return observed.httpStatus
-  return outcome === 'answered' || outcome === 'refused' ? status : null
+  return outcome === 'succeeded' || outcome === 'http_error' ? status : null
 }
 
 function tokenCount(counts: unknown, ...names: readonly string[]): number | undefined {

@@ -14,7 +14,7 @@ export function nothingInjected(
   { name, rules, clock, accept = [] }: Pick<Scenario, 'name' | 'rules' | 'clock' | 'accept'>,
   report: Pick<Verification, 'rules' | 'pending'>,
 ): string | undefined {
-  if (accept.includes('not-tried') || rules.every(({ fault }) => fault === undefined)) return undefined
+  if (accept.includes('not-exercised') || rules.every(({ fault }) => fault === undefined)) return undefined
   const own = report.rules.filter(({ scenario, fault }) => scenario === name && fault !== null)
   // A fault that was chosen for a call under way may be about to be injected.
   if (own.some(({ applied, fired }) => applied > 0 || (fired > 0 && report.pending > 0))) return undefined

@@ -37,7 +37,7 @@ export function noticesOf(
   },
   end: ClientEnd,
 ): string[] {
-  const working = end === undefined ? tasks.at_work : 0
+  const working = end === undefined ? tasks.running : 0
   const unknown = strays.filter(({ likely, method }) => likely === null && (method === 'GET' || method === 'HEAD'))
   return [
     ...(adrift === undefined ? [] : [adriftNotice(session, adrift)]),

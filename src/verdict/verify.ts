@@ -92,7 +92,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
       faults,
     })),
     waits,
-    cancelled: traces.filter(({ outcome }) => outcome === 'cancelled').map(cancelledOf),
+    canceled: traces.filter(({ outcome }) => outcome === 'canceled').map(canceledOf),
     fixtures: { unused: unusedIn(fixtures, all), unmatched: all.flatMap(unmatchedOf) },
     rules,
     expectations: expected.flat(),
@@ -170,9 +170,9 @@ function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Ver
   }
 }
 
-function cancelledOf({ id, duration_ms, attempts }: TraceRecord): Verification['cancelled'][number] {
+function canceledOf({ id, duration_ms, attempts }: TraceRecord): Verification['canceled'][number] {
   const last = attempts.at(-1)
-  return { trace: id, after_ms: duration_ms, provider_stopped: last === undefined || last.outcome !== 'answered' }
+  return { trace: id, after_ms: duration_ms, provider_stopped: last === undefined || last.outcome !== 'succeeded' }
 }
 
 /** The fixtures that have answered nothing. */
@@ -186,5 +186,5 @@ function unusedIn(fixtures: readonly string[], traces: readonly TraceRecord[]): 
   return fixtures.filter((name) => !used.has(name))
 }
 
-const unmatchedOf = ({ id, operation, model, synthesized, error }: TraceRecord) =>
-  synthesized || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []
+const unmatchedOf = ({ id, operation, model, generated, error }: TraceRecord) =>
+  generated || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []

@@ -31,7 +31,7 @@ export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundi
 
 /** Tasks inside of tasks that are drawn. */
 const MAX_DEPTH = 5
-const TONES = { answered: 'good', failed: 'bad', waiting: 'warning' } as const
+const TONES = { succeeded: 'good', failed: 'bad', waiting: 'warning' } as const
 /** What a step is called, by its kind. */
 export const STEP_TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
 
@@ -90,7 +90,7 @@ function stepRows(step: TaskStep, drawn: Drawn): WaterfallRow[] {
 
 /** The attempts of a model call; a single one that went well says nothing that its step does not. */
 function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn): WaterfallRow[] {
-  if (attempts.length === 1 && attempts[0]?.outcome === 'answered' && attempts[0].faults.length === 0) return []
+  if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
   const begin = Date.parse(started_at) - zero
   return attempts.map((attempt) => {
     const { started_ms, duration_ms, first_content_ms: first, wait_ms: wait } = attempt

@@ -60,7 +60,7 @@ const cacheText = ({ status, age_ms: age }: NonNullable<TraceRecord['cache']>) =
 
 /** The tone of an outcome. */
 export const toneOf = (outcome: OutcomeKind): WaterfallTone =>
-  outcome === 'answered' ? 'good' : outcome === 'cancelled' ? 'warning' : 'bad'
+  outcome === 'succeeded' ? 'good' : outcome === 'canceled' ? 'warning' : 'bad'
 
 /** An attempt as a line. */
 export function attemptRow(attempt: AttemptRecord): WaterfallRow {
@@ -72,7 +72,7 @@ export function attemptRow(attempt: AttemptRecord): WaterfallRow {
     detail: `${outcome} ${status} in ${timeText(duration_ms)}`,
     notes: notesOf(attempt),
     error,
-    tone: outcome === 'answered' ? 'good' : 'bad',
+    tone: outcome === 'succeeded' ? 'good' : 'bad',
     span: { from: started_ms, to: started_ms + duration_ms, first: first_content_ms, wait: wait_ms },
     faults,
   })

@@ -33,25 +33,25 @@ const KINDS: {
     entry: async () => entryOf('google_search'),
     offers: ['google_search', { required: ['query'] }],
     given: { query: 'lamps' },
-    made: { synthesized: true, query: 'lamps', results: expect.any(Array) },
+    made: { generated: true, query: 'lamps', results: expect.any(Array) },
   },
   {
     entry: async () => entryOf('web_scraper'),
     offers: ['web_scraper', { required: ['url'] }],
     given: { url: 'https://example.com' },
-    made: { synthesized: true, url: 'https://example.com', content: expect.any(String) },
+    made: { generated: true, url: 'https://example.com', content: expect.any(String) },
   },
   {
     entry: async () => entryOf('openai:web_search'),
     offers: ['openai_web_search', { required: ['query'] }],
     given: { query: 'lamps' },
-    made: { synthesized: true, tool: 'openai:web_search' },
+    made: { generated: true, tool: 'openai:web_search' },
   },
   {
     entry: async () => entryOf('anthropic:bash'),
     offers: ['anthropic_bash', { required: ['input'] }],
     given: { input: 'ls' },
-    made: { synthesized: true, arguments: { input: 'ls' } },
+    made: { generated: true, arguments: { input: 'ls' } },
   },
   {
     entry: async () => entryOf('http', await ok('POST', '/v2/tools', { key: 'get-weather', type: 'http', http })),
@@ -66,7 +66,7 @@ const KINDS: {
       },
     ],
     given: { city: 'Paris' },
-    made: { synthesized: true, status: 200, request: { method: 'GET', url: blueprint.url } },
+    made: { generated: true, status: 200, request: { method: 'GET', url: blueprint.url } },
   },
   {
     entry: async () =>
@@ -85,7 +85,7 @@ const KINDS: {
       ),
     offers: ['count', city],
     given: { city: 'Paris' },
-    made: { synthesized: true, result: { count: 7 } },
+    made: { generated: true, result: { count: 7 } },
   },
   {
     entry: async () =>
@@ -100,14 +100,14 @@ const KINDS: {
       ),
     offers: ['read_file', city],
     given: { city: 'Paris' },
-    made: { synthesized: true, arguments: { city: 'Paris' } },
+    made: { generated: true, arguments: { city: 'Paris' } },
   },
   {
     entry: async () =>
       entryOf('mcp', await ok('POST', '/v2/tools', { key: 'unsaid', type: 'mcp', mcp: files }), { tool_id: 'write' }),
     offers: ['write', { properties: {} }],
     given: { anything: [1] },
-    made: { synthesized: true, arguments: { anything: [1] } },
+    made: { generated: true, arguments: { anything: [1] } },
   },
   {
     entry: async () =>
@@ -146,7 +146,7 @@ describe('tools that would leave this machine', () => {
   test.each(rows)('%s answers from a fixture', async (name, index) => {
     const { entry, given } = rowOf(index)
     const fixtures = [{ match: { tool: name, agent: 'helper' }, reply: { result: { by: '{{call.tool}}' } } }]
-    expect(await run(entry, given, { fixtures, onMiss: 'error' })).toMatchObject({ result: { by: name } })
+    expect(await run(entry, given, { fixtures, onUnmatched: 'error' })).toMatchObject({ result: { by: name } })
     const wrong = [{ match: { tool: name }, reply: { error: 'It is down.', timing: { duration: '3s' } } }]
     expect(await run(entry, given, { fixtures: wrong })).toMatchObject({ error: 'It is down.', ms: 3_000 })
   })
@@ -159,9 +159,9 @@ describe('tools that would leave this machine', () => {
     expect(JSON.stringify(answer)).not.toContain('secret')
   })
 
-  test('with --on-miss error there must be one', async () => {
+  test('with --on-unmatched error there must be one', async () => {
     const { entry, given } = rowOf(0)
-    await expect(run(entry, given, { onMiss: 'error' })).rejects.toMatchObject({
+    await expect(run(entry, given, { onUnmatched: 'error' })).rejects.toMatchObject({
       status: 404,
       code: 'fixture_not_found',
     })
@@ -196,7 +196,7 @@ test.each(WRONG)('arguments that do not fit are an error for the model: %s', asy
 
 test('a schema that is none is not held against the model', async () => {
   const entry = entryOf('code', { code_tool: { parameters: { type: 'object', properties: 7 } } })
-  expect(await run(entry, {})).toMatchObject({ result: { synthesized: true } })
+  expect(await run(entry, {})).toMatchObject({ result: { generated: true } })
 })
 
 test('the date is that of the session', async () => {

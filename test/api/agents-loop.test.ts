@@ -37,12 +37,12 @@ function reference(moves: readonly Move[], reactions: readonly Reaction[]): { jo
       else {
         const move = moves[Math.min(at++, moves.length - 1)] ?? 'text'
         used++
-        journal.push(`model openai/gpt-4o ${move === 'error' ? 'failed' : 'answered'}`)
+        journal.push(`model openai/gpt-4o ${move === 'error' ? 'failed' : 'succeeded'}`)
         if (move === 'error') state = 'failed'
         else if (move === 'text') state = 'completed'
         else {
           for (const kind of move)
-            if (kind !== 'client') journal.push(`tool ${NAMES[kind]} ${kind === 'date' ? 'answered' : 'failed'}`)
+            if (kind !== 'client') journal.push(`tool ${NAMES[kind]} ${kind === 'date' ? 'succeeded' : 'failed'}`)
           open = move.filter((kind) => kind === 'client').length
           for (let wait = 0; wait < open; wait++) journal.push('wait look_up waiting')
           if (open > 0) state = 'input-required'
@@ -121,7 +121,7 @@ describe('a team', () => {
     expect(story(task).at(-1)).toBe('agent: All done.')
     const trace = await traceOf(one, task)
     const step = trace.task?.steps[1]
-    expect(step).toMatchObject({ kind: 'task', name: 'member', outcome: 'answered' })
+    expect(step).toMatchObject({ kind: 'task', name: 'member', outcome: 'succeeded' })
     const child = (await one.ok('GET', `/v2/agents/member/tasks/${step?.task}`)) as unknown as StrictTask
     expect(child).toMatchObject({ contextId: task.contextId, metadata: { parent_task_id: task.id } })
     const inner = (await one.ok('GET', `/_understudy/traces/${step?.trace}`)) as unknown as StoredTrace

@@ -41,7 +41,7 @@ describe('a task', () => {
     expect(story(task)).toEqual(['user: Hi, I am Ada.', 'agent: Hello, Ada.'])
     expect(task.status).toMatchObject({ state: 'completed', message: { parts: [{ text: 'Hello, Ada.' }] } })
     const trace = await traceOf(one, task)
-    expect(trace).toMatchObject({ operation: 'agent.task', inner: false, outcome: 'answered', name: 'helper' })
+    expect(trace).toMatchObject({ operation: 'agent.task', inner: false, outcome: 'succeeded', name: 'helper' })
     expect(trace.task).toMatchObject({
       id: task.id,
       state: 'completed',
@@ -145,9 +145,9 @@ describe('a tool', () => {
     ])
     const { task: shown } = await traceOf(one, task)
     expect(shown?.steps.map(({ kind, name, outcome }) => [kind, name, outcome])).toEqual([
-      ['model', 'openai/gpt-4o', 'answered'],
-      ['tool', 'current_date', 'answered'],
-      ['model', 'openai/gpt-4o', 'answered'],
+      ['model', 'openai/gpt-4o', 'succeeded'],
+      ['tool', 'current_date', 'succeeded'],
+      ['model', 'openai/gpt-4o', 'succeeded'],
     ])
   })
 

@@ -78,12 +78,12 @@ test('the shipped weather answers, and what has no fixture is made up and says s
   )
   expect(read).toEqual([
     { city: 'Paris', celsius: 21, sky: 'clear' },
-    expect.objectContaining({ synthesized: true, url: 'https://a.example' }),
+    expect.objectContaining({ generated: true, url: 'https://a.example' }),
   ])
 })
 
 test('without a fixture where one must be, the model is told which is nearest', async () => {
-  const strict = createTestApp({ seed_file: ['none'], on_miss: 'error' })
+  const strict = createTestApp({ seed_file: ['none'], on_unmatched: 'error' })
   const session = agentSession(strict)
   await session.begin([[call('google_search', { query: 'x' })], 'Done.'], [fixture({ tool: 'other' }, { result: 1 })])
   await session.agent({ settings: { tools: [{ type: 'google_search' }] } })
@@ -195,7 +195,7 @@ test('fixtures that a live session is given answer its next call', async () => {
     'Two.',
   ])
   await session.agent({ settings: { tools: [{ type: 'google_search' }] } })
-  expect(story(await session.ask('Go.'))[2]).toContain('"synthesized":true')
+  expect(story(await session.ask('Go.'))[2]).toContain('"generated":true')
   const { data } = await session.ok('GET', '/_understudy/fixtures')
   expect((data as Json[]).some(({ operation }) => operation === 'agents.tools')).toBe(true)
   await session.ok('PUT', '/_understudy/fixtures', [

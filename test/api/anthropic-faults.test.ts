@@ -77,7 +77,7 @@ const ROWS: Record<string, { whole: Check; streamed: Check }> = {
   // Anthropic refuses what it takes for unsafe.
   'content-filter': both(refused(400, 'invalid_request_error')),
   'quota-exceeded': both(refused(400, 'invalid_request_error')),
-  'model-gone': both(refused(404, 'not_found_error')),
+  'model-not-found': both(refused(404, 'not_found_error')),
   'cut-stream': {
     whole: skipped,
     streamed({ text, broken }, healthy) {

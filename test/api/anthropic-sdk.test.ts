@@ -71,7 +71,7 @@ describe('a message', () => {
       ask('count', { stop_sequences: ['nothing', 'STOP'] }),
       { stop_reason: 'stop_sequence', stop_sequence: 'STOP' },
     ],
-    ['that is a refusal', ask('refuse'), { stop_reason: 'refusal' }],
+    ['that is a refusal', ask('connection-refused'), { stop_reason: 'refusal' }],
     [
       'with thoughts',
       ask('think', { thinking: { type: 'enabled', budget_tokens: 1024 } }),
@@ -219,7 +219,7 @@ describe('on a bad day', () => {
     ['too many requests', { type: 'rate-limit', requests: 0 }, RateLimitError, 'rate_limit_error'],
     ['a wrong key', { type: 'auth-failure' }, AuthenticationError, 'authentication_error'],
     ['a prompt that is too long', { type: 'context-length' }, BadRequestError, 'invalid_request_error'],
-    ['a model that is gone', { type: 'model-gone' }, NotFoundError, 'not_found_error'],
+    ['a model that is gone', { type: 'model-not-found' }, NotFoundError, 'not_found_error'],
     ['too much to do', { type: 'http-error', status: 529 }, InternalServerError, 'overloaded_error'],
   ]
   for (const at of ['provider', 'gateway'])

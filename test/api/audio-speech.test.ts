@@ -74,7 +74,7 @@ test('it is traced, and its sound is what the trace keeps', async () => {
   const answer = await app.post(PATH, speak('Good morning!', { model: 'openai/tts-1' }))
   expect(answer.headers.get('x-understudy-model')).toBe('openai/tts-1')
   const trace = await app.traceOf(answer)
-  expect(trace).toMatchObject({ operation: 'audio.speech', status: 200, outcome: 'answered' })
+  expect(trace).toMatchObject({ operation: 'audio.speech', status: 200, outcome: 'succeeded' })
   expect((trace as unknown as { answer: { content_type: string } }).answer.content_type).toBe('audio/mpeg')
 })
 

@@ -129,7 +129,7 @@ describe('stored answers', () => {
   const idOf = (answer: Answer) => String((answer.json() as { id: string }).id)
 
   test('take no more than they may: the newest are there, the oldest gone', async () => {
-    const { app, ok, health } = bounded({ keep_answer_bytes: LIMIT })
+    const { app, ok, health } = bounded({ keep_response_bytes: LIMIT })
     const ids: string[] = []
     for (let index = 0; index < 30; index++) ids.push(idOf(await ok(RESPONSES, ask(text(20 * KB, index)))))
     const { answers } = (await health()).stores
@@ -141,7 +141,7 @@ describe('stored answers', () => {
   })
 
   test('that have expired go before older ones that have not', async () => {
-    const { app, ok, health } = bounded({ keep_answer_bytes: LIMIT })
+    const { app, ok, health } = bounded({ keep_response_bytes: LIMIT })
     const oldest = idOf(await ok(RESPONSES, ask(text(20 * KB, 'oldest'))))
     await ok(RESPONSES, ask(text(20 * KB, 'second')))
     for (let index = 0; index < 100; index++) await ok(CHAT, cached(100, index, 10))
@@ -157,7 +157,7 @@ describe('stored answers', () => {
   })
 
   test('written again are the newest, and count once', async () => {
-    const { app, health } = bounded({ keep_answer_bytes: LIMIT })
+    const { app, health } = bounded({ keep_response_bytes: LIMIT })
     const { keyValues } = app.understudy.sessions.get('default')
     const put = (id: string) => keyValues.put({ kind: 'test', id, value: text(50 * KB, id) })
     for (const id of ['a', 'b', 'c', 'd']) await put(id)

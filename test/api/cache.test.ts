@@ -50,7 +50,7 @@ describe.each(FORMS)('asked %s', (_, stream) => {
     expect(second.headers.get('x-understudy-model')).toBe(A)
     expect(app.reached).toHaveLength(1)
     const trace = await app.traceOf(second)
-    expect(trace).toMatchObject({ outcome: 'answered', model: A, attempts: [], cost: 0, stream: again })
+    expect(trace).toMatchObject({ outcome: 'succeeded', model: A, attempts: [], cost: 0, stream: again })
     expect(trace.cache).toEqual({ status: 'hit', key: expect.any(String), age_ms: 5_400, started_ms: 0 })
     expect(trace.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 3 })
     const ids = [first, second].map(({ text }) => /"id":"(chatcmpl-[^"]+)"/.exec(text)?.[1])

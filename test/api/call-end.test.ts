@@ -14,7 +14,7 @@ afterEach(() => {
 })
 
 const BUG = 'Understudy failed at this call, which is a bug in it; its output says more'
-const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
 /** A stream of these events; what cannot be made is thrown. */
 const streaming = (...items: (StreamEvent | (() => StreamEvent))[]): Reply => ({
   ...NOTHING,
@@ -72,10 +72,10 @@ describe('a bug', () => {
     const answer = await app.ask({ retry: { count: 3, on_codes: [500] }, fallbacks: [{ model: 'groq/b' }] })
     expect(errorOf(answer.text, 500)).toMatchObject({ message: BUG, code: 'internal_error' })
     expect(await app.traceOf(answer)).toMatchObject({
-      outcome: 'bug',
+      outcome: 'internal_error',
       status: 500,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
-      attempts: [{ outcome: 'bug', status: 500 }],
+      attempts: [{ outcome: 'internal_error', status: 500 }],
     })
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])
     expect(calls).toBe(1)
@@ -89,10 +89,10 @@ describe('a bug', () => {
     expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
     expect(events).toHaveLength(3)
     expect(await app.traceOf(answer)).toMatchObject({
-      outcome: 'bug',
+      outcome: 'internal_error',
       status: 200,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
-      attempts: [{ outcome: 'bug', error: 'TypeError: nobody thought of this' }],
+      attempts: [{ outcome: 'internal_error', error: 'TypeError: nobody thought of this' }],
       answer: { choices: [{ message: { content: 'Hello' } }] },
     })
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])
@@ -105,7 +105,7 @@ describe('a bug', () => {
     const events = eventsOf(answer.text)
     expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
     expect(events).toHaveLength(3)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'bug', attempts: [{ outcome: 'bug' }] })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'internal_error', attempts: [{ outcome: 'internal_error' }] })
     expect(app.reported.length).toBeGreaterThan(0)
   })
 
@@ -114,7 +114,7 @@ describe('a bug', () => {
     const answer = await app.ask({ stream: true })
     expect(answer.text).toEndWith('data: [DONE]\n\n')
     expect(await app.traceOf(answer)).toMatchObject({
-      outcome: 'answered',
+      outcome: 'succeeded',
       answer: null,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
     })
@@ -127,7 +127,7 @@ describe('a bug', () => {
     const answer = await app.ask({ stream: true })
     expect(errorOf(JSON.stringify(eventsOf(answer.text).at(-1)), 500).message).toBe(BUG)
     const { data } = (await app.fetch('/_understudy/traces')).json() as { data: object[] }
-    expect(data).toMatchObject([{ outcome: 'bug', error: { message: 'TypeError: nobody thought of this' } }])
+    expect(data).toMatchObject([{ outcome: 'internal_error', error: { message: 'TypeError: nobody thought of this' } }])
     expect(app.reported.length).toBeGreaterThan(0)
   })
 })
@@ -137,9 +137,9 @@ test('an attempt whose time is up ends then, though its backend never does', asy
   const answer = await app.ask({ timeout: { call_timeout: 500 } })
   expect(errorOf(answer.text, 504).code).toBe('timeout')
   expect(await app.traceOf(answer)).toMatchObject({
-    outcome: 'timed out',
+    outcome: 'timed_out',
     duration_ms: 500,
-    attempts: [{ outcome: 'timed out', duration_ms: 500 }],
+    attempts: [{ outcome: 'timed_out', duration_ms: 500 }],
   })
 })
 
@@ -176,5 +176,5 @@ test('what a fault at the gateway does to an answer is what the trace says', asy
   expect(await app.traceOf(cut)).toMatchObject({ outcome: 'disconnected', faults: ['rule'] })
   await play(app, { at: 'gateway', fault: { type: 'content-filter', as: 'error' } })
   const refused = await app.ask()
-  expect(await app.traceOf(refused)).toMatchObject({ outcome: 'refused', status: refused.status, faults: ['rule'] })
+  expect(await app.traceOf(refused)).toMatchObject({ outcome: 'http_error', status: refused.status, faults: ['rule'] })
 })

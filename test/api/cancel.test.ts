@@ -48,7 +48,7 @@ describe.each(FORMS)('in this process, %s', (_, stream) => {
   }
 
   test.each<[when: string, script: Record<string, Step[]>, ms: number, attempts: string[]]>([
-    ['while it waits for the answer', { [A]: [hangs] }, 100, [`${A} 1 first cancelled 499`]],
+    ['while it waits for the answer', { [A]: [hangs] }, 100, [`${A} 1 first canceled 499`]],
     [
       'while a retry waits for its turn',
       { [A]: [refuses(503, { 'retry-after': '50' })] },
@@ -59,13 +59,13 @@ describe.each(FORMS)('in this process, %s', (_, stream) => {
       'while a retry is made',
       { [A]: [refuses(503, { 'retry-after': '1' }), hangs] },
       1500,
-      [`${A} 1 first refused 503`, `${A} 2 retry cancelled 499`],
+      [`${A} 1 first refused 503`, `${A} 2 retry canceled 499`],
     ],
     [
       'while a fallback is made',
       { [A]: [after(10, refuses(500))], [B]: [hangs] },
       100,
-      [`${A} 1 first refused 500`, `${B} 1 fallback cancelled 499`],
+      [`${A} 1 first refused 500`, `${B} 1 fallback canceled 499`],
     ],
   ])('%s: nothing more is tried', async (_, script, ms, attempts) => {
     const app = createScripted(script)
@@ -73,7 +73,7 @@ describe.each(FORMS)('in this process, %s', (_, stream) => {
     expect(await attemptsOf(app, answer)).toEqual(attempts)
     const trace = await app.traceOf(answer)
     expect(trace).toMatchObject({
-      outcome: 'cancelled',
+      outcome: 'canceled',
       status: 499,
       duration_ms: ms,
       answer: null,
@@ -86,7 +86,7 @@ describe.each(FORMS)('in this process, %s', (_, stream) => {
   test('a client that was gone before anything began is recorded as one that has gone', async () => {
     const app = createScripted({ [A]: [says('To nobody.')] })
     const answer = await app.fetch(CHAT, { ...request({ model: A, stream: true }), signal: AbortSignal.abort() })
-    expect((await app.traceOf(answer)).outcome).toBe('cancelled')
+    expect((await app.traceOf(answer)).outcome).toBe('canceled')
   })
 })
 
@@ -102,8 +102,8 @@ test('a stream that its client leaves is aborted, and what was heard of it is in
   expect(answer.text).not.toContain('[DONE]')
   expect(app.reached[0]?.signal.aborted).toBe(true)
   const trace = await app.traceOf(answer)
-  expect(trace).toMatchObject({ outcome: 'cancelled', status: 200, duration_ms: 500, error: { code: 'client_gone' } })
-  expect(trace.attempts).toMatchObject([{ outcome: 'cancelled', duration_ms: 500, first_content_ms: 0 }])
+  expect(trace).toMatchObject({ outcome: 'canceled', status: 200, duration_ms: 500, error: { code: 'client_gone' } })
+  expect(trace.attempts).toMatchObject([{ outcome: 'canceled', duration_ms: 500, first_content_ms: 0 }])
   expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'One two ' } }] })
   expect((await app.ask({ cache, model: A })).headers.get('x-understudy-cache')).toBe('miss')
 })
@@ -161,7 +161,7 @@ describe('over real connections, forwarding', () => {
     client.abort()
     await expect(answer).rejects.toThrow()
     await dropped
-    expect(await onlyTrace(server)).toMatchObject({ outcome: 'cancelled', attempts: [{ outcome: 'cancelled' }] })
+    expect(await onlyTrace(server)).toMatchObject({ outcome: 'canceled', attempts: [{ outcome: 'canceled' }] })
     expect(seen).toHaveLength(1)
   })
 
@@ -179,7 +179,7 @@ describe('over real connections, forwarding', () => {
     client.abort()
     await dropped
     const trace = await onlyTrace(server + prefix)
-    expect(trace).toMatchObject({ outcome: 'cancelled', status: 200, attempts: [{ outcome: 'cancelled' }] })
+    expect(trace).toMatchObject({ outcome: 'canceled', status: 200, attempts: [{ outcome: 'canceled' }] })
     expect(seen).toHaveLength(1)
   })
 })

@@ -158,7 +158,7 @@ describe('runTools', () => {
     expect(asked.splice(0)).toEqual([{ city: 'Oslo' }])
   })
 
-  test('a forced tool is called with synthesized arguments, as often as the loop asks', async () => {
+  test('a forced tool is called with generated arguments, as often as the loop asks', async () => {
     const asking = { ...say('x'), tools: [tool], tool_choice: 'required' as const }
     const runner = completions.runTools(asking, { maxChatCompletions: 2 })
     await runner.done().catch(() => {})
@@ -181,7 +181,7 @@ test('sound', async () => {
 describe('errors', () => {
   const failed = (call: Promise<unknown>): Promise<unknown> =>
     call.then(
-      () => 'answered',
+      () => 'succeeded',
       (error: unknown) => error,
     )
 

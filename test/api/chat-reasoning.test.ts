@@ -78,7 +78,7 @@ describe('thinking', () => {
     expect(tokens).toBe(reasoning?.split(' ').length ?? 0)
   })
 
-  test('is synthesized within its budget, with a signature to send back', async () => {
+  test('is generated within its budget, with a signature to send back', async () => {
     const thinking = { type: 'enabled', budget_tokens: 6 }
     const { message, tokens } = await tokensOf({ thinking })
     expect(tokens).toBe(6)

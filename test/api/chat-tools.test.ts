@@ -222,7 +222,7 @@ test.each([
   ['a fixture with calls alone', 'calls', /^This is a/],
   ['a fixture with a text beside its calls', 'both', /^I look it up\.$/],
 ])('tool_choice none: %s says something and calls nothing', async (_, user, text) => {
-  const own = createTestApp({ on_miss: 'error' })
+  const own = createTestApp({ on_unmatched: 'error' })
   const tool_calls = [{ name: 'look_up', arguments: {} }]
   const fixtures = ['chat.completions', 'responses'].flatMap((operation) => [
     { name: `${operation} calls`, match: { operation, user: 'calls' }, reply: { tool_calls } },

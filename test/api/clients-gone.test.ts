@@ -71,9 +71,9 @@ test.each(rows)('%s, %s, left by %s: is canceled, while another session goes on'
   await gone
   const verdict = async () =>
     (await app.fetch(`/s/${session}/_understudy/verify?wait=5s&ended=badly`)).json() as { pending: number }
-  expect(await verdict()).toMatchObject({ pending: 0, cancelled: [{}], findings: [] })
+  expect(await verdict()).toMatchObject({ pending: 0, canceled: [{}], findings: [] })
   const { data } = (await app.fetch(`/s/${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
-  expect(data.map(({ outcome }) => outcome)).toEqual(['cancelled'])
+  expect(data.map(({ outcome }) => outcome)).toEqual(['canceled'])
 })
 
 /** Numbers to call, no two alike: a guardrail takes seconds for them. */
@@ -92,6 +92,6 @@ test('a client that leaves while a worker checks its texts for a guardrail: the 
   left.abort()
   expect((await answered).status).toBe(499)
   const { data } = (await app.fetch('/s/guarded/_understudy/traces')).json() as { data: TraceRecord[] }
-  expect(data).toEqual([expect.objectContaining({ outcome: 'cancelled', status: 499 })])
+  expect(data).toEqual([expect.objectContaining({ outcome: 'canceled', status: 499 })])
   expect(data[0]?.error).toMatchObject({ code: 'client_gone' })
 })

@@ -26,7 +26,7 @@ const valid = fc.record(
     presence_penalty: penalty,
     max_tokens: fc.option(fc.nat(80)),
     seed: fc.option(fc.maxSafeInteger()),
-    stop: fc.option(fc.oneof(text, fc.array(fc.constantFrom('synthesized', 'of', ' p', '"'), { maxLength: 4 }))),
+    stop: fc.option(fc.oneof(text, fc.array(fc.constantFrom('generated', 'of', ' p', '"'), { maxLength: 4 }))),
     temperature: fc.option(fc.double({ min: 0, max: 2, noNaN: true })),
     top_p: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
     n: fc.option(fc.integer({ min: 1, max: 3 })),

@@ -184,7 +184,7 @@ test('the trace names the call, its usage, its cost and the answer', async () =>
     identity: { id: 'u' },
     thread: { id: 't', tags: ['one'] },
     request: body,
-    synthesized: true,
+    generated: true,
   })
   expect(whole.cost).toBeCloseTo(((1 + countTokens('Roses')) * 1.5 + 8 * 2) / 1e6, 9)
   const streamed = await app.traceOf(await app.post(PATH, { ...body, stream: true }))

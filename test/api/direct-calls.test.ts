@@ -57,7 +57,7 @@ describe('a rule at the provider and one at the gateway are at the same place', 
 /** What a correct client makes of what it got. */
 describe('the trace of a direct call says what became of it', () => {
   const cases: [string, Fault, object][] = [
-    ['a refusal', { type: 'http-error', status: 418 }, { status: 418, outcome: 'refused', attempt: 418 }],
+    ['a refusal', { type: 'http-error', status: 418 }, { status: 418, outcome: 'http_error', attempt: 418 }],
     ['a reset before any byte', { type: 'reset' }, { status: 0, outcome: 'disconnected', attempt: 0 }],
     ['a cut stream', { type: 'cut-stream', after_chunks: 4 }, { status: 200, outcome: 'disconnected', attempt: 200 }],
     [
@@ -65,10 +65,10 @@ describe('the trace of a direct call says what became of it', () => {
       { type: 'cut-stream', after_chunks: 4, close: 'clean' },
       { status: 200, outcome: 'disconnected', attempt: 200 },
     ],
-    ['a chunk that is not JSON', { type: 'malformed-chunk', after_chunks: 3 }, { status: 200, outcome: 'unreadable' }],
-    ['an error event', { type: 'stream-error', after_chunks: 4, status: 503 }, { status: 200, outcome: 'refused' }],
-    ['a repeated chunk', { type: 'duplicate-chunk', chunk: 3 }, { status: 200, outcome: 'answered' }],
-    ['another content type', { type: 'wrong-content-type' }, { status: 200, outcome: 'unreadable' }],
+    ['a chunk that is not JSON', { type: 'malformed-chunk', after_chunks: 3 }, { status: 200, outcome: 'invalid_response' }],
+    ['an error event', { type: 'stream-error', after_chunks: 4, status: 503 }, { status: 200, outcome: 'http_error' }],
+    ['a repeated chunk', { type: 'duplicate-chunk', chunk: 3 }, { status: 200, outcome: 'succeeded' }],
+    ['another content type', { type: 'wrong-content-type' }, { status: 200, outcome: 'invalid_response' }],
   ]
   test.each(apis.flatMap((api) => cases.map(([name, ...rest]) => [api, name, ...rest] as const)))(
     '%s: %s',
@@ -92,8 +92,8 @@ describe('the trace of a direct call says what became of it', () => {
   )
 
   test.each([
-    ['chat', { type: 'missing-done' }, 'answered'],
-    ['messages', { type: 'missing-done' }, 'answered'],
+    ['chat', { type: 'missing-done' }, 'succeeded'],
+    ['messages', { type: 'missing-done' }, 'succeeded'],
     ['responses', { type: 'missing-done' }, 'disconnected'],
   ] as const)('%s without the last event', async (api, fault, outcome) => {
     const healthy = await hear(api, { stream: true })
@@ -106,14 +106,14 @@ describe('the trace of a direct call says what became of it', () => {
   test.each(apis)('%s: a whole answer that is cut or empty is unreadable', async (api) => {
     for (const fault of [{ type: 'empty-body' }, { type: 'truncate-body' }, { type: 'malformed-json' }]) {
       const { trace, status, headers } = await hear(api, { stream: false, fault })
-      expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'unreadable'])
+      expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'invalid_response'])
       expect(headers.get('x-understudy-faults')).toBe('rule 1')
     }
   })
 
   test.each(apis)('%s: a call without a rule that is about it is direct, and answered', async (api) => {
     const { trace } = await hear(api, { stream: true })
-    expect(trace).toMatchObject({ route: 'direct', outcome: 'answered', attempts: [{ outcome: 'answered' }] })
+    expect(trace).toMatchObject({ route: 'direct', outcome: 'succeeded', attempts: [{ outcome: 'succeeded' }] })
   })
 })
 

@@ -94,7 +94,7 @@ test('the trace names the call, its usage and its cost', async () => {
     cost: 6e-8,
     metadata: { tier: 'x' },
     identity: { id: 'u' },
-    synthesized: true,
+    generated: true,
   })
 })
 

@@ -259,7 +259,7 @@ test('what a provider sends in its own way is shown in that way, and so is the e
 
 /** An application whose provider answers with these bytes, one after the other. */
 function oddProvider(replies: Uint8Array[]) {
-  const about = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+  const about = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
   const backend = {
     answer: async () => {
       const bytes = replies.shift() ?? new Uint8Array()

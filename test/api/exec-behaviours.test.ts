@@ -32,18 +32,18 @@ const CUT = scenario('calls: 1', 'type: cut-stream, after_chunks: 2', 'stream: t
 const SLOW = scenario('calls: 1-2', 'type: delay, for: 2s').replace('virtual', 'real')
 const STUCK = scenario('', 'type: delay, for: 10s').replace('virtual', 'real')
 /** A day on which nothing happens, and is not meant to. */
-const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accept: [not-tried]
+const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accept: [not-exercised]
 `
 
 describe('is found', () => {
   const rows: [string, Program, string, string][] = [
     ['who does not wait as long as Retry-After says', client('plain', 'impatient'), BUSY, 'early-retry'],
-    ['who calls 300 times without a pause', client('plain', 'storm'), DOWN, 'storm'],
+    ['who calls 300 times without a pause', client('plain', 'retry-storm'), DOWN, 'retry-storm'],
     ['who gives up and ends well', client('plain', 'quitter'), DOWN, 'gave-up'],
     ['who repeats what must not be repeated', client('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
-    ['who tries again on every floor', client('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
-    ['who leaves a call open that it asks again for', client('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
-    ['who has the wrong address', client('plain', 'stranger'), WELL, 'wrong-address'],
+    ['who tries again on every floor', client('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'retry-amplification'],
+    ['who leaves a call open that it asks again for', client('openai', 'leaving open', '4'), SLOW, 'not-canceled'],
+    ['who has the wrong address', client('plain', 'stranger'), WELL, 'unknown-path'],
   ]
   test.each(rows)('%s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
@@ -131,7 +131,7 @@ rules:
     const { run } = await play(client('plain', 'waiting'), outage(1500))
     const [report] = run.sessions
     expect(report?.rules[0]?.fired).toBeGreaterThan(0)
-    expect(report?.order.at(-1)?.outcome).toBe('answered')
+    expect(report?.order.at(-1)?.outcome).toBe('succeeded')
   })
 
   test('reports a rule that never became active', async () => {
@@ -164,7 +164,7 @@ describe('a day on which nothing went wrong', () => {
   })
 
   test('may be meant', async () => {
-    const { code, run } = await play(client('plain', 'one'), `${late}accept: [not-tried]\n`)
+    const { code, run } = await play(client('plain', 'one'), `${late}accept: [not-exercised]\n`)
     expect({ code, verdict: run.verdict }).toEqual({ code: 0, verdict: 'pass' })
   })
 

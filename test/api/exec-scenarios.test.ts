@@ -28,7 +28,7 @@ const SETTINGS: Record<string, Setting> = {
   // Where a call cannot succeed, or only elsewhere, to give up is right; to hammer is not.
   'bad-key': { careless: 'hammers' },
   'context-length': { careless: 'hammers' },
-  'rate-limit-for-ever': { careless: 'hammers' },
+  'rate-limit-forever': { careless: 'hammers' },
   'timeout-then-fallback': { careless: 'hammers' },
 }
 

@@ -16,7 +16,7 @@ rules:
     fault: { type: http-error, status: 429, retry_after: 1s }
 expect:
   - { provider: openai, status: 429, attempts: 2 }
-  - { provider: openai, outcome: answered, attempts: 1 }
+  - { provider: openai, outcome: succeeded, attempts: 1 }
 `
 
 describe.concurrent('sessions', () => {
@@ -87,7 +87,7 @@ describe.concurrent('sessions', () => {
   test('without a scenario a command that calls nothing is only warned of, unless it is strict', async () => {
     const { code, run: played } = await play(client('plain', 'nobody'))
     expect(code).toBe(0)
-    expect(played.findings.map(({ kind, severity }) => [kind, severity])).toEqual([['wrong-address', 'warning']])
+    expect(played.findings.map(({ kind, severity }) => [kind, severity])).toEqual([['unknown-path', 'warning']])
     expect((await play(client('plain', 'nobody'), undefined, { strict: true })).code).toBe(3)
   })
 })

@@ -185,14 +185,14 @@ const ROWS: Row[] = [
   {
     name: 'JSON that was broken, and the model told so in the next turn',
     act: turns((broken) => (broken ? 'That was not valid JSON: again, please' : 'And now?')),
-    class: 'bad-json',
+    class: 'invalid-json',
     verdict: 'held',
     why: /reported the error to the model/,
   },
   {
     name: 'JSON that was broken, and the next turn as ever',
     act: turns(() => 'And now?'),
-    class: 'bad-json',
+    class: 'invalid-json',
     verdict: 'swallowed',
     why: /did not retry/,
   },
@@ -200,7 +200,7 @@ const ROWS: Row[] = [
     name: 'JSON of a model without a provider, which nobody reads',
     act: ({ ask }) =>
       ask({ model: 'gpt-4o', messages: [user('Give me JSON')], response_format: { type: 'json_object' } }),
-    class: 'bad-json',
+    class: 'invalid-json',
     verdict: 'swallowed',
     why: /did not retry/,
   },

@@ -75,7 +75,7 @@ describe.each(FORMS)('%s', (_, stream) => {
     expect(await attemptsOf(app, answer)).toEqual([
       ...[`${A} 1 first refused 500`, `${B} 1 fallback disconnected 502`, `${C} 1 fallback answered 200`],
     ])
-    expect(await app.traceOf(answer)).toMatchObject({ plan: [A, B, C], model: C, outcome: 'answered', error: null })
+    expect(await app.traceOf(answer)).toMatchObject({ plan: [A, B, C], model: C, outcome: 'succeeded', error: null })
     expect(app.reached.map(({ request }) => request.model)).toEqual([A, B, C])
   })
 
@@ -124,7 +124,7 @@ describe.each(FORMS)('%s', (_, stream) => {
     })
     expect(answer.headers.get('set-cookie')).toBeNull()
     expect(await app.traceOf(answer)).toMatchObject({
-      ...{ outcome: 'refused', status: 429, model: C, answer: null },
+      ...{ outcome: 'http_error', status: 429, model: C, answer: null },
       error: { message: 'slow down', code: 'why' },
     })
   })

@@ -44,7 +44,7 @@ const ROWS: Record<string, Row> = {
   'context-length': { acts: { stream: false }, idle: { fault: { limit: 10_000 }, stream: false } },
   'content-filter': always,
   'quota-exceeded': always,
-  'model-gone': always,
+  'model-not-found': always,
   'cut-stream': farOff({ after_bytes: 10_000_000 }),
   'stall-stream': farOff({ after_chunks: 10_000, for: '1s' }),
   'slow-stream': streamsOnly,
@@ -72,7 +72,7 @@ const ROWS: Record<string, Row> = {
 }
 const OF_WORKSPACE = ['stuck-processing', 'stale-read', 'shifted-page']
 // Theirs are test/api/faults-tools.test.ts and test/api/faults-tasks.test.ts.
-const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed', 'stuck-task', 'approval-never', 'late-answer']
+const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed', 'stuck-task', 'approval-never', 'late-response']
 
 test('every kind has its row', () => {
   expect(faultKinds.map(({ type }) => type).sort()).toEqual([...Object.keys(ROWS), ...OF_WORKSPACE, ...OF_TOOLS].sort())

@@ -65,7 +65,7 @@ describe('split-bytes', () => {
     expect(text).toBe(usual(false))
     const bytes = Buffer.byteLength(text)
     expect(pieces.map(({ length }) => length)).toEqual([...Array(Math.ceil(bytes / 7) - 1).fill(7), bytes % 7 || 7])
-    expect(trace.outcome).toBe('answered')
+    expect(trace.outcome).toBe('succeeded')
   })
 
   test('one byte at a time, and the gateway reads it all the same', async () => {
@@ -73,7 +73,7 @@ describe('split-bytes', () => {
       for (const operation of ['chat.completions', 'responses']) {
         const well = await hear({ stream, operation })
         const heard = await split({ size: 1 }, { stream, operation, point: 'provider' })
-        expect([heard.text, heard.trace.outcome]).toEqual([well.text, 'answered'])
+        expect([heard.text, heard.trace.outcome]).toEqual([well.text, 'succeeded'])
       }
   })
 
@@ -108,10 +108,10 @@ describe('malformed-json', () => {
     const more = { retry: { count: 1 }, fallbacks: [{ model: 'google/gemini-2.5-pro' }] }
     const { trace, text } = await hear({ stream: false, fault, more })
     expect(trace.attempts.map(({ why, outcome }) => [why, outcome])).toEqual([
-      ['first', 'unreadable'],
-      ['retry', 'unreadable'],
-      ['fallback', 'unreadable'],
-      ['retry', 'unreadable'],
+      ['first', 'invalid_response'],
+      ['retry', 'invalid_response'],
+      ['fallback', 'invalid_response'],
+      ['retry', 'invalid_response'],
     ])
     expect(JSON.parse(text).error).toMatchObject({
       code: 'provider_unreadable',
@@ -162,7 +162,7 @@ describe('truncate-body', () => {
       for (const operation of ['chat.completions', 'completions', 'responses'])
         for (const after_fraction of [0, 0.2, 0.4, 0.6, 0.8]) {
           const { trace, text } = await hear({ stream, operation, fault: { type: 'truncate-body', after_fraction } })
-          expect([operation, after_fraction, trace.outcome]).not.toContain('answered')
+          expect([operation, after_fraction, trace.outcome]).not.toContain('succeeded')
           expect(text).not.toContain('[DONE]')
         }
   })

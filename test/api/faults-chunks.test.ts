@@ -57,7 +57,7 @@ test('reorder-chunks: the last one with content comes after the finish reason, a
   const expected = blocks.toSpliced(last, 2, blocks[last + 1] ?? '', blocks[last] ?? '').join('')
   for (const point of ['gateway', 'provider'] as const) {
     const heard = await hear({ point, fault: { type: 'reorder-chunks', chunk: content.length } })
-    expect([heard.text, heard.trace.outcome]).toEqual([expected, 'answered'])
+    expect([heard.text, heard.trace.outcome]).toEqual([expected, 'succeeded'])
   }
 })
 
@@ -72,6 +72,6 @@ describe('keep-alive-comments', () => {
   test('do not keep a timeout from ending a call: they are no answer', async () => {
     const fault = { type: 'keep-alive-comments', count: 20, interval: '1s' }
     const heard = await hear({ fault, more: { timeout: { call_timeout: 2500 } } })
-    expect([heard.status, heard.trace.outcome, heard.trace.duration_ms]).toEqual([504, 'timed out', 2500])
+    expect([heard.status, heard.trace.outcome, heard.trace.duration_ms]).toEqual([504, 'timed_out', 2500])
   })
 })

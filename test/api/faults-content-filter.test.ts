@@ -47,7 +47,7 @@ test.each(['provider', 'gateway'])('a chat answer ends without content, heard at
     [1, {}, REASON],
   ] as never)
   expect(chunks.at(-1)?.usage?.prompt_tokens).toBe(usage?.prompt_tokens)
-  expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', status: 200 })
+  expect(await app.traceOf(answer)).toMatchObject({ outcome: 'succeeded', status: 200 })
 })
 
 test('a legacy completion ends without text', async () => {

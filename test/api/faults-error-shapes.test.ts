@@ -57,7 +57,7 @@ const ROWS: Row[] = [
   ['openai', { type: 'context-length' }, 400, openai('invalid_request_error', 'context_length_exceeded', 'messages')],
   ['openai', { type: 'content-filter', as: 'error' }, 400, openai('invalid_request_error', 'content_policy_violation')],
   ['openai', { type: 'quota-exceeded' }, 429, openai('insufficient_quota', 'insufficient_quota')],
-  ['openai', { type: 'model-gone' }, 404, openai('invalid_request_error', 'model_not_found')],
+  ['openai', { type: 'model-not-found' }, 404, openai('invalid_request_error', 'model_not_found')],
   ['openai', OVERLOADED, 503, openai('service_unavailable_error', 'server_is_overloaded')],
   [
     'groq',
@@ -86,7 +86,7 @@ const ROWS: Row[] = [
     }),
   ],
   ['azure', { type: 'quota-exceeded' }, 403, azure('403')],
-  ['azure', { type: 'model-gone' }, 404, azure('DeploymentNotFound')],
+  ['azure', { type: 'model-not-found' }, 404, azure('DeploymentNotFound')],
   ['azure', OVERLOADED, 503, azure('ServiceUnavailable')],
   ['anthropic', { type: 'http-error', status: 529 }, 529, anthropic('overloaded_error')],
   ['anthropic', { type: 'http-error', status: 503 }, 503, anthropic('api_error')],
@@ -102,7 +102,7 @@ const ROWS: Row[] = [
   ['anthropic', { type: 'context-length' }, 400, anthropic('invalid_request_error')],
   ['anthropic', { type: 'content-filter', as: 'error' }, 400, anthropic('invalid_request_error')],
   ['anthropic', { type: 'quota-exceeded' }, 400, anthropic('invalid_request_error')],
-  ['anthropic', { type: 'model-gone' }, 404, anthropic('not_found_error')],
+  ['anthropic', { type: 'model-not-found' }, 404, anthropic('not_found_error')],
   ['anthropic', OVERLOADED, 529, anthropic('overloaded_error')],
   ['google', { type: 'http-error', status: 503 }, 503, google(503, 'UNAVAILABLE')],
   [
@@ -143,7 +143,7 @@ const ROWS: Row[] = [
   ['google', { type: 'context-length' }, 400, google(400, 'INVALID_ARGUMENT')],
   ['google', { type: 'content-filter', as: 'error' }, 400, google(400, 'INVALID_ARGUMENT')],
   ['google', { type: 'quota-exceeded' }, 429, google(429, 'RESOURCE_EXHAUSTED')],
-  ['google', { type: 'model-gone' }, 404, google(404, 'NOT_FOUND')],
+  ['google', { type: 'model-not-found' }, 404, google(404, 'NOT_FOUND')],
   ['google', OVERLOADED, 503, google(503, 'UNAVAILABLE')],
   ['aws', { type: 'http-error', status: 503 }, 503, aws, amazon('ServiceUnavailableException')],
   ['aws', { type: 'http-error', status: 424 }, 424, aws, amazon('ModelErrorException')],
@@ -152,7 +152,7 @@ const ROWS: Row[] = [
   ['aws', { type: 'context-length' }, 400, aws, amazon('ValidationException')],
   ['aws', { type: 'content-filter', as: 'error' }, 400, aws, amazon('ValidationException')],
   ['aws', { type: 'quota-exceeded' }, 400, aws, amazon('ServiceQuotaExceededException')],
-  ['aws', { type: 'model-gone' }, 404, aws, amazon('ResourceNotFoundException')],
+  ['aws', { type: 'model-not-found' }, 404, aws, amazon('ResourceNotFoundException')],
   ['aws', OVERLOADED, 503, aws, amazon('ServiceUnavailableException')],
   ['mistral', { type: 'http-error', status: 500 }, 500, mistral(500, 'internal_server_error', '1000')],
   ['mistral', { type: 'rate-limit', requests: 0 }, 429, mistral(429, 'rate_limited', '1300'), { 'retry-after': '60' }],
@@ -160,7 +160,7 @@ const ROWS: Row[] = [
   ['mistral', { type: 'context-length' }, 400, mistral(400, 'invalid_request_prompt', '3051')],
   ['mistral', { type: 'content-filter', as: 'error' }, 403, mistral(403, 'guardrail_violation', null)],
   ['mistral', { type: 'quota-exceeded' }, 429, mistral(429, 'service_tier_capacity_exceeded', '3505')],
-  ['mistral', { type: 'model-gone' }, 400, mistral(400, 'invalid_model', '1500')],
+  ['mistral', { type: 'model-not-found' }, 400, mistral(400, 'invalid_model', '1500')],
   ['mistral', OVERLOADED, 503, mistral(503, 'internal_server_error', '1000')],
   ['cohere', { type: 'http-error', status: 500 }, 500, cohere, { 'x-debug-trace-id': text }],
   ['cohere', { type: 'rate-limit', requests: 0 }, 429, cohere, { 'x-trial-endpoint-call-remaining': '0' }],
@@ -168,7 +168,7 @@ const ROWS: Row[] = [
   ['cohere', { type: 'context-length' }, 400, cohere],
   ['cohere', { type: 'content-filter', as: 'error' }, 498, cohere],
   ['cohere', { type: 'quota-exceeded' }, 402, cohere],
-  ['cohere', { type: 'model-gone' }, 404, cohere],
+  ['cohere', { type: 'model-not-found' }, 404, cohere],
   ['cohere', OVERLOADED, 503, cohere],
 ]
 
@@ -181,7 +181,7 @@ describe.each([false, true])('with stream: %p', (stream) => {
     expect(answer.json()).toEqual(body as never)
     const sent = Object.fromEntries(Object.keys(headers).map((name) => [name, answer.headers.get(name)]))
     expect(sent).toEqual(headers as never)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'refused', status, faults: ['rule 1'], attempts: [] })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'http_error', status, faults: ['rule 1'], attempts: [] })
   })
 })
 
@@ -193,7 +193,7 @@ test.each<[fault: object, status: number, code: string]>([
   [{ type: 'context-length' }, 400, 'context_length_exceeded'],
   [{ type: 'content-filter', as: 'error' }, 400, 'content_policy_violation'],
   [{ type: 'quota-exceeded' }, 429, 'insufficient_quota'],
-  [{ type: 'model-gone' }, 404, 'model_not_found'],
+  [{ type: 'model-not-found' }, 404, 'model_not_found'],
   [OVERLOADED, 503, 'server_is_overloaded'],
 ])("at the gateway %j has this API's own envelope", async (fault, status, code) => {
   const { chat } = await playing(app, [{ at: 'gateway', fault }])

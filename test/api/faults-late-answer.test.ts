@@ -1,4 +1,4 @@
-// late-answer: what a canceled task was waiting for arrives all the same, and the task stays canceled.
+// late-response: what a canceled task was waiting for arrives all the same, and the task stays canceled.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
@@ -14,7 +14,7 @@ import type { Json } from '../support/workspace.ts'
 const app = createTestApp({ seed_file: ['none'] })
 afterAll(app.close)
 
-const fault = { type: 'late-answer', after: '10s' }
+const fault = { type: 'late-response', after: '10s' }
 const search = { name: 'google_search', arguments: { query: 'x' }, id: 'call_1' }
 const slowTool: Json = {
   name: 'slow tool',
@@ -89,8 +89,8 @@ describe('the result of a tool', () => {
     const trace = await one.trace(late)
     const { steps = [] } = trace.task ?? {}
     expect(steps.map(({ kind, outcome, late }) => [kind, outcome, late])).toEqual([
-      ['model', 'answered', undefined],
-      ['tool', 'answered', true],
+      ['model', 'succeeded', undefined],
+      ['tool', 'succeeded', true],
     ])
     expect(steps.at(-1)).toMatchObject({ duration_ms: 60_000, fixture: 'slow tool', faults: ['late'] })
     expect(trace.faults).toEqual(['late'])
@@ -99,7 +99,7 @@ describe('the result of a tool', () => {
     expect(lines.at(-1)).toContain('tool google_search answered in 60.0 s, late, fixture slow tool, faults: late')
     expect((await one.verdict()).tasks).toEqual({
       states: { canceled: 1 },
-      ...{ at_work: 0, iterations: 1, tool_calls: 1, sub_tasks: 0 },
+      ...{ running: 0, iterations: 1, tool_calls: 1, sub_tasks: 0 },
     })
   })
 
@@ -164,7 +164,7 @@ describe('what a model says', () => {
     const late = await one.withMessages(2)
     expect([late.status.state, story(late).at(-1)]).toEqual(['canceled', 'agent: Late.'])
     const { task, cost } = await one.trace(late)
-    expect(task?.steps).toMatchObject([{ kind: 'model', outcome: 'answered', late: true, faults: ['late'] }])
+    expect(task?.steps).toMatchObject([{ kind: 'model', outcome: 'succeeded', late: true, faults: ['late'] }])
     const { metrics } = (await one.ok('GET', '/v2/agents/helper')) as { metrics: { total_cost: number } }
     expect(cost).toBeGreaterThan(0)
     expect(metrics.total_cost).toBeCloseTo(cost ?? 0, 10)

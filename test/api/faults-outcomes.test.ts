@@ -31,9 +31,9 @@ interface Row {
   falls: boolean
 }
 const disconnected = { status: 502, outcome: 'disconnected', falls: true }
-const refused = { outcome: 'refused', falls: false }
+const refused = { outcome: 'http_error', falls: false }
 const ROWS: Row[] = [
-  { fault: { type: 'http-error', status: 503 }, status: 503, outcome: 'refused', said: {}, falls: true },
+  { fault: { type: 'http-error', status: 503 }, status: 503, outcome: 'http_error', said: {}, falls: true },
   {
     fault: { type: 'http-error', status: 529 },
     status: 529,
@@ -65,13 +65,13 @@ const ROWS: Row[] = [
     said: { azure: 'content management' },
   },
   {
-    fault: { type: 'model-gone' },
+    fault: { type: 'model-not-found' },
     status: 404,
     of: { mistral: 400 },
     ...refused,
     said: { openai: 'gpt-4o', anthropic: 'model: claude-sonnet-4', azure: 'deployment' },
   },
-  { fault: { type: 'refuse' }, ...disconnected, said: { openai: 'api.openai.com:443', azure: 'ECONNREFUSED' } },
+  { fault: { type: 'connection-refused' }, ...disconnected, said: { openai: 'api.openai.com:443', azure: 'ECONNREFUSED' } },
   {
     fault: { type: 'dns-failure' },
     ...disconnected,
@@ -107,7 +107,7 @@ describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
       expect(await app.traceOf(alone)).toMatchObject({ status, outcome: row.outcome, faults: [], attempts: [attempt] })
 
       const helped = await chat({ model, stream, fallbacks: [{ model: OTHER }] })
-      const other = { target: OTHER, position: 1, why: 'fallback', outcome: 'answered', status: 200, faults: [] }
+      const other = { target: OTHER, position: 1, why: 'fallback', outcome: 'succeeded', status: 200, faults: [] }
       const { attempts } = await app.traceOf(helped)
       expect(attempts).toMatchObject(row.falls ? [attempt, other] : [attempt])
       expect(attempts).toHaveLength(row.falls ? 2 : 1)
@@ -146,9 +146,9 @@ test('a hanging provider is ended by the timeout alone, whole and streamed, then
     expect(answer.status).toBe(200)
     const { attempts } = await app.traceOf(answer)
     expect(attempts.map(({ outcome, duration_ms: took, faults }) => [outcome, took, faults])).toEqual([
-      ['timed out', 9000, ['rule 1']],
-      ['timed out', 9000, ['rule 1']],
-      ['answered', 0, []],
+      ['timed_out', 9000, ['rule 1']],
+      ['timed_out', 9000, ['rule 1']],
+      ['succeeded', 0, []],
     ])
   }
 })
@@ -168,7 +168,7 @@ test.each(['provider', 'gateway'])(
       leaving.abort()
       await answer.catch(() => undefined)
       const [trace] = (await app.fetch(`${prefix}/_understudy/traces`)).json().data as object[]
-      expect(trace).toMatchObject({ outcome: 'cancelled', status: 499 })
+      expect(trace).toMatchObject({ outcome: 'canceled', status: 499 })
     }
   },
 )
@@ -192,7 +192,7 @@ test.each<[fault: object]>([
 })
 
 test('connections to a provider can only break between it and the gateway', async () => {
-  for (const type of ['refuse', 'dns-failure', 'tls-failure']) {
+  for (const type of ['connection-refused', 'dns-failure', 'tls-failure']) {
     const body = JSON.stringify({ name: 'wrong', rules: [{ name: 'one', at: 'gateway', fault: { type } }] })
     const headers = { 'content-type': 'application/json' }
     const answer = await app.fetch('/s/wrong/_understudy/scenario', { method: 'PUT', headers, body })

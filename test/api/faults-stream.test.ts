@@ -89,7 +89,7 @@ describe('cut-stream', () => {
     ])
     expect([status, JSON.parse(text).error.code]).toEqual([502, 'provider_disconnected'])
     const finished = await hear({ fault: { type: 'cut-stream', after_chunks: blocks.length - 1 } })
-    expect([finished.text, finished.trace.outcome]).toEqual([healthy.text, 'answered'])
+    expect([finished.text, finished.trace.outcome]).toEqual([healthy.text, 'succeeded'])
   })
 })
 
@@ -119,13 +119,13 @@ describe('stall-stream', () => {
     const before = await hear({ fault: fault(1), more: { timeout, retry: { count: 1 } } })
     expect(before.status).toBe(504)
     expect(before.trace.attempts.map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([
-      ['timed out', 700],
-      ['timed out', 700],
+      ['timed_out', 700],
+      ['timed_out', 700],
     ])
     const after = await hear({ fault: fault(4), more: { timeout } })
     expect(after.text).toStartWith(blocks.slice(0, 4).join(''))
     expect(eventsOf(after.text).slice(4)).toMatchObject([{ code: '504', error: { type: 'timeout_error' } }])
-    expect(after.trace).toMatchObject({ outcome: 'timed out', duration_ms: 700 })
+    expect(after.trace).toMatchObject({ outcome: 'timed_out', duration_ms: 700 })
   })
 
   test('for ever at the gateway: ends when the client goes', async () => {
@@ -150,7 +150,7 @@ describe('stall-stream', () => {
     gone.abort()
     await third
     const id = response.headers.get('x-understudy-trace')
-    expect((await app.fetch(`/s/silent/_understudy/traces/${id}`)).json()).toMatchObject({ outcome: 'cancelled' })
+    expect((await app.fetch(`/s/silent/_understudy/traces/${id}`)).json()).toMatchObject({ outcome: 'canceled' })
   })
 })
 
@@ -193,7 +193,7 @@ describe('slow-stream', () => {
 
   test('is too slow for a timeout that is shorter than one token takes', async () => {
     const heard = await slow({ tokens_per_second: 1 }, { more: { timeout: { call_timeout: 900 } } })
-    expect([heard.status, heard.trace.outcome]).toEqual([504, 'timed out'])
+    expect([heard.status, heard.trace.outcome]).toEqual([504, 'timed_out'])
   })
 })
 
@@ -230,7 +230,7 @@ describe('stream-error', () => {
   test('before any content, the gateway tries again', async () => {
     const early = { ...fault, after_chunks: 1 }
     const heard = await hear({ fault: early, more: { retry: { count: 2, on_codes: [529, 502] } } })
-    expect(heard.trace.attempts.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'refused'])
+    expect(heard.trace.attempts.map(({ outcome }) => outcome)).toEqual(['http_error', 'http_error', 'http_error'])
     expect(JSON.parse(heard.text).error.message).toBe('Too much.')
   })
 })

@@ -67,8 +67,8 @@ describe('runaway', () => {
     const { ask } = await rehearsal(fault, ['Done.'], { when: { calls: '1-2' } })
     const task = await ask('Go.')
     expect(toldOf(task)).toEqual([
-      expect.stringContaining('"synthesized":true'),
-      expect.stringContaining('"synthesized":true'),
+      expect.stringContaining('"generated":true'),
+      expect.stringContaining('"generated":true'),
     ])
     expect(story(task).at(-1)).toBe('agent: Done.')
   })

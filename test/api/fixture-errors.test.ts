@@ -35,7 +35,7 @@ const folder = folderWith({
 await Bun.write(`${folder.path}/pixel.png`, Buffer.from(PIXEL, 'base64'))
 const { bytes } = await renderSpeech({ text: 'evening', voice: 'nova', format: 'wav' })
 await Bun.write(`${folder.path}/fixtures/sounds/evening.wav`, bytes)
-const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_miss: 'error' })
+const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_unmatched: 'error' })
 const openai = openaiOf(app)
 afterAll(async () => {
   await app.close()
@@ -71,7 +71,7 @@ describe('errors', () => {
       })
       const trace = await app.traceOf(answer)
       const fixture = 'chat.completions/errors[0]'
-      expect(trace).toMatchObject({ status: 529, fixture, attempts: [{ outcome: 'refused', status: 529, fixture }] })
+      expect(trace).toMatchObject({ status: 529, fixture, attempts: [{ outcome: 'http_error', status: 529, fixture }] })
       expect(answer.headers.get('x-understudy-fixture')).toBe(fixture)
     }
   })

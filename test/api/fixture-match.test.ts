@@ -111,9 +111,9 @@ test.each(rows)('%s', async (_, match, call, answered) => {
   const body = { model: 'openai/gpt-4o', messages: [user('Good morning')], ...call }
   const answer = await app.post(CHAT, body)
   expect(answer.status).toBe(200)
-  const by = answered ? 'chat.completions/under-test' : 'synthesized'
+  const by = answered ? 'chat.completions/under-test' : 'generated'
   expect(answer.headers.get('x-understudy-fixture')).toBe(by)
-  expect(await app.traceOf(answer)).toMatchObject({ fixture: answered ? by : null, synthesized: !answered })
+  expect(await app.traceOf(answer)).toMatchObject({ fixture: answered ? by : null, generated: !answered })
 })
 
 describe('the first that matches answers', () => {

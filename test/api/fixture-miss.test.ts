@@ -1,4 +1,4 @@
-// A call that no fixture matches: it is answered by the synthesizer, which says so, or refused with the nearest fixtures.
+// A call that no fixture matches: it is answered by the generator, which says so, or refused with the nearest fixtures.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -11,22 +11,22 @@ const call = (content: string, more: object = {}) => ({
   ...more,
 })
 
-describe('--on-miss synthesize', () => {
+describe('--on-unmatched generate', () => {
   const app = createTestApp()
   afterAll(app.close)
 
   test('answers, and says so in the header and the trace', async () => {
     const answer = await app.post(CHAT, call('Is anybody there?'))
     expect(answer.status).toBe(200)
-    expect(answer.headers.get('x-understudy-fixture')).toBe('synthesized')
+    expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
     const { choices } = answer.json() as { choices: { message: { content: string } }[] }
-    expect(choices[0]?.message.content).toContain('synthesized answer to message 1')
+    expect(choices[0]?.message.content).toContain('generated response to message 1')
     expect(choices[0]?.message.content).toContain('"Is anybody there?"')
     expect(await app.traceOf(answer)).toMatchObject({
       status: 200,
-      outcome: 'answered',
+      outcome: 'succeeded',
       fixture: null,
-      synthesized: true,
+      generated: true,
     })
   })
   test('gives the same text for the same call, whole and streamed, and another for another', async () => {
@@ -43,7 +43,7 @@ describe('--on-miss synthesize', () => {
   })
 })
 
-describe('--on-miss error', () => {
+describe('--on-unmatched error', () => {
   const folder = folderWith({
     'chat.completions/near.yaml': `
 - { name: gpt, match: { model: openai/gpt-4o-mini }, reply: { content: x } }
@@ -54,8 +54,8 @@ describe('--on-miss error', () => {
 - { name: tooled, match: { tools: [look, send] }, reply: { content: x } }
 `,
   })
-  const app = createTestApp({ fixtures: [folder.path], on_miss: 'error', shipped_fixtures: true })
-  const empty = createTestApp({ on_miss: 'error', shipped_fixtures: true })
+  const app = createTestApp({ fixtures: [folder.path], on_unmatched: 'error', shipped_fixtures: true })
+  const empty = createTestApp({ on_unmatched: 'error', shipped_fixtures: true })
   afterAll(() => {
     app.close()
     empty.close()
@@ -102,7 +102,7 @@ describe('--on-miss error', () => {
     const folder = folderWith({
       'chat.completions/x.yaml': 'match: { model: openai/*, turn: 2, system: { regex: "^A" } }\nreply: { content: x }',
     })
-    const one = createTestApp({ fixtures: [folder.path], on_miss: 'error', shipped_fixtures: true })
+    const one = createTestApp({ fixtures: [folder.path], on_unmatched: 'error', shipped_fixtures: true })
     const { message } = errorOf((await one.post(CHAT, call('x'))).text, 404)
     one.close()
     folder.remove()
@@ -111,7 +111,7 @@ describe('--on-miss error', () => {
   test('is recorded as refused', async () => {
     const answer = await app.post(CHAT, call('x'))
     const trace = await app.traceOf(answer)
-    expect(trace).toMatchObject({ status: 404, outcome: 'refused', fixture: null, synthesized: false, answer: null })
+    expect(trace).toMatchObject({ status: 404, outcome: 'http_error', fixture: null, generated: false, answer: null })
     expect(trace.error).toMatchObject({ code: 'fixture_not_found' })
     expect(trace.request).toEqual(call('x'))
   })

@@ -27,7 +27,7 @@ const folder = folderWith({
     { name: 'responses/only', match: { user: 'only here' }, reply: { content: 'Only.' } },
   ],
 })
-const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_miss: 'error', shipped_fixtures: true })
+const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_unmatched: 'error', shipped_fixtures: true })
 afterAll(async () => {
   await app.close()
   folder.remove()

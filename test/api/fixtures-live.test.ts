@@ -19,7 +19,7 @@ afterEach(async () => {
 function appOver(files: Record<string, unknown>) {
   const folder = folderWith(files)
   const told: string[] = []
-  const app = createTestApp({ fixtures: [folder.path], on_miss: 'error' }, (error) => {
+  const app = createTestApp({ fixtures: [folder.path], on_unmatched: 'error' }, (error) => {
     if (!(error instanceof FileError)) throw error
     told.push(error.message)
   })
@@ -181,7 +181,7 @@ describe('files', () => {
 
 describe('of a session', () => {
   const shared = folderWith({ 'chat.completions/a.yaml': says('shared') })
-  const app = createTestApp({ fixtures: [shared.path], on_miss: 'error', shipped_fixtures: true })
+  const app = createTestApp({ fixtures: [shared.path], on_unmatched: 'error', shipped_fixtures: true })
   afterAll(async () => {
     await app.close()
     shared.remove()

@@ -109,7 +109,7 @@ describe('the request', () => {
     const { status, upstream, trace } = await ask(`${CHAT}?api-version=7`, body)
     expect([status, upstream?.path]).toEqual([200, `${CHAT}?api-version=7`])
     expect(Buffer.from(upstream?.body ?? '', 'latin1').toString()).toBe(body)
-    expect(await trace()).toMatchObject({ route: 'direct', outcome: 'answered', model: 'openai/gpt-4o' })
+    expect(await trace()).toMatchObject({ route: 'direct', outcome: 'succeeded', model: 'openai/gpt-4o' })
   })
 
   test('has the key of the provider, the headers of the client, and nothing of Understudy', async () => {
@@ -276,7 +276,7 @@ describe('the response', () => {
     expect([got.status, got.text, got.headers.get('content-type') ?? '']).toEqual([status, text, type])
     expect(got.headers.get('retry-after')).toBe('7')
     const { outcome, status: traced } = await got.trace()
-    expect([outcome, traced]).toEqual([status === 200 ? 'unreadable' : 'refused', status])
+    expect([outcome, traced]).toEqual([status === 200 ? 'invalid_response' : 'http_error', status])
   })
 
   const EVENTS = [
@@ -297,7 +297,7 @@ describe('the response', () => {
     const got = await ask(CHAT, streamed)
     expect(got.text).toBe(EVENTS.join(''))
     const trace = await got.trace()
-    expect(trace).toMatchObject({ outcome: 'answered', usage: { prompt_tokens: 3, completion_tokens: 2 } })
+    expect(trace).toMatchObject({ outcome: 'succeeded', usage: { prompt_tokens: 3, completion_tokens: 2 } })
     expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'Grüße' } }] })
   })
 
@@ -412,5 +412,5 @@ test('the SDKs read what is passed on', async () => {
   expect(message.content).toMatchObject([{ type: 'text', text: 'Hi' }])
   const traces = await fetch(`${base}/s/sdk/_understudy/traces`, { headers: { authorization: 'Bearer any' } })
   const { data } = (await traces.json()) as { data: StoredTrace[] }
-  expect(data[0]).toMatchObject({ outcome: 'answered', usage: { input_tokens: 2, output_tokens: 4 } })
+  expect(data[0]).toMatchObject({ outcome: 'succeeded', usage: { input_tokens: 2, output_tokens: 4 } })
 })

@@ -37,13 +37,13 @@ test('a provider of any name is answered by its server, all others by fixtures',
   const forwarded = await app.post(CHAT, { ...HELLO, model: 'local/llama' })
   expect(forwarded.json()).toEqual(completion)
   expect(await app.traceOf(forwarded)).toMatchObject({
-    outcome: 'answered',
+    outcome: 'succeeded',
     fixture: null,
-    synthesized: false,
+    generated: false,
     usage: completion.usage,
   })
   const answered = await app.post(CHAT, { ...HELLO, model: 'openai/gpt-4o' })
-  expect(answered.headers.get('x-understudy-fixture')).toBe('synthesized')
+  expect(answered.headers.get('x-understudy-fixture')).toBe('generated')
   expect(local.seen).toHaveLength(1)
   expect(errorOf((await app.post(CHAT, { ...HELLO, model: 'nobody/m' })).text, 404).message).toContain('local')
 })
@@ -123,7 +123,7 @@ describe("the provider's id of a call", () => {
     const { url } = provider(() => Response.json(completion, { headers: { 'x-request-id': 'req_6' } }))
     const app = appWith({ mine: at(url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m' })
-    expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: 'req_6', outcome: 'answered' }])
+    expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: 'req_6', outcome: 'succeeded' }])
   })
 
   test('stands behind an error inside a stream', async () => {
@@ -188,7 +188,7 @@ describe('a stream', () => {
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
     expect(eventsOf(answer.text)).toHaveLength(3)
     expect(answer.text).not.toContain('"usage":{')
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', usage: completion.usage })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'succeeded', usage: completion.usage })
   })
 
   test('is heard through a fault without the usage that was only asked for the trace', async () => {
@@ -228,7 +228,7 @@ test('a client that goes takes the call with it', async () => {
   await arrived.promise
   client.abort()
   await stopped.promise
-  expect((await app.traceOf(await answer)).outcome).toBe('cancelled')
+  expect((await app.traceOf(await answer)).outcome).toBe('canceled')
 })
 
 test('the file of an audio call is sent on', async () => {

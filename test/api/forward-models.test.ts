@@ -79,7 +79,7 @@ describe.each(both(models))('%s, streamed: %p', (model, stream) => {
       message: { role: 'assistant', content: 'Hi there, friend!' },
     })
     expect(trace.usage).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 })
-    expect(trace).toMatchObject({ outcome: 'answered', status: 200, fixture: null, synthesized: false })
+    expect(trace).toMatchObject({ outcome: 'succeeded', status: 200, fixture: null, generated: false })
     expect(JSON.stringify(trace)).not.toContain(KEY)
     if (stream) expect(eventsOf(answer.text).filter((event) => (event as { usage?: object }).usage)).toEqual([])
   })

@@ -21,7 +21,7 @@ await Bun.write(
   replies: [{ content: 'Refunds' }, { content: shipping }, { content: refunds }]
 - match: { model: openai/judge, user: { contains: 'confused' } }
   reply: { content: 'I would rather not say.' }
-- match: { model: openai/judge, user: { contains: 'asked' } }
+- match: { model: openai/judge, user: { contains: 'requested' } }
   reply: { content: '{{prompt.user}}' }
 - match: { user: { equals: 'Give me an address' } }
   reply: { content: 'Write to ada@example.com.' }
@@ -159,7 +159,7 @@ describe.each(FORMS)('a call that is %s', (_, stream) => {
       const trace = await app.traceOf(answer)
       expect(trace).toMatchObject({
         status: 422,
-        outcome: 'refused',
+        outcome: 'http_error',
         guardrails: [{ id: guard, stage: on, outcome: 'blocked', reason }],
       })
     },
@@ -323,14 +323,14 @@ describe('an evaluator', () => {
     [
       'polite',
       'a damn shame',
-      { key: 'polite', value: false, passed: false, reason: null, model: 'openai/judge', synthesized: false },
+      { key: 'polite', value: false, passed: false, reason: null, model: 'openai/judge', generated: false },
     ],
     [polite, 'a fine day', { key: 'polite', value: true, passed: true }],
     ['bare', 'a fine day', { value: true, passed: null }],
     ['nice', 'a fine day', { value: 5, passed: true }],
     ['topic', 'money back', { value: 'refunds', passed: false }],
     ['confused', 'this', { value: null, passed: false, reason: expect.stringContaining('which is not true or false') }],
-    ['unscripted', 'a fine day', { value: 5, passed: true, synthesized: true, fixture: null, model: 'openai/gpt-4o' }],
+    ['unscripted', 'a fine day', { value: 5, passed: true, generated: true, fixture: null, model: 'openai/gpt-4o' }],
     [
       'ticket',
       '{"subject": 3}',
@@ -347,7 +347,7 @@ describe('an evaluator', () => {
     const answer = await ask({ say: 'Be rude', guard: 'both', on: 'output' })
     expect(answer.status).toBe(200)
     expect(await guardsOf(answer)).toMatchObject([
-      { outcome: 'passed', evaluation: { model: 'openai/judge', synthesized: false } },
+      { outcome: 'passed', evaluation: { model: 'openai/judge', generated: false } },
     ])
   })
 
@@ -371,7 +371,7 @@ describe('an evaluator', () => {
   })
 
   test('whose model has no fixture fails when that is an error', async () => {
-    const strict = createTestApp({ on_miss: 'error', seed_file: ['none'] })
+    const strict = createTestApp({ on_unmatched: 'error', seed_file: ['none'] })
     const fields = llm({ key: 'lonely', prompt: 'Well?', guardrail_config: TRUE })
     await strict.post('/v2/evaluators', fields)
     const answer = await strict.post(CHAT, {

@@ -178,7 +178,7 @@ describe('a text that is echoed in a header is bounded and in ASCII', () => {
 })
 
 test('the headers of an error survive what its model is called', async () => {
-  const mine = createTestApp({ on_miss: 'error' })
+  const mine = createTestApp({ on_unmatched: 'error' })
   const answer = await mine.post(CHAT, {
     messages: [{ role: 'user', content: 'nobody has a fixture for it' }],
     model: 'openai/日本語',

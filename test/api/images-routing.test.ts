@@ -28,7 +28,7 @@ test('a model that takes too long is followed by the next, whose answer has its 
   expect(await app.traceOf(answer)).toMatchObject({
     model: C,
     plan: [A, C],
-    attempts: [{ outcome: 'timed out' }, { outcome: 'answered' }],
+    attempts: [{ outcome: 'timed_out' }, { outcome: 'succeeded' }],
   })
 })
 

@@ -45,7 +45,7 @@ describe('streamed', () => {
     const events = eventsOf(first.text)
     expect(events.pop()).toBe('[DONE]')
     const trace = await app.traceOf(first)
-    expect(trace).toMatchObject({ outcome: 'answered', stream: true, usage: { output_tokens: 272 } })
+    expect(trace).toMatchObject({ outcome: 'succeeded', stream: true, usage: { output_tokens: 272 } })
     const again = await app.post(PATH, body)
     expect(again.headers.get('x-understudy-cache')).toBe('hit')
     expect(eventsOf(again.text).at(-2)).toMatchObject({ b64_json: (events.at(-1) as { b64_json: string }).b64_json })

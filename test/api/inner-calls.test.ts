@@ -46,7 +46,7 @@ test('it has a trace with its parent, which its parent names', async () => {
     inner: true,
     model: B,
     operation: 'chat.completions',
-    outcome: 'answered',
+    outcome: 'succeeded',
   })
   expect(parent.guardrails).toMatchObject([{ id: 'gentle', outcome: 'passed', evaluation: { traces: [inner?.id] } }])
 })
@@ -60,8 +60,8 @@ test('it meets the faults of providers, and those alone', async () => {
   expect(errorOf(answer.text, 503).message).toContain('the evaluator "gentle" failed')
   expect(await traces()).toMatchObject(
     [
-      { inner: false, outcome: 'refused', status: 503 },
-      { inner: true, outcome: 'refused', attempts: [{ faults: ['rule 1'] }], faults: [] },
+      { inner: false, outcome: 'http_error', status: 503 },
+      { inner: true, outcome: 'http_error', attempts: [{ faults: ['rule 1'] }], faults: [] },
     ].toSorted((one) => (one.inner ? -1 : 1)),
   )
 })
@@ -89,8 +89,8 @@ test('a client that leaves takes it along', async () => {
   await Promise.all([leaving, answer])
   expect(app.reached.find(({ model }) => model === B)?.signal.aborted).toBe(true)
   expect((await traces()).map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([
-    ['cancelled', 300],
-    ['cancelled', 300],
+    ['canceled', 300],
+    ['canceled', 300],
   ])
 })
 

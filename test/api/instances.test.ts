@@ -156,7 +156,7 @@ describe('a session that another instance may have answered', () => {
       method,
       headers: {
         'content-type': 'application/json',
-        'x-understudy-answered-by': String(typeof last === 'number' ? last : crc32(last)),
+        'x-understudy-served-by': String(typeof last === 'number' ? last : crc32(last)),
       },
       ...(path === CHAT && { body: JSON.stringify({ model: 'openai/gpt-4o', ...user('Hello') }) }),
     })
@@ -192,7 +192,7 @@ describe('a session that another instance may have answered', () => {
   test('what is no number of a name is not looked at', async () => {
     await put('odd')
     for (const text of ['', 'a', '-1', '1e3', '00']) {
-      const answer = await named.fetch('/s/odd/_understudy/traces', { headers: { 'x-understudy-answered-by': text } })
+      const answer = await named.fetch('/s/odd/_understudy/traces', { headers: { 'x-understudy-served-by': text } })
       expect(answer.status).toBe(200)
     }
     expect(brief(await verified('odd'))).toEqual(PASS)

@@ -139,8 +139,8 @@ describe('the trace of a long stream', () => {
     const textOf = (answer: unknown) => JSON.stringify(answer).includes(JSON.stringify(content).slice(1, -1))
     const [one, other] = [await app.traceOf(whole), await app.traceOf(streamed)]
     expect([one, other].map(({ answer, outcome }) => [outcome, textOf(answer)])).toEqual([
-      ['answered', true],
-      ['answered', true],
+      ['succeeded', true],
+      ['succeeded', true],
     ])
     expect(other.usage).toEqual(one.usage)
     expect(Object.keys(other.answer as object).sort()).toEqual(

@@ -190,8 +190,8 @@ test('a timeout of the gateway ends a longer delay at once; a shorter delay is r
   expect(answer.status).toBe(200)
   const trace = (await app.traceOf(answer)) as TraceRecord
   expect(trace.attempts.map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([
-    ['timed out', 10_000],
-    ['answered', 50],
+    ['timed_out', 10_000],
+    ['succeeded', 50],
   ])
   expect(took).toBeGreaterThanOrEqual(50 - ROUNDING_MS)
   expect(took).toBeLessThan(5_000)

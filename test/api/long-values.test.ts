@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 
-const apps = [createTestApp(), createTestApp({ keep_answer_bytes: 4_000_000 })] as const
+const apps = [createTestApp(), createTestApp({ keep_response_bytes: 4_000_000 })] as const
 const [app, small] = apps
 afterAll(() => apps.forEach((one) => void one.close()))
 

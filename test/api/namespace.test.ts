@@ -42,7 +42,7 @@ describe('requests', () => {
     ] as const) {
       const answer = await app.post(CHAT, say('x', { [name]: options }))
       expect(answer.status).toBe(200)
-      expect(answer.headers.get('x-understudy-fixture')).toBe('synthesized')
+      expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
       expect(await app.traceOf(answer)).toMatchObject({ name: 'chat.completions', identity: null })
     }
   })

@@ -44,7 +44,7 @@ describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
   test.each(['fetch', 'openai', 'anthropic'])('a careful program passes: %s', async (who) => {
     const played = await run([who, how, '500'], fault, 5_000)
     expect(found(played).map(({ kind }) => kind)).not.toContain('no-timeout')
-    expect(outcomes(played)).toEqual(['cancelled'])
+    expect(outcomes(played)).toEqual(['canceled'])
   })
 
   test.each(['openai', 'anthropic'])('an SDK with its default timeout gets a warning: %s', async (who) => {
@@ -66,7 +66,7 @@ describe.concurrent.each(others)('%s, %s', (how, fault) => {
     async (who) => {
       const careful = await run([who, how, '250'], fault, 2_000)
       expect(found(careful).map(({ kind }) => kind)).not.toContain('no-timeout')
-      expect(outcomes(careful)).toEqual(['cancelled'])
+      expect(outcomes(careful)).toEqual(['canceled'])
       const [finding, ...rest] = found(await run([who, how], fault))
       expect(rest).toEqual([])
       // The AI SDK has no timeout of its own, and declares none.
@@ -85,9 +85,9 @@ test.concurrent('a gateway call that hangs is reported as well', async () => {
 test('a short deadline is met under a slow stream, and not without real latency', async () => {
   const slow = 'type: slow-stream, tokens_per_second: 5'
   const met = await run(['openai', 'stream', '300'], slow, 5_000)
-  expect(outcomes(met)).toEqual(['cancelled'])
+  expect(outcomes(met)).toEqual(['canceled'])
   const skipped = await play(client('deadlines', 'openai', 'stream', '300'), day(slow))
-  expect(outcomes(skipped)).toEqual(['answered'])
+  expect(outcomes(skipped)).toEqual(['succeeded'])
 })
 
 test.concurrent('the same run twice is the same but for what is of the machine', async () => {

@@ -148,7 +148,7 @@ describe('a fault behind the gateway', () => {
     const answer = await app.post('/v1/responses', ask)
     const last = eventsOf(answer.text.replace(/^event: .*\n/gm, '')).at(-1)
     expect(last).toMatchObject({ type: 'response.completed', response: { status: 'completed' } })
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', status: 200 })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'succeeded', status: 200 })
     expect((await app.post('/v2/router/responses', ask)).text).toEndWith('\n\ndata: [DONE]\n\n')
   })
 

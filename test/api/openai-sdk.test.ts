@@ -67,7 +67,7 @@ describe('whole', () => {
     const trace = await traceOf(header('trace'))
     expect(trace).toMatchObject({
       status: 200,
-      outcome: 'answered',
+      outcome: 'succeeded',
       stream: false,
       model,
       answer: data,
@@ -114,7 +114,7 @@ describe('streamed', () => {
     expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
     expect(chunks.every((chunk) => chunk.usage == null)).toBe(true)
     const trace = await traceOf(response.headers.get('x-understudy-trace'))
-    expect(trace).toMatchObject({ outcome: 'answered', stream: true })
+    expect(trace).toMatchObject({ outcome: 'succeeded', stream: true })
     expect(trace.answer).toMatchObject({ choices: [{ message: { content: COUNT }, finish_reason: 'stop' }] })
   })
 
@@ -139,7 +139,7 @@ describe('streamed', () => {
     expect(chunks.every(({ usage, choices }) => usage === null && choices.length === 1)).toBe(true)
   })
 
-  test('an aborted stream is recorded as cancelled', async () => {
+  test('an aborted stream is recorded as canceled', async () => {
     const { data: stream, response } = await client.chat.completions
       .create({ ...say('for ever'), stream: true })
       .withResponse()
@@ -150,11 +150,11 @@ describe('streamed', () => {
     const id = response.headers.get('x-understudy-trace')
     let trace = await traceOf(id)
     for (let tries = 0; trace.outcome === undefined && tries < 200; tries++) trace = await traceOf(id)
-    expect(trace).toMatchObject({ outcome: 'cancelled', stream: true })
+    expect(trace).toMatchObject({ outcome: 'canceled', stream: true })
     expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'one' }, finish_reason: null }] })
   })
 
-  test('an aborted whole answer is recorded as cancelled', async () => {
+  test('an aborted whole answer is recorded as canceled', async () => {
     const mine = clientOf({ defaultHeaders: { 'x-understudy-session': 'aborted' } })
     const controller = new AbortController()
     const call = mine.chat.completions.create(say('for ever'), { signal: controller.signal })
@@ -166,17 +166,17 @@ describe('streamed', () => {
     expect(await ended).toBeString()
     let all = await traces('/s/aborted')
     for (let tries = 0; all.length < 2 && tries < 200; tries++) all = await traces('/s/aborted')
-    expect(all.map(({ outcome }) => outcome)).toEqual(['answered', 'cancelled'])
+    expect(all.map(({ outcome }) => outcome)).toEqual(['succeeded', 'canceled'])
   })
 
-  test('an aborted stream below a prefix is cancelled too', async () => {
+  test('an aborted stream below a prefix is canceled too', async () => {
     const mine = clientOf({ baseURL: `${server.url}/s/prefix-aborted/v2/router` })
     const stream = await mine.chat.completions.create({ ...say('for ever'), stream: true })
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
     stream.controller.abort()
     let all = await traces('/s/prefix-aborted')
     for (let tries = 0; all.length < 1 && tries < 200; tries++) all = await traces('/s/prefix-aborted')
-    expect(all.map(({ outcome }) => outcome)).toEqual(['cancelled'])
+    expect(all.map(({ outcome }) => outcome)).toEqual(['canceled'])
   })
 })
 

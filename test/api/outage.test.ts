@@ -15,7 +15,7 @@ const outage = {
   clock: 'virtual',
   rules: [
     {
-      name: 'refused',
+      name: 'http_error',
       match: { target: 'primary' },
       when: { for: '5m' },
       fault: { type: 'http-error', status: 429, retry_after: '30s' },

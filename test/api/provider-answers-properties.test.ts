@@ -188,7 +188,7 @@ for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
         const cached = { ...asked, user: `${calls++}`, cache: { type: 'exact_match', ttl: 60 } }
         const answer = await odd.whole(path, cached, text)
         const { outcome } = await hold(answer)
-        if (outcome !== 'answered') return expect(answer.status).not.toBe(200)
+        if (outcome !== 'succeeded') return expect(answer.status).not.toBe(200)
         expect(answer.text).toBe(text)
         // It is told again without harm, whole and as a stream.
         await hold(await odd.whole(path, cached, text))
@@ -218,7 +218,7 @@ for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
           const { outcome } = await hold(answer)
           if (answer.status !== 200) return
           const told = dataIn(answer.text)
-          if (outcome === 'answered') return expect(told).toEqual([...sent, '[DONE]'])
+          if (outcome === 'succeeded') return expect(told).toEqual([...sent, '[DONE]'])
           // What came before the failure passed as it was, and the failure is told in the stream.
           const failure = told.findIndex((data) => !sent.includes(data))
           expect(told.slice(0, failure)).toEqual(sent.slice(0, failure))

@@ -173,7 +173,7 @@ describe('a stream of chat chunks', () => {
     const answer = await odd.stream(CHAT, { ...HELLO, stream_options: { include_usage: true } }, [...data, DONE])
     expect(dataIn(answer.text)).toEqual([...data, DONE])
     const trace = await traced(answer)
-    expect(trace).toMatchObject({ outcome: 'answered', status: 200, error: null })
+    expect(trace).toMatchObject({ outcome: 'succeeded', status: 200, error: null })
     expect(trace.answer).toMatchObject({ choices: [{ finish_reason: 'stop', message }] })
     expect((trace.answer as { choices: unknown[] }).choices).toHaveLength(1)
   })
@@ -216,7 +216,7 @@ describe('a stream of chat chunks', () => {
       const [first, last, ...rest] = dataIn(late.text)
       expect([first, rest]).toEqual([said('Hi'), []])
       expect(JSON.parse(last ?? '')).toMatchObject({ error: { code: 'provider_unreadable' } })
-      for (const answer of [early, late]) expect(await traced(answer)).toMatchObject({ outcome: 'unreadable' })
+      for (const answer of [early, late]) expect(await traced(answer)).toMatchObject({ outcome: 'invalid_response' })
     },
   )
 })
@@ -311,7 +311,7 @@ describe('a whole answer', () => {
     const asked = { ...body, metadata: { name }, user: name }
     const answer = await odd.whole(path, asked, text)
     expect([answer.status, answer.text]).toEqual([200, text])
-    expect(await traced(answer)).toMatchObject({ outcome: 'answered', answer: sent })
+    expect(await traced(answer)).toMatchObject({ outcome: 'succeeded', answer: sent })
     const cache = { type: 'exact_match', ttl: 60 }
     for (const stream of path === CHAT || path === COMPLETIONS || path === RESPONSES
       ? [false, false, true]
@@ -322,7 +322,7 @@ describe('a whole answer', () => {
         expect.stringContaining(stream ? 'event-stream' : 'json'),
       ])
       if (stream) expect(dataIn(again.text).at(-1)).toBe('[DONE]')
-      expect((await traced(again)).outcome).toBe('answered')
+      expect((await traced(again)).outcome).toBe('succeeded')
     }
   })
 
@@ -367,7 +367,7 @@ describe('a whole answer', () => {
     const answer = await odd.whole(path, body, JSON.stringify(sent))
     const { code, message } = errorOf(answer.text, 502)
     expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('is not a valid')])
-    expect(await traced(answer)).toMatchObject({ outcome: 'unreadable', attempts: [{ outcome: 'unreadable' }] })
+    expect(await traced(answer)).toMatchObject({ outcome: 'invalid_response', attempts: [{ outcome: 'invalid_response' }] })
   })
 })
 
@@ -383,7 +383,7 @@ describe('what is nested without an end', () => {
     const answer = await call()
     const { code, message } = errorOf(answer.text, 502)
     expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('nested more than 500 levels')])
-    expect(await traced(answer)).toMatchObject({ outcome: 'unreadable', answer: null })
+    expect(await traced(answer)).toMatchObject({ outcome: 'invalid_response', answer: null })
   })
 })
 
@@ -471,7 +471,7 @@ describe('a stream of completions', () => {
     ])
     expect(dataIn(answer.text)).toEqual([...data, DONE])
     const trace = await traced(answer)
-    expect(trace).toMatchObject({ outcome: 'answered', answer: { choices: [{ text: 'Hi', finish_reason: 'stop' }] } })
+    expect(trace).toMatchObject({ outcome: 'succeeded', answer: { choices: [{ text: 'Hi', finish_reason: 'stop' }] } })
   })
 })
 
@@ -538,7 +538,7 @@ describe('a stream of response events', () => {
   test.each(rows)('with %s passes byte for byte and is traced', async (_, data) => {
     const answer = await odd.stream(RESPONSES, { input: 'x' }, [...data, COMPLETED])
     expect(dataIn(answer.text)).toEqual([...data, COMPLETED, DONE])
-    expect(await traced(answer)).toMatchObject({ outcome: 'answered', answer: { id: 'resp_1', status: 'completed' } })
+    expect(await traced(answer)).toMatchObject({ outcome: 'succeeded', answer: { id: 'resp_1', status: 'completed' } })
     // What is left of it when it breaks off is traced as well.
     const cut = await odd.stream(RESPONSES, { input: 'x' }, data)
     expect(dataIn(cut.text).slice(0, data.length)).toEqual(data)
@@ -556,7 +556,7 @@ describe('a stream of response events', () => {
       const last = event('response.completed', { response: { ...ended, output } })
       const answer = await odd.stream(RESPONSES, { input: 'x' }, [CREATED, HELLO_DELTA, last])
       expect(dataIn(answer.text).at(-1)).toBe(DONE)
-      expect(await traced(answer)).toMatchObject({ outcome: 'answered' })
+      expect(await traced(answer)).toMatchObject({ outcome: 'succeeded' })
     }
   })
 })

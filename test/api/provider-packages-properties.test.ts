@@ -72,8 +72,8 @@ for (const [kind, whole, events] of ROWS) {
         const sent = changes.reduce<unknown>(changedBy, whole)
         const answer = await odd.whole(PATH, HELLO, JSON.stringify(sent))
         const { outcome } = await hold(answer)
-        expect(outcome === 'answered').toBe(answer.status === 200)
-        if (changes.length === 0) expect(outcome).toBe('answered')
+        expect(outcome === 'succeeded').toBe(answer.status === 200)
+        if (changes.length === 0) expect(outcome).toBe('succeeded')
       }),
       { numRuns: RUNS },
     ))
@@ -89,7 +89,7 @@ for (const [kind, whole, events] of ROWS) {
           const { outcome } = await hold(answer)
           if (answer.status !== 200) return
           const told = dataIn(answer.text)
-          if (outcome === 'answered') return expect(told.at(-1)).toBe('[DONE]')
+          if (outcome === 'succeeded') return expect(told.at(-1)).toBe('[DONE]')
           expect(JSON.parse(told.at(-1) ?? 'null')).toHaveProperty('error.code')
         },
       ),
@@ -102,7 +102,7 @@ test('an answer that a package falls over is unreadable', async () => {
   for (const sent of [null, 5, [], { content: 'x' }, { ...MESSAGE, content: [null] }]) {
     const answer = await odd.whole(PATH, HELLO, JSON.stringify(sent))
     expect(answer.json()).toMatchObject({ error: { code: 'provider_unreadable' } })
-    expect(await odd.app.traceOf(answer)).toMatchObject({ outcome: 'unreadable' })
+    expect(await odd.app.traceOf(answer)).toMatchObject({ outcome: 'invalid_response' })
   }
   expect(odd.reported).toEqual([])
   await odd.close()

@@ -51,7 +51,7 @@ test('no provider is named where all are alike', () => {
 })
 
 const REASONS: Exclude<RefusalReason, 'status'>[] = [
-  ...(['rate-limit', 'auth-failure', 'context-length', 'content-filter', 'quota-exceeded', 'model-gone'] as const),
+  ...(['rate-limit', 'auth-failure', 'context-length', 'content-filter', 'quota-exceeded', 'model-not-found'] as const),
 ]
 const refusal = { model: 'm', id: '0123456789abcdef01234567', limit: 10, asked: 20, retryAfter: 2_000 }
 
@@ -113,7 +113,7 @@ describe('forwarding', () => {
     const answer = await app.post('/v2/router/chat/completions', { ...HELLO, model: `${name}/m` })
     expect(errorOf(answer.text, 503).message).toBe(`busy (${name})`)
     expect(Object.values(upstream.last().headers).join(' ')).toContain(KEY)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'refused', status: 503 })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'http_error', status: 503 })
   })
 })
 

@@ -26,7 +26,7 @@ rules:
 expect: [${expect}]
 `
 beforeAll(() => {
-  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: answered }, { calls: 3 }'))
+  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: succeeded }, { calls: 3 }'))
   put('bad.yaml', day('bad', '{ provider: anthropic, attempts: 0 }'))
   put('wrong.yaml', 'name: wrong\nrules: [ { name: r } ]\n')
 })
@@ -39,7 +39,7 @@ const misuse: [string, string[], string][] = [
   ['an unknown scenario', ['--scenario', 'nosuch', ...ANY], 'there is no scenario or file "nosuch"; shipped: '],
   ['a seed that is none', ['--seed', 'x', ...ANY], '--seed must be a whole number from 0, got "x"'],
   ['a time that is none', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
-  ['a setting that is none', ['--on-miss', 'x', ...ANY], '--on-miss must be synthesize or error, got "x"'],
+  ['a setting that is none', ['--on-unmatched', 'x', ...ANY], '--on-unmatched must be generate or error, got "x"'],
   ['a report that nobody can write', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
   ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
   ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],

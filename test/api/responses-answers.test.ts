@@ -168,7 +168,7 @@ describe('answers', () => {
   ]
   test.each(forced)('a %s call is made without a fixture', async (_, body) => {
     const answer = await ask({ input: 'What time is it?', tools: [now], ...body })
-    expect(answer.headers.get('x-understudy-fixture')).toBe('synthesized')
+    expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
     const { output } = whole(answer)
     const made = output.filter((item) => item.type === 'function_call')
     expect(made.map((item) => [item.name, JSON.parse(item.arguments)])).toEqual([['now', {}]])
@@ -195,15 +195,15 @@ describe('answers', () => {
     required: ['city', 'people'],
     additionalProperties: false,
   }
-  test.each([true, false, null])('a synthesized answer satisfies its schema (strict: %p)', async (strict) => {
+  test.each([true, false, null])('a generated response satisfies its schema (strict: %p)', async (strict) => {
     const format = { type: 'json_schema', name: 'city', schema: city, strict }
     const answer = await ask({ input: 'Any city', text: { format } })
-    expect(answer.headers.get('x-understudy-fixture')).toBe('synthesized')
+    expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
     const validate = new Ajv().compile(city)
     expect(validate(JSON.parse(whole(answer).output_text))).toBe(true)
   })
 
-  test('a synthesized answer in JSON is JSON', async () => {
+  test('a generated response in JSON is JSON', async () => {
     const { output_text } = await answerTo({ input: 'Any object', text: { format: { type: 'json_object' } } })
     expect(JSON.parse(output_text)).toBeObject()
   })

@@ -50,7 +50,7 @@ describe('conversations', () => {
     const brief = await ask({ input: 'x', instructions: 'Be brief.' })
     const after = await ask({ input: 'y', previous_response_id: whole(brief).id })
     const names = [first, second, brief, after].map((answer) => answer.headers.get('x-understudy-fixture'))
-    expect(names).toEqual(['brief', 'brief', 'brief', 'synthesized'])
+    expect(names).toEqual(['brief', 'brief', 'brief', 'generated'])
   })
 
   test.each([false, true])('a tool round trip over a stored response (stream: %p)', async (stream) => {

@@ -146,6 +146,6 @@ describe('input', () => {
       thread: { id: 'thread-1', tags: ['a'] },
     }
     const trace = await app.traceOf(await ask({ input: 'Say hi', ...said }))
-    expect(trace).toMatchObject({ ...said, operation: 'responses', model, outcome: 'answered', fixture: 'hi' })
+    expect(trace).toMatchObject({ ...said, operation: 'responses', model, outcome: 'succeeded', fixture: 'hi' })
   })
 })

@@ -124,7 +124,7 @@ describe('streamed', () => {
   })
 })
 
-describe('refused', () => {
+describe('http_error', () => {
   test('a field that is wrong', async () => {
     const failure = await client.responses.create({ model, input: 'x', temperature: 9 }).catch((error) => error)
     expect(failure).toBeInstanceOf(BadRequestError)

@@ -25,7 +25,7 @@ afterAll(app.close)
 
 /** A backend that has this body for every call. */
 const having = (body: Reply['body']): Backend => ({
-  answer: async () => ({ status: 200, headers: {}, usage: null, fixture: null, synthesized: false, body }),
+  answer: async () => ({ status: 200, headers: {}, usage: null, fixture: null, generated: false, body }),
 })
 
 /** An answer of a backend that sends these bytes. */

@@ -65,7 +65,7 @@ describe('streams', () => {
     ['a cut text', { input: 'Say hi', max_output_tokens: 1 }, 'incomplete'],
     ['a cut call', { input: 'Compare', tools: [weather], max_output_tokens: 6 }, 'incomplete'],
     ['a filtered text', { input: 'Filter' }, 'incomplete'],
-    ['a synthesized text', { input: 'Whatever', metadata: { a: 'b' } }, 'completed'],
+    ['a generated text', { input: 'Whatever', metadata: { a: 'b' } }, 'completed'],
     ['characters of several tokens', { input: 'Echo 👩‍🚀 and 漢字' }, 'completed'],
   ]
 
@@ -118,7 +118,7 @@ describe('a stream that breaks off', () => {
     expect(error).toMatchObject({ ...said, error: { type: 'server_error', ...said } })
     expect(failed?.response).toMatchObject({ status: 'failed', error: failure, output_text: text })
     const trace = await app.traceOf({ headers: response.headers } as Answer)
-    expect(trace).toMatchObject({ outcome: 'refused', error: failure, answer: { status: 'failed', output_text: text } })
+    expect(trace).toMatchObject({ outcome: 'http_error', error: failure, answer: { status: 'failed', output_text: text } })
     const id = (failed?.response as ModelResponse | undefined)?.id
     expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(404)
   })

@@ -90,7 +90,7 @@ test('ten thousand and 256 MiB unless told otherwise', () => {
   expect(readConfig({}, {})).toMatchObject({
     keep_traces: 10_000,
     keep_trace_bytes: 2 ** 28,
-    keep_answer_bytes: 2 ** 27,
+    keep_response_bytes: 2 ** 27,
   })
 })
 

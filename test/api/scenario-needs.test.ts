@@ -39,13 +39,13 @@ const needs: [needs: object, lacking: Step[], reason: string, meeting: Step[]][]
 
 describe.each(needs)('needs %j', (needed, lacking, reason, meeting) => {
   test('is inconclusive with the reason when it is missing', async () => {
-    const report = await verdictOn(needed, lacking, [{ outcome: 'answered', calls: 9 }])
+    const report = await verdictOn(needed, lacking, [{ outcome: 'succeeded', calls: 9 }])
     expect([report.verdict, report.inconclusive]).toEqual(['inconclusive', [`this scenario needs ${reason}`]])
   })
 
   test('holds the client to what is expected when it is there', async () => {
     expect(await verdictOn(needed, meeting)).toMatchObject({ verdict: 'pass', inconclusive: [] })
-    expect(await verdictOn(needed, meeting, [{ outcome: 'answered', calls: 9 }])).toMatchObject({ verdict: 'fail' })
+    expect(await verdictOn(needed, meeting, [{ outcome: 'succeeded', calls: 9 }])).toMatchObject({ verdict: 'fail' })
   })
 })
 

@@ -37,7 +37,7 @@ async function textTo(operation: string, body: Json, reply: unknown): Promise<{ 
       ? await app.fetch(path, { method: 'POST', body: formOf({ ...body, file: talk }) })
       : await app.post(path, body)
   expect({ status: answer.status, text: answer.text }).toEqual({ status: 200, text: expect.any(String) })
-  expect(answer.headers.get('x-understudy-fixture')).not.toBe('synthesized')
+  expect(answer.headers.get('x-understudy-fixture')).not.toBe('generated')
   const removed = await app.fetch(`/_understudy/sessions/${name}`, { method: 'DELETE' })
   expect(removed.status).toBeLessThan(300)
   return { text: answer.text, stream: body.stream === true }

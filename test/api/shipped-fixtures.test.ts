@@ -6,7 +6,7 @@ import { createTestApp } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
 
-const app = createTestApp({ on_miss: 'error', shipped_fixtures: true })
+const app = createTestApp({ on_unmatched: 'error', shipped_fixtures: true })
 afterAll(app.close)
 const client = new OpenAI({
   baseURL: 'http://localhost/v2/router',
@@ -171,13 +171,13 @@ test('are listed by a command, with those of files before them', async () => {
 })
 
 test('none of them answers unless they are asked for, whatever is done with calls without a fixture', async () => {
-  const off = createTestApp({ on_miss: 'error' })
+  const off = createTestApp({ on_unmatched: 'error' })
   const made = createTestApp()
   for (const content of ['Hello!', 'Tell me a long story', 'please refuse', 'Think step by step.']) {
     const body = { model, messages: [user(content)] }
     expect([content, (await off.post('/v2/router/chat/completions', body)).status]).toEqual([content, 404])
     const answer = await made.post('/v2/router/chat/completions', body)
-    expect([content, answer.status, answer.headers.get('x-understudy-fixture')]).toEqual([content, 200, 'synthesized'])
+    expect([content, answer.status, answer.headers.get('x-understudy-fixture')]).toEqual([content, 200, 'generated'])
   }
   for (const app of [off, made]) {
     expect((await app.fetch('/_understudy/fixtures')).json()).toMatchObject({ data: [] })

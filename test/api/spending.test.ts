@@ -124,7 +124,7 @@ describe('--max-cost', () => {
     const spending = createSpending({ calls: undefined, cost: 1 })
     const bytes = new Response(event).body ?? new Uint8Array()
     const body = { kind: 'bytes' as const, contentType: 'text/event-stream', bytes }
-    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, generated: false }
     expect(await textIn(await spending.forward({ model: 'openai/gpt-4o' }, async () => reply))).toBe(event)
     expect(spending.spent()).toEqual({ calls: 1, cost: COST, unpriced: 0 })
   })
@@ -134,7 +134,7 @@ describe('--max-cost', () => {
     const first = new TextEncoder().encode(chunk({ choices: [], usage: USAGE }))
     const endless = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(first) })
     const body = { kind: 'bytes' as const, contentType: 'text/event-stream', bytes: endless }
-    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, generated: false }
     const counted = await spending.forward({ model: 'openai/gpt-4o' }, async () => reply)
     const reader = readerOf(counted)
     await reader.next()

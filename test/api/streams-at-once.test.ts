@@ -13,7 +13,7 @@ afterAll(() => Promise.all(apps.map((app) => app.close())))
 let events: EventBatch = []
 /** An application that answers with the events of the moment. */
 function appWhere(streamOf: (events: EventBatch) => EventStream, reported: unknown[] = []): TestApp {
-  const about = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+  const about = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
   const answer = async (): Promise<Reply> => ({ ...about, body: { kind: 'events', events: streamOf(events) } })
   const app = createTestApp({}, (error) => reported.push(String(error)), { backend: { answer } })
   apps.push(app)

@@ -33,13 +33,13 @@ const failures: Failure[] = [
   ['ends', [], 'disconnected', 502, 'provider_disconnected'],
   ['breaks', [reset], 'disconnected', 502, 'provider_disconnected'],
   ['ends with its end mark alone', [DONE], 'disconnected', 502, 'provider_disconnected'],
-  ['sends an error', [overloaded], 'refused', 502, 'overloaded'],
-  ['sends an error with a status', [busy], 'refused', 429, 'provider_error'],
-  ['sends broken JSON', ['data: {"choices":[{"delta"\n\n', STOP, DONE], 'unreadable', 502, 'provider_unreadable'],
-  ['sends a list', [event([]), STOP, DONE], 'unreadable', 502, 'provider_unreadable'],
-  ['sends a text', [event('hello'), STOP, DONE], 'unreadable', 502, 'provider_unreadable'],
-  ['sends no choices', [event({ object: 'ping' }), STOP, DONE], 'unreadable', 502, 'provider_unreadable'],
-  ['sends what is no text', ['data: \u0000\uFFFD\n\n', STOP, DONE], 'unreadable', 502, 'provider_unreadable'],
+  ['sends an error', [overloaded], 'http_error', 502, 'overloaded'],
+  ['sends an error with a status', [busy], 'http_error', 429, 'provider_error'],
+  ['sends broken JSON', ['data: {"choices":[{"delta"\n\n', STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
+  ['sends a list', [event([]), STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
+  ['sends a text', [event('hello'), STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
+  ['sends no choices', [event({ object: 'ping' }), STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
+  ['sends what is no text', ['data: \u0000\uFFFD\n\n', STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
   ['ends in the middle of a chunk', [STOP.slice(0, -20)], 'disconnected', 502, 'provider_disconnected'],
 ]
 
@@ -47,9 +47,9 @@ describe('before the first content', () => {
   const early: Failure[] = [
     ...failures.map(([what, pieces, ...rest]): Failure => [`${what} after its role`, [ROLE, ...pieces], ...rest]),
     ...failures.slice(3, -1).map(([what, pieces, ...rest]): Failure => [`${what} at once`, pieces, ...rest]),
-    ['is empty', [], 'unreadable', 502, 'provider_unreadable'],
-    ['is an end mark alone', [DONE], 'unreadable', 502, 'provider_unreadable'],
-    ['is comments alone', [': ping\n\n', ': ping\n\n'], 'unreadable', 502, 'provider_unreadable'],
+    ['is empty', [], 'invalid_response', 502, 'provider_unreadable'],
+    ['is an end mark alone', [DONE], 'invalid_response', 502, 'provider_unreadable'],
+    ['is comments alone', [': ping\n\n', ': ping\n\n'], 'invalid_response', 502, 'provider_unreadable'],
     ['breaks at once', [reset], 'disconnected', 502, 'provider_disconnected'],
     ['has empty choices', [event({ choices: [] }), DONE], 'disconnected', 502, 'provider_disconnected'],
   ]
@@ -141,9 +141,9 @@ describe('a stream is complete with its finish reason', () => {
     expect(textOf(answer)).toBe('All.')
     expect(answer.text.match(/\[DONE\]/g)).toHaveLength(1)
     expect(await app.traceOf(answer)).toMatchObject({
-      outcome: 'answered',
+      outcome: 'succeeded',
       error: null,
-      attempts: [{ outcome: 'answered' }],
+      attempts: [{ outcome: 'succeeded' }],
     })
   })
 

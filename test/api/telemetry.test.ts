@@ -114,7 +114,7 @@ test('a call is a span of the server under the span of its caller, and one of th
     'understudy.session': 'default',
     'understudy.trace': answer.headers.get('x-understudy-trace'),
     'understudy.call': 1,
-    'understudy.outcome': 'answered',
+    'understudy.outcome': 'succeeded',
   })
   const attempt = only(spans, 'chat gpt-4o-mini')
   expect(attempt).toMatchObject({ traceId: CALLER.traceId, parentSpanId: server.spanId, kind: 3, status: {} })

@@ -35,7 +35,7 @@ describe.each(FORMS)('%s', (_, stream) => {
     const error = errorOf(answer.text, 504)
     expect(error).toMatchObject({ type: 'timeout_error', code: 'timeout' })
     expect(error.message).toMatch(/openai\/a .* within the call_timeout of 1000 ms/)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'timed out', status: 504, duration_ms: 1000 })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'timed_out', status: 504, duration_ms: 1000 })
     expect(app.reached.at(-1)?.signal.aborted).toBe(true)
   })
 
@@ -108,7 +108,7 @@ describe('after its first content a stream', () => {
     expect(textOf(answer)).toBe('One two three four five.')
     const { attempts, duration_ms } = await app.traceOf(answer)
     expect(duration_ms).toBe(6300)
-    expect(attempts).toMatchObject([{ first_content_ms: 900, duration_ms: 6300, outcome: 'answered' }])
+    expect(attempts).toMatchObject([{ first_content_ms: 900, duration_ms: 6300, outcome: 'succeeded' }])
   })
 
   test('that falls silent ends in an error event; nothing is tried again', async () => {
@@ -120,8 +120,8 @@ describe('after its first content a stream', () => {
     expect(app.reached).toHaveLength(1)
     expect(app.reached[0]?.signal.aborted).toBe(true)
     const trace = await app.traceOf(answer)
-    expect(trace).toMatchObject({ outcome: 'timed out', status: 200, duration_ms: 1500, error: { code: 'timeout' } })
-    expect(trace.attempts).toMatchObject([{ outcome: 'timed out', first_content_ms: 0, duration_ms: 1500 }])
+    expect(trace).toMatchObject({ outcome: 'timed_out', status: 200, duration_ms: 1500, error: { code: 'timeout' } })
+    expect(trace.attempts).toMatchObject([{ outcome: 'timed_out', first_content_ms: 0, duration_ms: 1500 }])
     expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'One two' } }] })
   })
 
@@ -129,7 +129,7 @@ describe('after its first content a stream', () => {
     const app = createScripted({ [A]: [streams(ROLE, said('All.'), STOP, Number.POSITIVE_INFINITY)] })
     const answer = await app.ask({ stream: true, timeout })
     expect(textOf(answer)).toBe('All.')
-    expect((await app.traceOf(answer)).outcome).toBe('answered')
+    expect((await app.traceOf(answer)).outcome).toBe('succeeded')
   })
 })
 

@@ -35,8 +35,8 @@ const all = givenFixtures(
 )
 
 /** Asks for the answer to a call; `waited` is how long it took on the clock. */
-function asking(onMiss: 'synthesize' | 'error' = 'synthesize') {
-  const answers = toolAnswers(fixturesInForce({ files: fixedFixtures(all), shipped: [] }), onMiss)
+function asking(onUnmatched: 'generate' | 'error' = 'generate') {
+  const answers = toolAnswers(fixturesInForce({ files: fixedFixtures(all), shipped: [] }), onUnmatched)
   const used = new Map<string, number>()
   const next = (place: string) => {
     const before = used.get(place) ?? 0

@@ -150,7 +150,7 @@ describe('custom tools', () => {
   test.each([
     ['required', 'required' as const],
     ['by name', { type: 'custom' as const, custom: { name: 'run' } }],
-  ])('are called by the synthesizer: %s', async (_, tool_choice) => {
+  ])('are called by the generator: %s', async (_, tool_choice) => {
     expect(await chatCalls('go', { tools: [run], tool_choice })).toEqual(['run'])
   })
 

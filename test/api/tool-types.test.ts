@@ -69,7 +69,7 @@ const REFUSED: [string, Json, string][] = [
 ]
 describe('refused, naming where', () => {
   test.each(REFUSED)('%s', async (_, fields, param) => {
-    const { status, body } = await call('POST', '/v2/tools', { key: 'refused', ...fields })
+    const { status, body } = await call('POST', '/v2/tools', { key: 'http_error', ...fields })
     expect([status, (body.error as Json).param]).toEqual([400, param])
     strictError.parse(body)
   })

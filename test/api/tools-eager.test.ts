@@ -132,7 +132,7 @@ describe('which calls', () => {
 })
 
 test.each([
-  [{}, {}, 'asked'],
+  [{}, {}, 'requested'],
   [{ tools: 'eager' }, {}, 'eager'],
   [{}, { UNDERSTUDY_TOOLS: 'eager' }, 'eager'],
 ] as const)('flags %j and environment %j mean %s', (flags, environment, tools) => {

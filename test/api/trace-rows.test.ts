@@ -16,7 +16,7 @@ import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
 const text = fc.string()
 const object = fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
 const number = fc.oneof(fc.nat(), fc.double({ noNaN: true, min: 0, max: 1e9 }).map(Math.abs))
-const outcome = fc.constantFrom('answered', 'refused', 'timed out')
+const outcome = fc.constantFrom('succeeded', 'http_error', 'timed_out')
 const list = (value: fc.Arbitrary<unknown>) => fc.array(value, { maxLength: 2 })
 const maybe = (value: fc.Arbitrary<unknown>) => fc.option(value)
 
@@ -57,7 +57,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   started_at: fc.nat(2 ** 40).map((ms) => new Date(ms * 4).toISOString()),
   duration_ms: number,
   fixture: maybe(text),
-  synthesized: fc.boolean(),
+  generated: fc.boolean(),
   plan: list(fc.oneof(text, model)),
   scenario: maybe(text),
   faults: list(text),

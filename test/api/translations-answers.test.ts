@@ -196,7 +196,7 @@ describe('the trace', () => {
   })
 
   test('zero retention: what an attempt failed with is not kept either', async () => {
-    const one = createTestApp({ on_miss: 'error' })
+    const one = createTestApp({ on_unmatched: 'error' })
     const answer = await send(one, { prompt: 'a secret', enable_logging: 'false' })
     expect(answer.status).toBe(404)
     const trace = await one.traceOf(answer)
@@ -219,7 +219,7 @@ test.each<[{ name: string }, string, unknown]>([
   [chatCompletions, '"Hi."', 'it is not an object'],
 ])('%# what a provider sends is read', async (operation, text, expected) => {
   const body = { kind: 'bytes' as const, bytes: Buffer.from(text), contentType: 'application/json' }
-  const reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+  const reply = { status: 200, headers: {}, body, usage: null, fixture: null, generated: false }
   const reading = { operation: operation as unknown as Operation, stream: false, signal: new AbortController().signal }
   const outcome = await Promise.resolve(read(reply, reading)).then(
     (content) => content,

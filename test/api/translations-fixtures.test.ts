@@ -51,7 +51,7 @@ test.each([
   expect(answer.json().text).toStartWith(text)
   const fixture = answer.headers.get('x-understudy-fixture')
   expect(fixture).toStartWith('audio.translations/')
-  expect(await app.traceOf(answer)).toMatchObject({ fixture, synthesized: false })
+  expect(await app.traceOf(answer)).toMatchObject({ fixture, generated: false })
 })
 
 test('a delay is kept', async () => {
@@ -60,7 +60,7 @@ test('a delay is kept', async () => {
 })
 
 test('a miss names what the file is', async () => {
-  const one = createTestApp({ fixtures: [path], on_miss: 'error' })
+  const one = createTestApp({ fixtures: [path], on_unmatched: 'error' })
   const { message } = errorOf((await send(one, {})).text, 404)
   expect(message).toContain('(file.name: expected "exact.wav", got "talk.mp3")')
   expect(message).toMatch(new RegExp(`\\(file.sha256: expected "${HASH}", got "[0-9a-f]{64}"\\)`))

@@ -122,7 +122,7 @@ describe('invalid forms', () => {
     const error = errorOf(answer.text, 422)
     expect([answer.status, error.type, error.param]).toEqual([422, 'invalid_request_error', param])
     expect(error.message).toContain(words)
-    expect(await app.traceOf(answer)).toMatchObject({ status: 422, outcome: 'refused', error })
+    expect(await app.traceOf(answer)).toMatchObject({ status: 422, outcome: 'http_error', error })
   })
 
   test('errors use the name that the deployment gives the service options', async () => {

@@ -364,7 +364,7 @@ const guilty: Guilty[] = [
       await chat('hello', {}, count(1))
       await first
     },
-    finds: ['not-cancelled error'],
+    finds: ['not-canceled error'],
     says: /retried once while the previous call was still in progress; that call was never canceled and ran for \d+ ms more/,
   },
   {
@@ -439,7 +439,7 @@ const guilty: Guilty[] = [
     name: 'one with a wrong base URL',
     scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
     act: ({ sdk, message }) => quietly(sdk(2, '/openai/v1').chat.completions.create(message() as never)),
-    finds: ['wrong-address error'],
+    finds: ['unknown-path error'],
     says: /POST \/openai\/v1\/chat\/completions was requested once, but this server has no such path: did you mean \/v2\/router\/chat\/completions\?/,
   },
 ]
@@ -452,7 +452,7 @@ describe('found is', () => {
     expect(first?.message).toMatch(says)
     expect(ok).toBe(!findings.some(({ severity, accepted }) => severity === 'error' && !accepted))
     // Evidence: what has a trace names it.
-    if (first?.kind !== 'wrong-address') expect(first?.traces.length).toBeGreaterThan(0)
+    if (first?.kind !== 'unknown-path') expect(first?.traces.length).toBeGreaterThan(0)
     expect(first?.at).toBeString()
   })
 })

@@ -185,7 +185,7 @@ describe('a team', () => {
     await one.ok('POST', '/v2/agents/member/task', { ...body, configuration: {} })
     const found = await quiet(one)
     expect(found.findings).toEqual([])
-    expect(found.tasks).toEqual({ states: { completed: 1 }, at_work: 0, iterations: 4, tool_calls: 2, sub_tasks: 1 })
+    expect(found.tasks).toEqual({ states: { completed: 1 }, running: 0, iterations: 4, tool_calls: 2, sub_tasks: 1 })
     const line = plainLines(reportLines(found)).find((text) => text.includes('tasks'))
     expect(line).toContain('completed 1; 4 iterations, 2 tool calls, 1 sub-task')
   })
@@ -238,7 +238,7 @@ test('a task that waited and was canceled is counted as canceled', async () => {
   await one.ok('POST', `/v2/agents/asking/tasks/${id}/cancel`)
   expect((await verdict(one)).tasks).toEqual({
     states: { canceled: 1 },
-    at_work: 0,
+    running: 0,
     iterations: 1,
     tool_calls: 1,
     sub_tasks: 0,

@@ -218,7 +218,7 @@ test('a retry of a workspace call is an exercised recovery path, and broken wait
   const expected = await app.fetch('/_understudy/verify', {
     method: 'POST',
     headers: { authorization: `Bearer session:workspace-${sessions}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ expect: [{ waits_kept: true }] }),
+    body: JSON.stringify({ expect: [{ retry_after_honored: true }] }),
   })
   expect((expected.json() as unknown as Verification).expectations).toMatchObject([{ met: false }])
 })

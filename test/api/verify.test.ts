@@ -1,4 +1,4 @@
-// What verify says of a session: counts, order, waits, cancelled calls, fixtures, rules and expectations.
+// What verify says of a session: counts, order, waits, canceled calls, fixtures, rules and expectations.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'
@@ -42,7 +42,7 @@ const outage = {
   ],
   expect: [
     { provider: 'openai', outcome: 'disconnected', attempts: 2 },
-    { provider: 'anthropic', outcome: 'answered', attempts: 2 },
+    { provider: 'anthropic', outcome: 'succeeded', attempts: 2 },
   ],
 }
 
@@ -62,10 +62,10 @@ test('counts, order and ways are those of the calls', async () => {
     count,
   })
   expect(report.counts as object[]).toEqual([
-    row('gateway', 'anthropic/claude-sonnet-4', 'answered', 2),
-    row('provider', 'anthropic/claude-sonnet-4', 'answered', 2),
+    row('gateway', 'anthropic/claude-sonnet-4', 'succeeded', 2),
+    row('provider', 'anthropic/claude-sonnet-4', 'succeeded', 2),
     row('provider', 'openai/gpt-4o', 'disconnected', 2),
-    row('provider', 'openai/gpt-4o', 'timed out', 1),
+    row('provider', 'openai/gpt-4o', 'timed_out', 1),
   ])
   expect(report.order.map(({ target, why, outcome }) => `${why} ${target.split('/')[0]} ${outcome}`)).toEqual([
     'first openai disconnected',
@@ -114,19 +114,19 @@ describe('expectations', () => {
     [{ provider: 'openai' }, '3'],
     [{ model: 'gpt-4*', target: 'primary', attempts: 3 }, '3'],
     [{ target: 'fallback', attempts: 2 }, '2'],
-    [{ rule: 'late', outcome: 'timed out', attempts: 1 }, '1'],
+    [{ rule: 'late', outcome: 'timed_out', attempts: 1 }, '1'],
     [{ operation: 'chat.completions', status: 200, calls: 2 }, '2'],
     [{ at: 'gateway', stream: true }, '1'],
     [{ provider: 'google', attempts: 0 }, '0'],
-    [{ order: [{ provider: 'openai' }, { provider: 'anthropic' }, { outcome: 'timed out' }] }, 'in this order'],
-    [{ waits_kept: true }, 'early retries: 0'],
+    [{ order: [{ provider: 'openai' }, { provider: 'anthropic' }, { outcome: 'timed_out' }] }, 'in this order'],
+    [{ retry_after_honored: true }, 'early retries: 0'],
   ]
   const unmet: [object, string][] = [
     [{ provider: 'openai', attempts: '1-2' }, '3'],
     [{ calls: 3 }, '2'],
     [{ cache: 'hit', calls: '1+' }, '0'],
     [{ provider: 'google' }, '0'],
-    [{ order: [{ outcome: 'timed out' }, { outcome: 'disconnected' }] }, 'only the first 1 of 2'],
+    [{ order: [{ outcome: 'timed_out' }, { outcome: 'disconnected' }] }, 'only the first 1 of 2'],
   ]
   const after = async () => {
     await play({ ...outage, expect: [] })
@@ -147,7 +147,7 @@ describe('expectations', () => {
   const mistakes: [object, string][] = [
     [{ provider: 'openai', attempt: 1 }, "is not known (did you mean 'attempts'?); valid: provider, model"],
     [{ attempts: 1, calls: 1 }, "cannot be combined with 'calls'"],
-    [{ waits_kept: true, model: 'x' }, 'cannot be combined with other conditions'],
+    [{ retry_after_honored: true, model: 'x' }, 'cannot be combined with other conditions'],
     [{ outcome: 'fine' }, 'must be one of "answered"'],
   ]
   test.each(mistakes)('%j is refused', async (expectation, message) => {
@@ -183,7 +183,7 @@ test('a client that calls again too early is told from one that waits', async ()
   await call('busy')
   await accepted(app.post('/_understudy/sessions/default/clock', { advance: '19s' }))
   await call('busy')
-  const { waits, paths, ok } = await ask([{ waits_kept: true }])
+  const { waits, paths, ok } = await ask([{ retry_after_honored: true }])
   expect(waits).toMatchObject({ told: 3, kept: 1, broken: [{ retry_after_ms: 20_000, called_again_after_ms: 19_000 }] })
   expect(paths['client retry']).toBe(2)
   expect(ok).toBe(false)
@@ -203,7 +203,7 @@ test('a call that the client gives up is shown with what became of it', async ()
   await accepted(app.post('/_understudy/sessions/default/clock', { advance: '7s' }))
   gone.abort()
   await (await answer).text()
-  expect((await look()).cancelled).toEqual([{ trace: expect.any(String), after_ms: 7000, provider_stopped: true }])
+  expect((await look()).canceled).toEqual([{ trace: expect.any(String), after_ms: 7000, provider_stopped: true }])
 })
 
 test('fixtures that answered no call, and calls that found none, are told', async () => {

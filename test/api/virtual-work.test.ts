@@ -88,7 +88,7 @@ describe('a timeout', () => {
       yield [dataEvent({})]
       await never
     }
-    const base = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+    const base = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
     const scripted = createScripted({
       [A]: [async () => ({ ...base, body: { kind: 'events' as const, events: deaf() } })],
     })

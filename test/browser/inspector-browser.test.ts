@@ -98,10 +98,10 @@ test('fields for times are there when somebody comes near, and when the address 
 })
 
 test('one call over time: retries, waits, faults and a fallback, against what the client saw', async () => {
-  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
-  await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'storm')
+  await send('POST', '/_understudy/sessions', { name: 'retry-storm', clock: 'virtual' })
+  await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'retry-storm')
   const more = { retry: { count: 1, on_codes: [503] }, fallbacks: [{ model: 'anthropic/claude-sonnet-4-5' }] }
-  await call('storm', 'Are you there?', more)
+  await call('retry-storm', 'Are you there?', more)
   await visit('#/calls?session=storm')
   await page.locator('.row').first().click()
   const chart = page.getByRole('table', { name: 'Timeline of the call' })
@@ -163,7 +163,7 @@ test('inspector: activates another scenario and shows its rules and findings', a
   await scenario.getByRole('combobox').selectOption('outage')
   await scenario.getByRole('button', { name: 'Activate', exact: true }).click()
   await scenario.getByRole('heading', { name: 'outage' }).waitFor()
-  expect(JSON.parse(await send('GET', '/_understudy/scenario', undefined, 'storm')).scenario).toBe('outage')
+  expect(JSON.parse(await send('GET', '/_understudy/scenario', undefined, 'retry-storm')).scenario).toBe('outage')
 })
 
 test('scenario editor: marks mistakes at their lines, applies a valid text and reverts changes', async () => {
@@ -192,8 +192,8 @@ test('scenario editor: marks mistakes at their lines, applies a valid text and r
   await visit('#/scenarios?session=other')
   await scenario.getByRole('heading', { name: 'No active scenario' }).waitFor()
   expect(await scenario.getByRole('combobox').inputValue()).toBe('')
-  await call('storm', 'Tea?')
-  expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'storm')).data[0].status).toBe(418)
+  await call('retry-storm', 'Tea?')
+  expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'retry-storm')).data[0].status).toBe(418)
 })
 
 test('a streamed response is shown as it was on the wire, as events with times, and as it is read', async () => {

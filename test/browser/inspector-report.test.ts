@@ -13,7 +13,7 @@ const folder = emptyFolder()
 let server: Server
 let browser: InspectorBrowser
 
-const headers = { 'content-type': 'application/json', authorization: 'Bearer secret', 'x-understudy-session': 'storm' }
+const headers = { 'content-type': 'application/json', authorization: 'Bearer secret', 'x-understudy-session': 'retry-storm' }
 const evil = '</script><script>window.hit=1</script><!-- <b>'
 async function send(method: string, path: string, body: unknown) {
   const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })
@@ -26,7 +26,7 @@ beforeAll(async () => {
     startServer(['--db', ':memory:', '--token', 'secret'], { cwd: folder.path }),
     inspectorBrowser(),
   ])
-  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
+  await send('POST', '/_understudy/sessions', { name: 'retry-storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
   const messages = [{ role: 'user', content: evil }]
   for (let index = 0; index < 40; index++)

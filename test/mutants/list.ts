@@ -79,8 +79,8 @@ const gateway: Mutant[] = [
   {
     mistake: 'a timeout is reported as 502',
     file: 'gateway/outcome.ts',
-    find: "own('timed out', 504, 'timeout')",
-    replace: "own('timed out', 502, 'timeout')",
+    find: "own('timed_out', 504, 'timeout')",
+    replace: "own('timed_out', 502, 'timeout')",
     tests: ['timeout'],
   },
 ]

@@ -29,9 +29,9 @@ test.each([PATH, '/messages/count_tokens', '/v1/messages/count_tokens?beta=true'
       operation: 'messages.count_tokens',
       model: 'anthropic/claude-sonnet-4',
       route: 'direct',
-      outcome: 'answered',
+      outcome: 'succeeded',
       answer: { input_tokens: 9 },
-      synthesized: false,
+      generated: false,
     })
     const { request, response, ended } = await exchangeOf(app, answer, 'count')
     expect(request).toMatchObject({
@@ -54,7 +54,7 @@ test('a mistake is told in the shape of the API, with a trace', async () => {
 })
 
 test('it needs no fixture, and is in no list of unmatched requests', async () => {
-  const app = appWith({ on_miss: 'error' })
+  const app = appWith({ on_unmatched: 'error' })
   expect((await app.post(PATH, hello)).status).toBe(200)
   expect((await app.fetch('/_understudy/verify')).json().fixtures).toMatchObject({ unmatched: [] })
 })

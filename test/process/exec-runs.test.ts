@@ -95,7 +95,7 @@ describe('a run', () => {
   })
 
   test('takes the flags of serve', async () => {
-    const flags = ['--on-miss', 'error', '--token', 'secret', '--seed', '7']
+    const flags = ['--on-unmatched', 'error', '--token', 'secret', '--seed', '7']
     const { code, stdout } = await run(['exec', ...flags, '--', ...program('plain', 'one')], { cwd: folder.path })
     expect(stdout).toContain('404')
     expect(stdout).toContain('1 call matched no fixture')

@@ -50,7 +50,7 @@ process.exit(Number(how ?? 0))
 `
 beforeAll(() => {
   put('client.ts', CLIENT)
-  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: answered }, { calls: 3 }'))
+  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: succeeded }, { calls: 3 }'))
   put('bad.yaml', day('bad', '{ provider: anthropic, attempts: 0 }'))
 })
 const exec = (...args: string[]) => run(['exec', ...args], { cwd })

@@ -42,7 +42,7 @@ const WHOLE = {
   timeout: 'held',
   // It does not wait as long as it was told to.
   'rate-limit-once': 'misbehaved',
-  'empty-answer': 'held',
+  'empty-response': 'held',
   'server-error-forever': 'broke',
   'context-length': 'broke',
   reset: 'held',
@@ -55,7 +55,7 @@ const STREAM = {
   'cut-stream': 'swallowed',
   timeout: 'broke',
   'rate-limit-once': 'swallowed',
-  'empty-answer': 'swallowed',
+  'empty-response': 'swallowed',
   'in-band-error': 'swallowed',
   'server-error-forever': 'swallowed',
   'context-length': 'swallowed',
@@ -146,7 +146,7 @@ describe('an exploration', () => {
     expect(of('rate-limit')).toEqual({
       fault: 'rate-limit',
       target: 'every',
-      outcome: 'refused',
+      outcome: 'http_error',
       status: 429,
       attempts: 2,
     })
@@ -157,7 +157,7 @@ describe('an exploration', () => {
     })
     expect(of('auth-failure')).toMatchObject({ status: 401, attempts: 1 })
     expect(of('hang')).toMatchObject({ outcome: 'disconnected', status: 502 })
-    expect(of('split-bytes')).toMatchObject({ outcome: 'answered', status: 200 })
+    expect(of('split-bytes')).toMatchObject({ outcome: 'succeeded', status: 200 })
   })
 
   test('leaves a scenario for what is broken, which exec breaks the program with again', async () => {

@@ -14,7 +14,7 @@ const FIXTURES = {
   'fixtures/embeddings/retry.yaml': 'replies: [{ error: { status: 429 } }, { embedding: [1, 0] }]',
 }
 const folder = folderWith(FIXTURES)
-const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_miss: 'error' })
+const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_unmatched: 'error' })
 afterAll(() => {
   app.close()
   folder.remove()

@@ -133,7 +133,7 @@ test('a fixture chooses the picture, the words about it and how long it takes', 
   expect(bytesOf(data[0])).toEqual((await files(app, { model: B }))[0] ?? Buffer.of())
   expect(await one.traceOf(answer)).toMatchObject({
     fixture: 'images.generations/fixtures[0]',
-    synthesized: false,
+    generated: false,
     duration_ms: 8_000,
   })
   const { data: others } = await draw(one, { model: A, prompt: 'a green car', size: '256x256', n: 2 })

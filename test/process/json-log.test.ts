@@ -38,13 +38,13 @@ test('each call is a line with its ids', async () => {
     model: 'openai/gpt-4o-mini',
     stream: false,
     status: 200,
-    outcome: 'answered',
+    outcome: 'succeeded',
     error: null,
     duration_ms: 0,
     attempts: 1,
     fixture: null,
   })
-  expect(second).toMatchObject({ level: 'warn', status: 400, outcome: 'refused' })
+  expect(second).toMatchObject({ level: 'warn', status: 400, outcome: 'http_error' })
   expect(lines).toHaveLength(3)
   expect(lines.join()).not.toContain(SECRET)
   for (const line of lines) expect(line.length).toBeLessThan(4_000)

@@ -91,8 +91,8 @@ function wrongWith(cell: Cell): FindingKind[] {
   if (lackIn(cell)) return []
   const isResponses = kind === 'openai responses' || kind === 'AI SDK (openai)'
   const found: Record<string, FindingKind[]> = {
-    'bad-key': ['storm'],
-    'context-length': ['storm'],
+    'bad-key': ['retry-storm'],
+    'context-length': ['retry-storm'],
     // The response is complete: only its finish reason differs, and nobody sees who reads that.
     'content-filter': [],
     'black-hole': ['no-timeout'],
@@ -106,7 +106,7 @@ function wrongWith(cell: Cell): FindingKind[] {
     // Text with a finish reason is whole; on the responses API, the missing event has the status.
     'stream-missing-done': isResponses ? ['swallowed'] : [],
     'client-reset': [stream ? 'swallowed' : 'gave-up'],
-    'empty-answer': [stream ? 'swallowed' : 'gave-up'],
+    'empty-response': [stream ? 'swallowed' : 'gave-up'],
   }
   return found[scenario] ?? ['gave-up']
 }

@@ -106,7 +106,7 @@ describe('ready', () => {
       '--host',
       '--db',
       '--fixtures',
-      '--on-miss',
+      '--on-unmatched',
       '--seed',
       '--namespace',
       '--token',
@@ -196,7 +196,7 @@ describe('stopping', () => {
 
       const again = await startServer(['--db', db], { cwd: slow.path })
       const trace = await fetch(`${again.url}/_understudy/traces/${response.headers.get('x-understudy-trace')}`)
-      expect(await trace.json()).toMatchObject({ outcome: 'answered', status: 200, stream: true })
+      expect(await trace.json()).toMatchObject({ outcome: 'succeeded', status: 200, stream: true })
       await again.stop()
     },
   )

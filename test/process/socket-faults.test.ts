@@ -193,7 +193,7 @@ describe('a reply on the wire', () => {
     body,
     usage: null,
     fixture: null,
-    synthesized: false,
+    generated: false,
   })
   const short = (bytes: Uint8Array, announced: number) =>
     reply({ kind: 'bytes', contentType: 'text/plain', bytes, announced })

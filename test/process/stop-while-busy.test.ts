@@ -282,7 +282,7 @@ describe('SIGTERM ends the server while it is busy with', () => {
         const took = performance.now() - began
         await Promise.all(loops)
         expect(took).toBeLessThan(DRAIN_MS + LATER_MS)
-        expect(await server.stderr).not.toContain('bug')
+        expect(await server.stderr).not.toContain('internal_error')
         for (const end of ends) {
           if (end === 'closed' || end.status < 400) continue
           // A whole answer, and none that says that something else is wrong.

@@ -64,7 +64,7 @@ describe('exec', () => {
     const { run, code: exit } = await play(program(code), DOWN)
     expect({ exit, verdict: run.verdict, findings: run.findings }).toEqual({ exit: 3, verdict: 'fail', findings: [] })
     expect(run.sessions).toMatchObject([{ calls: 40, verdict: 'fail', part: 1, ended_by: why }])
-    expect(kindsOf(run)[0]).toContain('storm')
+    expect(kindsOf(run)[0]).toContain('retry-storm')
     expect(plainLines(runLines(run)).join('\n')).toMatch(
       /error {9}storm: the same failing request \(status \d+\) was sent 40 times/,
     )

@@ -40,7 +40,7 @@ const EXAMPLES: Record<string, Example> = {
       check(typeof urgent === 'boolean', `urgent is ${urgent}`)
     },
     mistakes: {
-      'bad-json': /^swallowed: /m,
+      'invalid-json': /^swallowed: /m,
       'context-length': /^misbehaved: .*retried 2 times/m,
       'server-error-once': /^broke: /m,
     },

@@ -149,7 +149,7 @@ describe('a session', () => {
       print((await understudy.clock.now()) - before >= 5000)
       print((await ask(understudy, 'Hi')).choices[0].message.content)
       print((await understudy.traces()).map(({ status }) => status))
-      print((await understudy.verify({ expect: [{ waits_kept: true }] })).ok)
+      print((await understudy.verify({ expect: [{ retry_after_honored: true }] })).ok)
       await understudy.seed({ contacts: [{ external_id: 'ada', display_name: 'Ada' }] })
       print([understudy.baseURL, understudy.routerURL, understudy.url, understudy.apiKey].map((text) => text.replace(/:\\d+\\//, ':0/')))
       await understudy.verify({ expect: [{ attempts: '9+' }] }).catch(({ message }) => print(message))

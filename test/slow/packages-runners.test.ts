@@ -18,7 +18,7 @@ test('passes', async ({ understudy }) => {
   await understudy.verify({ expect: [{ provider: 'openai', attempts: 1 }] })
 })
 test('fails', async ({ understudy }) => {
-  await understudy.scenario({ name: 'down', rules: [{ name: 'refused', fault: { type: 'http-error', status: 503 } }] })
+  await understudy.scenario({ name: 'down', rules: [{ name: 'http_error', fault: { type: 'http-error', status: 503 } }] })
   const { status } = await ask(understudy)
   throw new Error('as planned, after ' + status)
 })

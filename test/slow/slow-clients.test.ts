@@ -20,7 +20,7 @@ let ended = 0
 const endless: Backend = {
   async answer({ stream, request }) {
     const [{ content: wanted }] = (request as { messages: [{ content: string }] }).messages
-    const about = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+    const about = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
     if (!stream) {
       const text = wanted === 'large' ? 'y'.repeat(60_000_000) : 'small'
       const bytes = encoder.encode(JSON.stringify(completion(text)))
@@ -184,7 +184,7 @@ describe('a client that does not read', () => {
     await until(async () => (await tracesOf('unread')).length === 1)
     // The connection's two ends hold some megabytes; of 200 that is little.
     expect(made * WORDS.length).toBeLessThan(40_000_000)
-    expect((await tracesOf('unread'))[0]).toMatchObject({ attempts: [{ outcome: 'cancelled', status: 499 }] })
+    expect((await tracesOf('unread'))[0]).toMatchObject({ attempts: [{ outcome: 'canceled', status: 499 }] })
     expect(ended).toBeGreaterThan(0)
     const stopped = made
     await Bun.sleep(100)
@@ -201,7 +201,7 @@ describe('a client that does not read', () => {
     const text = await client.gone
     expect(text).toEndWith('data: [DONE]\n\n\r\n0\r\n\r\n')
     expect(client.received()).toBeGreaterThan(500 * WORDS.length)
-    expect((await tracesOf('late'))[0]).toMatchObject({ outcome: 'answered' })
+    expect((await tracesOf('late'))[0]).toMatchObject({ outcome: 'succeeded' })
   })
 })
 

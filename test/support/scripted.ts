@@ -22,7 +22,7 @@ export const FORMS: [form: string, stream: boolean][] = [
 ]
 
 const encoder = new TextEncoder()
-const NOTHING = { headers: {}, usage: null, fixture: null, synthesized: false }
+const NOTHING = { headers: {}, usage: null, fixture: null, generated: false }
 
 /** A reply of these bytes. */
 export const bytesOf = (text: string, contentType = 'application/json', status = 200): Reply => ({

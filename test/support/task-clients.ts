@@ -52,7 +52,7 @@ export const verdict = async (one: AgentSession, query = ''): Promise<Verificati
 export async function quiet(one: AgentSession): Promise<Verification> {
   for (;;) {
     const found = await verdict(one)
-    if (found.tasks.at_work === 0) return found
+    if (found.tasks.running === 0) return found
     await turn()
   }
 }

@@ -31,7 +31,7 @@ describe('help', () => {
     const { stdout } = await runCommand(['help', 'serve'], { cwd })
     const words = stdout.replace(/\s+/g, ' ')
     for (const part of [
-      'gets: synthesize (a generated response) or error ',
+      'gets: generate (a generated response) or error ',
       'where responses come from: fixture or forward ',
       'real, or virtual, ',
       '(default: 256MiB)',

@@ -87,12 +87,12 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
   ],
   tools: [
     ['eager', 'eager'],
-    ['asked', 'asked'],
+    ['requested', 'requested'],
     ['eager', 'eager'],
   ],
-  on_miss: [
+  on_unmatched: [
     ['error', 'error'],
-    ['synthesize', 'synthesize'],
+    ['generate', 'generate'],
     ['error', 'error'],
   ],
   default_provider: [
@@ -135,7 +135,7 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['2KiB', 2048],
     ['3MB', 3_000_000],
   ],
-  keep_answer_bytes: [
+  keep_response_bytes: [
     ['1', 1],
     ['2KiB', 2048],
     ['3MB', 3_000_000],
@@ -253,8 +253,8 @@ test('what nobody sets has its default, and nothing can be changed afterwards', 
   expect(config).toMatchObject({
     port: 4010,
     db: 'understudy.db',
-    on_miss: 'synthesize',
-    tools: 'asked',
+    on_unmatched: 'generate',
+    tools: 'requested',
     namespace: 'svc',
     max_body: 33_554_432,
     max_response: 67_108_864,

@@ -42,10 +42,10 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
     attempts: 3,
     counts: [],
     order: [],
-    cancelled: [],
+    canceled: [],
   },
   paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, 'stream recovery': 0, 'client retry': 0, 'client fallback': 0 },
-  tasks: { states: {}, at_work: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
+  tasks: { states: {}, running: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
   waits: { told: 0, kept: 0, broken: [] },
   fixtures: { unused: [], unmatched: [] },
   ...{ rules: [rule()], expectations: [], findings: [], strays: [], notices: [], pending: 0, dropped: 0 },
@@ -112,7 +112,7 @@ test('a finding says how bad it is, with the calls that show it', () => {
   const found = verification('a', {
     findings: [
       finding({ message: 'one' }),
-      finding({ kind: 'storm', severity: 'warning', message: 'two', traces: [] }),
+      finding({ kind: 'retry-storm', severity: 'warning', message: 'two', traces: [] }),
       finding({ kind: 'gave-up', accepted: true, message: 'three', traces: ['t1'] }),
     ],
   })

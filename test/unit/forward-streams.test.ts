@@ -118,7 +118,7 @@ describe('a broken connection', () => {
     return url
   }
   const rows: [string, () => string, RegExp][] = [
-    ['refused', refusing, /openai at http:\/\/127\.0\.0\.1:\d+: it was refused/],
+    ['http_error', refusing, /openai at http:\/\/127\.0\.0\.1:\d+: it was refused/],
     ['closed before an answer', () => breaking(''), /closed/],
     ['closed within the headers', () => breaking('HTTP/1.1 200 OK\r\ncontent-'), /closed/],
     ['not TLS', () => `https${provider(() => json()).url.slice(4)}`, /TLS/],

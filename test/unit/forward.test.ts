@@ -141,7 +141,7 @@ describe('the answer', () => {
     const { url } = provider(() => new Response('{ "odd":\n  "spacing" }', { headers }))
     const reply = await backendOf({ openai: at(url) }).answer(attempt('openai/m'))
     expect(await textIn(reply)).toBe('{ "odd":\n  "spacing" }')
-    expect(reply).toMatchObject({ status: 200, fixture: null, synthesized: false, usage: null })
+    expect(reply).toMatchObject({ status: 200, fixture: null, generated: false, usage: null })
     expect(reply.headers).toEqual({
       'content-type': 'application/json',
       'x-ratelimit-remaining-requests': '59',

@@ -53,7 +53,7 @@ test.each(HOSTILE)('%s is a mistake of the text', async (_, text, message) => {
   const { valid, problems } = checked.json() as { valid: boolean; problems: { line: number; message: string }[] }
   expect(valid).toBeFalse()
   expect(problems.map((problem) => problem.message).join('\n')).toMatch(message)
-  const begun = await app.post('/_understudy/sessions', { name: 'refused', scenario: { text } })
+  const begun = await app.post('/_understudy/sessions', { name: 'http_error', scenario: { text } })
   expect(begun.status).toBe(400)
   const put = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ text }) }
   const played = await app.fetch('/_understudy/scenario', put)

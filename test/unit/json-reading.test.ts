@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
 import { runs } from '../support/property.ts'
 
-const REFUSED = Symbol('refused')
+const REFUSED = Symbol('http_error')
 const atOnce = (text: string): unknown => {
   try {
     return JSON.parse(text)

@@ -44,7 +44,7 @@ test('the shipped seed is valid by the schema of seeds, and is no fixture', asyn
   expect(validate(parsed('fixtures/workspace.yaml'))).toBe(false)
 })
 
-describe('refused', () => {
+describe('http_error', () => {
   const reply = { content: 'x' }
   const rows: [string, unknown][] = [
     ['an unknown key', { reply, colour: 'red' }],

@@ -38,7 +38,7 @@ const rows: [string, Typed, string[]][] = [
   ['an empty database', flag('--db', ''), ['--db must be', 'got ""', 'a file path or :memory:']],
   ['fixtures that are not there', flag('--fixtures', 'nowhere'), ['nowhere', 'no such file or folder']],
   ['a fixture with a wrong key', flag('--fixtures', 'wrong.yaml'), ['wrong.yaml:1', 'operation']],
-  ['an action on a miss', flag('--on-miss', 'explode'), ['--on-miss must be', 'got "explode"', 'synthesize or error']],
+  ['an action on a miss', flag('--on-unmatched', 'explode'), ['--on-unmatched must be', 'got "explode"', 'generate or error']],
   ['a backend', flag('--backend', 'real'), ['--backend must be', 'got "real"', 'fixture or forward']],
   ['a seed that is a word', flag('--seed', 'lucky'), ['--seed must be', 'got "lucky"', 'a whole number from 0']],
   ['a seed that is too large', flag('--seed', '99999999999999999999'), ['--seed', 'a whole number from 0']],
@@ -87,7 +87,7 @@ const rows: [string, Typed, string[]][] = [
   ['an item in the file', file('token: [good, "a b"]'), ['understudy.yaml:1: token must be a string']],
   ['a list in the file that is a number', file('fixtures: 5'), ['fixtures must be', 'got 5', 'a file or folder']],
   ['an unknown key in the file', file('db: x\nprot: 1'), ['understudy.yaml:2: prot', 'port, host, db']],
-  ['a flag as key in the file', file('on-miss: error'), ['on-miss', 'on_miss']],
+  ['a flag as key in the file', file('on-unmatched: error'), ['on-unmatched', 'on_unmatched']],
   ['a key twice in the file', file('port: 1\nport: 2'), ['understudy.yaml:2', 'unique']],
   [
     'a file that is a list',

@@ -34,7 +34,7 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
     fixture: 'chat.completions/a-fixture-of-a-long-name',
   },
   ...{
-    synthesized: false,
+    generated: false,
     plan: [],
     scenario: 'a-scenario',
     faults: [],
@@ -52,7 +52,7 @@ test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an ove
   const traces = Array.from({ length: 30 }, (_, index) =>
     traceOf({
       started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
-      outcome: index < 9 ? 'answered' : 'refused',
+      outcome: index < 9 ? 'succeeded' : 'http_error',
     }),
   )
   for (const sessions of [false, true]) {
@@ -127,7 +127,7 @@ test('an overview says how many calls came to what, by model and over time', () 
       started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
       duration_ms: 0,
       model: index % 4 === 0 ? 'openai/b' : 'openai/a',
-      ...(index < 12 ? { outcome: 'answered' } : { outcome: 'refused', status: 503 }),
+      ...(index < 12 ? { outcome: 'succeeded' } : { outcome: 'http_error', status: 503 }),
     }),
   )
   const lines = overviewLines(calls, { paint: plain, width: 60 })

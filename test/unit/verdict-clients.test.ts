@@ -54,7 +54,7 @@ test(`compliant clients: no error is found on ${INNOCENT} days, and few warnings
 
 describe(`each of ${GUILTY} days with a fault has its finding, and no other that it does not explain`, () => {
   // Who hammers takes no notice of waits either, and stops without an answer.
-  const beside: Partial<Record<FindingKind, FindingKind[]>> = { storm: ['early-retry', 'gave-up', 'amplification'] }
+  const beside: Partial<Record<FindingKind, FindingKind[]>> = { 'retry-storm': ['early-retry', 'gave-up', 'retry-amplification'] }
 
   test.each(Object.keys(plants) as (keyof typeof plants)[])('%s', (kind) => {
     const explained = [kind, ...(beside[kind] ?? [])]
@@ -128,7 +128,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('wrong-address', () => {
+  test('unknown-path', () => {
     const missed = seedsUpTo(GUILTY).filter((seed) => {
       const { calls, accept, end } = innocentDay(seed)
       const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
@@ -139,7 +139,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
       const found = judgeClient(calls, { accept, end, strays }).findings.filter(
         (one) => !one.accepted && !isUnproved(one),
       )
-      return found.length !== 1 || found[0]?.kind !== 'wrong-address' || found[0].severity !== 'error'
+      return found.length !== 1 || found[0]?.kind !== 'unknown-path' || found[0].severity !== 'error'
     })
     expect(missed).toEqual([])
   })
@@ -155,7 +155,7 @@ describe('many workers with one prompt on one connection', () => {
   /** What is found of calls every 40 ms, the last `good` of which are answered; all others are told to wait a second. */
   const found = (count: number, good: number) => {
     const world = createWorld(luckOf(1))
-    const refused: Fate = { outcome: 'refused', status: 429, wait }
+    const refused: Fate = { outcome: 'http_error', status: 429, wait }
     for (let index = 0; index < count; index++) {
       const fate = index < count - good ? refused : OK
       world.after(index * step, () => void world.send(CALL, fate, () => {}))
@@ -164,11 +164,11 @@ describe('many workers with one prompt on one connection', () => {
     return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
   }
   test('no storm is found where each of 25 waits a second and is answered at last', () => {
-    expect(found(125, 25)).not.toContain('storm')
+    expect(found(125, 25)).not.toContain('retry-storm')
   })
   test('a storm is found where one client takes no notice, answered at last or not', () => {
-    expect(found(125, 1)).toContain('storm')
-    expect(found(125, 0)).toContain('storm')
+    expect(found(125, 1)).toContain('retry-storm')
+    expect(found(125, 0)).toContain('retry-storm')
   })
 })
 
@@ -180,7 +180,7 @@ describe('one client that says how often it has tried', () => {
     const key = client.newKey()
     const call = (repeat: number) => {
       if (repeat === count) return
-      client.call({ question: 'Hello!', repeat, key }, { outcome: 'refused', status: 503 }, () =>
+      client.call({ question: 'Hello!', repeat, key }, { outcome: 'http_error', status: 503 }, () =>
         world.after(pauseOf(repeat), () => call(repeat + 1)),
       )
     }
@@ -190,14 +190,14 @@ describe('one client that says how often it has tried', () => {
   }
   test('hurries after ten tries', () => {
     expect(found(10)).toContain('no-backoff')
-    expect(found(10)).not.toContain('storm')
+    expect(found(10)).not.toContain('retry-storm')
   })
   test('is a storm after eleven', () => {
-    expect(found(11)).toContain('storm')
+    expect(found(11)).toContain('retry-storm')
     expect(found(11)).not.toContain('no-backoff')
   })
   test('is no storm with pauses that have grown, though they are short and even in the end', () => {
-    expect(found(20, () => 100)).toContain('storm')
-    expect(found(20, (number) => (number < 7 ? 20 : 100))).not.toContain('storm')
+    expect(found(20, () => 100)).toContain('retry-storm')
+    expect(found(20, (number) => (number < 7 ? 20 : 100))).not.toContain('retry-storm')
   })
 })

@@ -16,8 +16,8 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
     stream: true,
     route: 'gateway',
   },
-  ...{ status: 200, outcome: 'answered', started_at: '2025-01-01T00:00:00.000Z', duration_ms: 0, fixture: null },
-  ...{ synthesized: false, plan: ['openai/a'], scenario: null, faults: [], attempts: [], cache: null, guardrails: [] },
+  ...{ status: 200, outcome: 'succeeded', started_at: '2025-01-01T00:00:00.000Z', duration_ms: 0, fixture: null },
+  ...{ generated: false, plan: ['openai/a'], scenario: null, faults: [], attempts: [], cache: null, guardrails: [] },
   ...{ retrievals: [], usage: null, cost: null, attachments: [], metadata: null, identity: null, thread: null },
   error: null,
   retry_after_ms: null,
@@ -25,21 +25,21 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
 })
 const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
   ...{ target: 'openai/a', position: 0, number: 1, why: 'first', faults: [], wait_ms: 0, started_ms: 0 },
-  ...{ first_content_ms: null, duration_ms: 0, outcome: 'answered', status: 200, request_id: null, error: null },
+  ...{ first_content_ms: null, duration_ms: 0, outcome: 'succeeded', status: 200, request_id: null, error: null },
   ...more,
 })
 const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain, 120).join('\n')
 
 test('retries, a fallback, waits and faults over time', () => {
   const attempts = [
-    attempt({ duration_ms: 500, outcome: 'refused', status: 429, error: 'slow down', faults: ['rush hour'] }),
+    attempt({ duration_ms: 500, outcome: 'http_error', status: 429, error: 'slow down', faults: ['rush hour'] }),
     attempt({
       number: 2,
       why: 'retry',
       wait_ms: 1000,
       started_ms: 1500,
       duration_ms: 500,
-      outcome: 'timed out',
+      outcome: 'timed_out',
       status: 504,
     }),
     attempt({
@@ -112,7 +112,7 @@ test('an attempt that took no time is still seen, at the end of the axis too', (
 })
 
 test('colours are asked for, and stand around the texts alone', () => {
-  const attempts = [attempt({ duration_ms: 5, outcome: 'refused', status: 500, error: 'no' })]
+  const attempts = [attempt({ duration_ms: 5, outcome: 'http_error', status: 500, error: 'no' })]
   const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`, 120)
   expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>refused 500 in 5 ms</>`)
   expect(painted.join('\n').replaceAll(/<\/?\w*>/g, '')).toBe(shown({ attempts, duration_ms: 5 }))

@@ -37,7 +37,7 @@ export interface Trace {
   status: number
   outcome: string
   fixture: string | null
-  synthesized: boolean
+  generated: boolean
   faults: string[]
   attempts: Attempt[]
   error: { message: string; type: string; param: string | null; code: string } | null

@@ -54,11 +54,11 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     route: 'gateway',
     // The call was answered, whatever became of the task.
     status: 200,
-    outcome: 'answered',
+    outcome: 'succeeded',
     started_at: new Date(turn.started).toISOString(),
     duration_ms: sinceInstant(session.clock, turn.started),
     fixture: null,
-    synthesized: false,
+    generated: false,
     ...emptySteps(),
     faults: [...new Set(steps.flatMap(({ faults = [] }) => faults))],
     plan: [manifest.model, ...fallbackModels(manifest).map(({ model }) => model)],

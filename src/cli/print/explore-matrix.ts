@@ -130,7 +130,7 @@ function badLines(cell: CellResult, { files, repeat }: ExploreReport): string[] 
 
 /** What the gateway hides of a configuration's faults, and what it does not. */
 function routeLines({ route, outcomes }: RouteTable): string[] {
-  const failed = outcomes.filter(({ outcome }) => outcome !== 'answered')
+  const failed = outcomes.filter(({ outcome }) => outcome !== 'succeeded')
   const byTarget = (target: string) =>
     failed.filter((one) => one.target === target).map(({ fault, status }) => `${fault} ${status}`)
   const lines = ROUTE_TARGETS.flatMap((target) => {

@@ -30,7 +30,7 @@ function lineOf(trace: TraceRecord, call: number) {
   const faults = [...new Set([trace, ...attempts].flatMap((one) => one.faults))]
   return {
     time: new Date(realClock.now()).toISOString(),
-    level: status >= 500 ? 'error' : outcome === 'answered' ? 'info' : 'warn',
+    level: status >= 500 ? 'error' : outcome === 'succeeded' ? 'info' : 'warn',
     message: 'call',
     session: brief(session),
     trace: id,

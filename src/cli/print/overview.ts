@@ -37,7 +37,7 @@ export function overviewLines(
 const nameOf = ({ operation, model }: TraceRecord) => model ?? operation
 
 function outcomesOf(traces: readonly TraceRecord[]): string {
-  const counts = Map.groupBy(traces, ({ outcome, status }) => (outcome === 'refused' ? `refused ${status}` : outcome))
+  const counts = Map.groupBy(traces, ({ outcome, status }) => (outcome === 'http_error' ? `refused ${status}` : outcome))
   return [...counts]
     .sort(([, one], [, other]) => other.length - one.length)
     .map(([outcome, calls]) => `${calls.length} ${outcome}`)
@@ -59,7 +59,7 @@ function barOf(traces: readonly TraceRecord[], { starts, begin, total, axis }: A
     const slot = slots[at]
     if (!slot) continue
     slot.calls++
-    if (outcome !== 'answered') slot.failed++
+    if (outcome !== 'succeeded') slot.failed++
   }
   return slots
     .map(({ calls, failed }) =>

@@ -74,7 +74,7 @@ function savedLines({ db, sessions }: SuiteRun): string[] {
   return [line('saved', 'no calls; re-run with --db FILE, then: understudy trace show ID --db FILE')]
 }
 
-const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
+const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'unknown-path')
 
 /** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
 export const fittedReport = (lines: readonly string[], width: number | undefined): string[] =>
@@ -237,11 +237,11 @@ function waitLines(reports: readonly Verification[]): string[] {
 }
 
 function cancelledLines(reports: readonly Verification[]): string[] {
-  const cancelled = reports.flatMap((one) => one.cancelled)
-  if (cancelled.length === 0) return []
-  const stillRunning = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
+  const canceled = reports.flatMap((one) => one.canceled)
+  if (canceled.length === 0) return []
+  const stillRunning = canceled.filter(({ provider_stopped }) => !provider_stopped).length
   return [
-    `${counted(cancelled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
+    `${counted(canceled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
   ]
 }
 

@@ -83,7 +83,7 @@ function iterations(task: TaskTrace, related: RelatedTraces, above: ReadonlySet<
   return nodes
 }
 
-const FORMATS: Record<TaskStep['outcome'], Format> = { answered: 'green', failed: 'red', waiting: 'yellow' }
+const FORMATS: Record<TaskStep['outcome'], Format> = { succeeded: 'green', failed: 'red', waiting: 'yellow' }
 
 function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<string>): TreeNode {
   const { kind, name, outcome, duration_ms, error, fixture, late, faults = [], trace, evaluations = [] } = step
@@ -107,7 +107,7 @@ function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<str
 
 /** One attempt that went as it should says nothing that its step does not. */
 function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
-  if (attempts.length === 1 && attempts[0]?.outcome === 'answered' && attempts[0].faults.length === 0) return []
+  if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
   return attempts.map(({ target, why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
     text: [
       `${why} ${target} ${outcome} ${status} in ${timeText(duration_ms)}`,
@@ -115,7 +115,7 @@ function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
       ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
       ...(error === null ? [] : [error]),
     ].join(', '),
-    format: outcome === 'answered' ? 'green' : 'red',
+    format: outcome === 'succeeded' ? 'green' : 'red',
     children: [],
   }))
 }

@@ -56,7 +56,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
 
 /** The columns that share what room is left, the most important first. */
 function columnsOf(
-  { session, model, operation, stream, fixture, synthesized }: TraceRecord,
+  { session, model, operation, stream, fixture, generated }: TraceRecord,
   sessions: boolean,
 ): Column[] {
   const column = (text: string, most: number, more: Partial<Column> = {}): Column => ({
@@ -67,7 +67,7 @@ function columnsOf(
     ...(sessions ? [column(session, 20)] : []),
     column(model ?? '-', 24),
     column(`${operation}${stream ? ' stream' : ''}`, 24),
-    column(fixture ?? (synthesized ? 'generated' : ''), 40, { cut: 'start', colour: 'cyan' }),
+    column(fixture ?? (generated ? 'generated' : ''), 40, { cut: 'start', colour: 'cyan' }),
   ]
 }
 

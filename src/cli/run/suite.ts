@@ -248,7 +248,7 @@ function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, str
 
 /** A scenario without any call points to a wrong address; without a scenario, a command may well have nothing to call for. */
 const noCall = (url: string, { scenario }: Round): Finding => ({
-  kind: 'wrong-address',
+  kind: 'unknown-path',
   severity: scenario ? 'error' : 'warning',
   accepted: false,
   message: `no calls were received: the program should call ${url}/v1 (OPENAI_BASE_URL)`,

@@ -20,7 +20,7 @@ export const CallRow = z.object({
   waited: z.number().describe('Total wait of the gateway between attempts, in milliseconds.'),
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
   fixture: z.string().describe('The matched fixture, or null.').nullable(),
-  synthesized: z.boolean().describe('Whether no fixture matched, so that the response was generated.'),
+  generated: z.boolean().describe('Whether no fixture matched, so that the response was generated.'),
   cached: z.boolean().describe('Whether the response came from the cache.'),
   inner: z.boolean().describe('Whether the call is internal, such as one made by an evaluator.'),
   parent: z.string().describe('The trace of the parent call, or null.').nullable(),

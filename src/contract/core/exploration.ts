@@ -16,8 +16,8 @@ export const CLASS_NAMES = [
   'stall',
   'in-band-error',
   'malformed-chunk',
-  'empty-answer',
-  'bad-json',
+  'empty-response',
+  'invalid-json',
   'wrong-arguments',
   'tool-failure',
 ] as const
@@ -43,7 +43,7 @@ export type CellVerdict = (typeof VERDICTS)[number]
 
 /** One of the calls that the command makes. */
 export interface Point {
-  /** As the header `x-understudy-point` says it. */
+  /** As the header `x-understudy-call-site` says it. */
   id: string
   /** The same without its number: what all calls of its kind share. */
   kind: string

@@ -3,13 +3,13 @@ import { z } from 'zod'
 
 /** How a call or an attempt ended; `bug` when the program itself has failed. */
 export const OutcomeKind = z.enum([
-  'answered',
-  'refused',
-  'timed out',
+  'succeeded',
+  'http_error',
+  'timed_out',
   'disconnected',
-  'unreadable',
-  'cancelled',
-  'bug',
+  'invalid_response',
+  'canceled',
+  'internal_error',
 ])
 export type OutcomeKind = z.infer<typeof OutcomeKind>
 
@@ -51,7 +51,7 @@ export const Evaluation = z.object({
   value: z.union([z.boolean(), z.number(), z.string()]).nullable().describe('Null if the model returned none.'),
   model: z.string().nullable().describe('The model that was called.'),
   fixture: z.string().nullable().describe('The matched fixture.'),
-  synthesized: z.boolean().describe('Whether no fixture matched, so that a passing result was generated.'),
+  generated: z.boolean().describe('Whether no fixture matched, so that a passing result was generated.'),
   traces: z.array(z.string()).describe('The traces of its model calls.'),
 })
 export type Evaluation = z.infer<typeof Evaluation>
@@ -96,7 +96,7 @@ export const TaskStep = z.object({
   tool_call_id: z.string().describe('Id of the tool call. Null for other steps.').nullable(),
   started_at: z.iso.datetime().describe('Start time: ISO 8601.'),
   duration_ms: milliseconds,
-  outcome: z.enum(['answered', 'failed', 'waiting']),
+  outcome: z.enum(['succeeded', 'failed', 'waiting']),
   error: z.string().describe('Why it failed, or null.').nullable(),
   trace: z.string().nullable().describe('The trace of a model call, or of the sub-task.'),
   task: z.string().nullable().describe('The sub-task.'),
@@ -172,7 +172,7 @@ export const TraceRecord = z.object({
   started_at: z.iso.datetime().describe('Start time: ISO 8601.'),
   duration_ms: milliseconds,
   fixture: z.string().nullable().describe('The matched fixture, or null.'),
-  synthesized: z.boolean().describe('Whether no fixture matched, so that the response was generated.'),
+  generated: z.boolean().describe('Whether no fixture matched, so that the response was generated.'),
   plan: z.array(z.string()).describe('The planned targets, in order.'),
   scenario: z.string().nullable().describe('The active scenario.'),
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected into the response to the client.'),

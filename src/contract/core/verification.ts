@@ -36,7 +36,7 @@ export const TaskCounts = z.object({
   states: z
     .record(z.string(), count)
     .describe('Client tasks by current state. `gone` counts tasks that were deleted while running.'),
-  at_work: count.describe('Running tasks, including sub-tasks.'),
+  running: count.describe('Running tasks, including sub-tasks.'),
   iterations: count.describe('Model calls, including those of sub-tasks.'),
   tool_calls: count.describe('Finished tool calls, including those of sub-tasks.'),
   sub_tasks: count.describe('Sub-tasks.'),
@@ -139,7 +139,7 @@ export const SessionVerdict = z.object({
         .describe('Waits that the client did not honor.'),
     })
     .describe("Whether the client honored `Retry-After`, by its own clock or the session's."),
-  cancelled: z
+  canceled: z
     .array(
       z.object({
         trace,

@@ -24,7 +24,7 @@ export class AttemptRecording implements AttemptRecorder {
       started_ms: call.elapsed(),
       first_content_ms: null,
       duration_ms: 0,
-      outcome: 'answered',
+      outcome: 'succeeded',
       status: 200,
       request_id: null,
       error: null,

@@ -150,7 +150,7 @@ export function traceOf(
     started_at: isoTime(recording.started),
     duration_ms: ended - recording.started,
     fixture: answer ? answer.from.fixture : (lastAttempt?.fixture ?? null),
-    synthesized: answer?.from.synthesized ?? false,
+    generated: answer?.from.generated ?? false,
     plan: steps.plan,
     scenario: steps.scenario,
     faults: steps.faults,

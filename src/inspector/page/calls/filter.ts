@@ -16,7 +16,7 @@ const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
   outcome: ({ outcome }) => [outcome],
   status: ({ status }) => [String(status)],
   fault: ({ faults }) => (faults.length > 0 ? faults : ['none']),
-  fixture: ({ fixture, synthesized }) => [fixture ?? (synthesized ? 'synthesized' : 'none')],
+  fixture: ({ fixture, generated }) => [fixture ?? (generated ? 'generated' : 'none')],
 }
 
 /** Values that stand for several: `5xx`, and `any` fault. */
@@ -24,7 +24,7 @@ const matches = (choice: Choice, wanted: string, values: readonly string[]): boo
   if (values.includes(wanted)) return true
   if (choice === 'status' && /^[1-5]xx$/.test(wanted)) return values.some((value) => value[0] === wanted[0])
   if (choice === 'fault' && wanted === 'any') return !values.includes('none')
-  return choice === 'outcome' && wanted === 'failed' && !values.includes('answered')
+  return choice === 'outcome' && wanted === 'failed' && !values.includes('succeeded')
 }
 
 /** The test of the rows that are meant; `found` are traces in which the server has found the text. */

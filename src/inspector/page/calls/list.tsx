@@ -80,7 +80,7 @@ const COLUMNS = [
 
 /** The class of a call's state. */
 export const toneClass = ({ outcome }: Pick<CallRow, 'outcome'>): string =>
-  outcome === 'answered' ? 'good' : outcome === 'cancelled' ? 'warning' : 'bad'
+  outcome === 'succeeded' ? 'good' : outcome === 'canceled' ? 'warning' : 'bad'
 
 interface RowProps {
   row: CallRow
@@ -136,15 +136,15 @@ function Row({ row, index, top, chosen }: RowProps) {
 }
 
 /** What is particular about a call, most telling first. */
-function aboutOf({ outcome, error, cached, inner, session, waited, fixture, synthesized, task }: CallRow): string[] {
+function aboutOf({ outcome, error, cached, inner, session, waited, fixture, generated, task }: CallRow): string[] {
   return [
-    ...(outcome === 'answered' || outcome === 'refused' ? [] : [outcome]),
+    ...(outcome === 'succeeded' || outcome === 'http_error' ? [] : [outcome]),
     ...(error === null ? [] : [error]),
     ...(waited > 0 ? [`waited ${spanText(waited)}`] : []),
     ...(cached ? ['from the cache'] : []),
     ...(task === null ? [] : ['agent']),
     ...(inner ? ['internal'] : []),
     ...(session === 'default' ? [] : [session]),
-    ...(fixture === null ? (synthesized ? ['generated response'] : []) : [fixture]),
+    ...(fixture === null ? (generated ? ['generated response'] : []) : [fixture]),
   ]
 }

@@ -82,7 +82,7 @@ export function stepToFailure(by: 1 | -1): void {
   const rows = shownCalls.value
   const at = place()
   for (let index = at < 0 && by < 0 ? rows.length - 1 : at + by; index >= 0 && index < rows.length; index += by) {
-    if (rows[index]?.outcome !== 'answered') {
+    if (rows[index]?.outcome !== 'succeeded') {
       choose(index)
       return
     }

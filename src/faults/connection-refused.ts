@@ -4,7 +4,7 @@ import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'
 
 export const refuse = defineFault({
-  type: 'refuse',
+  type: 'connection-refused',
   summary: 'The connection is refused because no server listens on the port.',
   points: ['provider'],
   options: {},

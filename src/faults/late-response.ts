@@ -1,10 +1,10 @@
-// late-answer: what a canceled task was waiting for arrives all the same.
+// late-response: what a canceled task was waiting for arrives all the same.
 import { Duration } from '../contract/core/duration.ts'
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
 export const lateAnswer = defineFault({
-  type: 'late-answer',
+  type: 'late-response',
   summary:
     'A tool or model call that is in flight when its task is canceled continues, and its result appears later in the messages of the canceled task.',
   points: ['cancel'],

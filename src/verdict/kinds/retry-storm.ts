@@ -25,7 +25,7 @@ const STEADY_MS = 50
 const UNEVEN_MS = 250
 
 export const storm: FindingDefinition = {
-  kind: 'storm',
+  kind: 'retry-storm',
   find: (behaviour) => stormsIn(behaviour).map(draft),
 }
 

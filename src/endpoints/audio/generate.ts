@@ -39,7 +39,7 @@ const ENDINGS = ['', 'Yes.', 'All right.', 'That is fine.', 'See you next time.'
 const EVENTS = ['laughter', 'applause', 'footsteps', 'coughing', 'music']
 
 /** A conversation as long as the file: a function of its bytes and of the prompt. */
-export function synthesize({ file, prompt = '', num_speakers }: TranslationRequest): TranslationScript {
+export function generate({ file, prompt = '', num_speakers }: TranslationRequest): TranslationScript {
   const luck = (purpose: string, index: number) => chance(0, file.sha256, prompt, purpose, index)
   const pick = <T>(values: readonly T[], luck: number) => values[Math.floor(luck * values.length)] as T
   // A step that shares no factor with the number of sentences visits all of them before one comes again.

@@ -1,10 +1,10 @@
-// not-cancelled: a request was repeated while the first try still went on, and that one was never cancelled.
+// not-canceled: a request was repeated while the first try still went on, and that one was never canceled.
 import { groupBy } from '../../lib/group-by.ts'
 import { goesOn } from '../client-call.ts'
 import { type FindingDefinition, requestKey, times } from './define.ts'
 
-export const notCancelled: FindingDefinition = {
-  kind: 'not-cancelled',
+export const notCanceled: FindingDefinition = {
+  kind: 'not-canceled',
   find: ({ pairing }) =>
     groupBy(pairing.uncancelled, ({ first }) => requestKey(first)).map((pairs) => {
       const longest = Math.round(Math.max(...pairs.map(({ first, again }) => goesOn(first, again))))

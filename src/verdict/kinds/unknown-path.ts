@@ -1,8 +1,8 @@
-// wrong-address: calls to a path that there is not, mostly by a base URL that is not quite right.
+// unknown-path: calls to a path that there is not, mostly by a base URL that is not quite right.
 import { type FindingDefinition, times } from './define.ts'
 
 export const wrongAddress: FindingDefinition = {
-  kind: 'wrong-address',
+  kind: 'unknown-path',
   find: ({ strays }) =>
     strays.flatMap(({ method, path, count, at, likely }) => {
       const looks = method === 'GET' || method === 'HEAD'

@@ -8,7 +8,7 @@ import { type Behaviour, type FindingDefinition, type FindingDraft, requestKey }
 const USUAL_BOUND = 20
 
 export const amplification: FindingDefinition = {
-  kind: 'amplification',
+  kind: 'retry-amplification',
   find(behaviour) {
     const chains = surelyOne(behaviour)
     return groupBy(chains, ([root]) => (root ? requestKey(root) : '')).flatMap((group) => {

@@ -1,15 +1,15 @@
-// model-gone: there is no such model any more.
+// model-not-found: there is no such model any more.
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 
 export const modelGone = defineFault({
-  type: 'model-gone',
+  type: 'model-not-found',
   summary: 'The model was retired, or the account has no access to it.',
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
   async apply(given, _, context) {
     context.triggered()
-    return refusal(context, { problem: 'model-gone' }, given)
+    return refusal(context, { problem: 'model-not-found' }, given)
   },
 })
