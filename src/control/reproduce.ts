@@ -74,7 +74,7 @@ function fixtureValue({ trace, operation }: CallSource): Record<string, unknown>
   if (!operation) return undefined
   const { error, status } = trace
   const failure = error && { error: { status, type: error.type, code: error.code, message: error.message } }
-  const reply = asTemplate(trace.answer === null ? failure : operation.scriptOf(trace.answer))
+  const reply = asTemplate(trace.response === null ? failure : operation.scriptOf(trace.response))
   if (!reply) return undefined
   const asked = operation.request.safeParse(trace.rendered ?? trace.request)
   const { user = '', answer } = asked.success ? operation.prompt(asked.data) : {}

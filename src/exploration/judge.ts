@@ -66,7 +66,7 @@ const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule)
 function notApplied(run: ObservedRun, name: string): string {
   const found = rulesNamed(run, name)
   const skipped = found.flatMap((rule) => Object.keys(rule.skipped))
-  return skipped[0] ?? found.find(({ idle }) => idle !== null)?.idle ?? 'the call was not made'
+  return skipped[0] ?? found.find(({ not_triggered: idle }) => idle !== null)?.not_triggered ?? 'the call was not made'
 }
 const DROPPED = 'the trace of the affected call was dropped: raise --keep-traces or --keep-trace-bytes'
 

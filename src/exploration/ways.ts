@@ -16,7 +16,7 @@ export function addWays(counts: WayCounts, trace: TraceRecord, settings: Setting
   if (settings.retry)
     add(
       'retry',
-      attempts.some(({ why }) => why === 'retry'),
+      attempts.some(({ reason: why }) => why === 'retry'),
     )
   for (const [index, model] of plan.slice(1).entries())
     add(

@@ -42,7 +42,7 @@ export function buildSpans(call: EndedCall): OtlpSpan[] {
   for (const [index, attempt] of trace.attempts.entries()) {
     const end = attemptEnds[index]?.at ?? place(attempt.started_ms + attempt.duration_ms)
     const start = Math.min(end, Math.max(from, place(attempt.started_ms)))
-    const { target, why, wait_ms: wait } = attempt
+    const { target, reason: why, wait_ms: wait } = attempt
     if (wait > 0)
       waits.push({
         name: EVENTS.wait,
@@ -94,7 +94,7 @@ const partSpan = (
 
 function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
   const { trace, seq, position, begun, ended, offset, httpStatus } = call
-  const { id, session, operation, inner, status, outcome, scenario, task, thread, point, fixture, cost } = trace
+  const { id, session, operation, internal: inner, status, outcome, scenario, task, thread, call_site: point, fixture, cost } = trace
   const { route, attributes: address } = addressAttributes(inner ? undefined : call.address)
   const type = errorType(outcome, status)
   // What a client did wrong is not an error of the server, and a client may leave.
@@ -182,7 +182,7 @@ function attemptSpan(
       [CORE.resend]: index || undefined,
       [CORE.errorType]: error,
       [OWN.attempt]: attempt.number,
-      [OWN.why]: attempt.why,
+      [OWN.why]: attempt.reason,
       [OWN.position]: attempt.position || undefined,
       ...(answered && {
         [GEN_AI.responseModel]: providerAndModel(trace.model ?? target).model,

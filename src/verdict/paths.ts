@@ -28,14 +28,14 @@ export function pathsOf(
     (trace) => trace.stream && !failed(trace) && trace.attempts.some((one) => failed(one) && one.outcome !== 'http_error'),
   ).length
   return {
-    retry: attempts(({ why }) => why === 'retry'),
-    fallback: attempts(({ why }) => why === 'fallback'),
+    retry: attempts(({ reason: why }) => why === 'retry'),
+    fallback: attempts(({ reason: why }) => why === 'fallback'),
     timeout: attempts(({ outcome }) => outcome === 'timed_out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
-    'stream recovery':
+    stream_recovery:
       recovered +
       [...pairs.filter(repeats), ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
-    'client retry': pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
-    'client fallback': pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
+    client_retry: pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
+    client_fallback: pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
   }
 }

@@ -19,7 +19,7 @@ interface CallSurroundings {
 
 /** What happened in a call, and around it. */
 export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundings): Waterfall {
-  const rows = [...gatewayRows(trace), ...taskRows(trace, find), ...(trace.inner ? [] : clientRows(trace.id, calls))]
+  const rows = [...gatewayRows(trace), ...taskRows(trace, find), ...(trace.internal ? [] : clientRows(trace.id, calls))]
   const spans = rows.flatMap(({ span }) => span ?? [])
   return {
     trace: trace.id,
@@ -103,7 +103,7 @@ function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn):
 
 /** The rows of the tries that a call is one of, on the time of that call; it alone when it repeats and is repeated by none. */
 function clientRows(id: string, evidence: readonly TraceEvidence[]): WaterfallRow[] {
-  const calls = clientCalls(evidence.filter(({ trace }) => !trace.inner))
+  const calls = clientCalls(evidence.filter(({ trace }) => !trace.internal))
   const chain = judgeClient(calls).pairing.chains.find((tries) => tries.some(({ trace }) => trace === id)) ?? []
   const own = chain.findIndex(({ trace }) => trace === id)
   const begins = startsOf(chain)

@@ -79,7 +79,7 @@ describe('an evaluator', () => {
     const [shape, judge] = last?.evaluations ?? []
     expect([shape?.value, judge?.value]).toEqual([false, true])
     const inner = (await one.ok('GET', `/_understudy/traces/${judge?.traces[0]}`)) as unknown as StoredTrace
-    expect(inner).toMatchObject({ parent: task.metadata?.trace_id, inner: true, fixture: 'verdict' })
+    expect(inner).toMatchObject({ parent: task.metadata?.trace_id, internal: true, fixture: 'verdict' })
     expect(JSON.stringify(inner.request)).toContain('fine')
     expect(task.status.state).toBe('completed')
   })

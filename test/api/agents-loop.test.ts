@@ -125,7 +125,7 @@ describe('a team', () => {
     const child = (await one.ok('GET', `/v2/agents/member/tasks/${step?.task}`)) as unknown as StrictTask
     expect(child).toMatchObject({ contextId: task.contextId, metadata: { parent_task_id: task.id } })
     const inner = (await one.ok('GET', `/_understudy/traces/${step?.trace}`)) as unknown as StoredTrace
-    expect(inner).toMatchObject({ parent: trace.id, inner: true, task: { parent: task.id, state: 'completed' } })
+    expect(inner).toMatchObject({ parent: trace.id, internal: true, task: { parent: task.id, state: 'completed' } })
     expect(story(task)[2]).toContain('"answer":"Found."')
   })
 

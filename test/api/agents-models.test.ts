@@ -160,14 +160,14 @@ describe('fallbacks', () => {
       data: StoredTrace[]
     }
     const call = data.find(({ operation }) => operation === 'chat.completions')
-    expect(call?.attempts.map(({ target, why }) => [target, why])).toEqual([
+    expect(call?.attempts.map(({ target, reason: why }) => [target, why])).toEqual([
       ['openai/gpt-4o', 'first'],
       ['openai/gpt-4.1', 'fallback'],
       ['openai/gpt-4.1', 'retry'],
       ['google/gemini-2.5-pro', 'fallback'],
     ])
     const trace = (await one.ok('GET', `/_understudy/traces/${call?.id}`)) as unknown as StoredTrace
-    expect(JSON.stringify(trace.answer)).toContain('google/gemini-2.5-pro 2 30')
+    expect(JSON.stringify(trace.response)).toContain('google/gemini-2.5-pro 2 30')
   })
 })
 

@@ -41,14 +41,14 @@ describe('a task', () => {
     expect(story(task)).toEqual(['user: Hi, I am Ada.', 'agent: Hello, Ada.'])
     expect(task.status).toMatchObject({ state: 'completed', message: { parts: [{ text: 'Hello, Ada.' }] } })
     const trace = await traceOf(one, task)
-    expect(trace).toMatchObject({ operation: 'agent.task', inner: false, outcome: 'succeeded', name: 'helper' })
+    expect(trace).toMatchObject({ operation: 'agent.task', internal: false, outcome: 'succeeded', name: 'helper' })
     expect(trace.task).toMatchObject({
       id: task.id,
       state: 'completed',
       steps: [{ kind: 'model', name: 'openai/gpt-4o' }],
     })
     const inner = (await one.ok('GET', `/_understudy/traces/${trace.task?.steps[0]?.trace}`)) as unknown as StoredTrace
-    expect(inner).toMatchObject({ parent: trace.id, inner: true, operation: 'chat.completions' })
+    expect(inner).toMatchObject({ parent: trace.id, internal: true, operation: 'chat.completions' })
     expect((await one.ok('GET', '/v2/agents/helper')).metrics).toEqual({ total_cost: trace.cost })
   })
 

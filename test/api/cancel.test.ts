@@ -104,7 +104,7 @@ test('a stream that its client leaves is aborted, and what was heard of it is in
   const trace = await app.traceOf(answer)
   expect(trace).toMatchObject({ outcome: 'canceled', status: 200, duration_ms: 500, error: { code: 'client_gone' } })
   expect(trace.attempts).toMatchObject([{ outcome: 'canceled', duration_ms: 500, first_content_ms: 0 }])
-  expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'One two ' } }] })
+  expect(trace.response).toMatchObject({ choices: [{ message: { content: 'One two ' } }] })
   expect((await app.ask({ cache, model: A })).headers.get('x-understudy-cache')).toBe('miss')
 })
 

@@ -188,7 +188,7 @@ test('the trace names the call, its usage, its cost and the answer', async () =>
   })
   expect(whole.cost).toBeCloseTo(((1 + countTokens('Roses')) * 1.5 + 8 * 2) / 1e6, 9)
   const streamed = await app.traceOf(await app.post(PATH, { ...body, stream: true }))
-  const answered = ({ answer }: typeof whole) => (answer as unknown as StrictCompletion).choices
+  const answered = ({ response: answer }: typeof whole) => (answer as unknown as StrictCompletion).choices
   expect(streamed.stream).toBe(true)
   expect(answered(streamed)).toEqual(answered(whole))
 })

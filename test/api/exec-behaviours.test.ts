@@ -130,7 +130,7 @@ rules:
   test('is met by a client that waits by itself, and so is the recovery', async () => {
     const { run } = await play(client('plain', 'waiting'), outage(1500))
     const [report] = run.sessions
-    expect(report?.rules[0]?.fired).toBeGreaterThan(0)
+    expect(report?.rules[0]?.triggered).toBeGreaterThan(0)
     expect(report?.order.at(-1)?.outcome).toBe('succeeded')
   })
 

@@ -16,7 +16,7 @@ const say = (content: string, stream = false) =>
 /** Puts the trace of another call where that of the call with this number should stand. */
 async function takePlace(number: number, of: Awaited<ReturnType<typeof say>>) {
   const { traces } = app.understudy.sessions.get('default')
-  const { request, rendered, answer, ...trace } = await app.traceOf(of)
+  const { request, rendered, response: answer, ...trace } = await app.traceOf(of)
   const texts = { request: JSON.stringify(request), rendered: JSON.stringify(rendered), answer: JSON.stringify(answer) }
   await traces.record(number, { ...trace, id: 'another' }, { ...texts, arrived: 0, left: 0 })
 }

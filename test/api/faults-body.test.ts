@@ -107,7 +107,7 @@ describe('malformed-json', () => {
     const fault = { type: 'malformed-json' }
     const more = { retry: { count: 1 }, fallbacks: [{ model: 'google/gemini-2.5-pro' }] }
     const { trace, text } = await hear({ stream: false, fault, more })
-    expect(trace.attempts.map(({ why, outcome }) => [why, outcome])).toEqual([
+    expect(trace.attempts.map(({ reason: why, outcome }) => [why, outcome])).toEqual([
       ['first', 'invalid_response'],
       ['retry', 'invalid_response'],
       ['fallback', 'invalid_response'],

@@ -80,7 +80,7 @@ describe('the result of a tool', () => {
     const one = await underWay({ match }, [[search], 'Done.'], [slowTool])
     const canceled = await one.cancel()
     expect([canceled.status.state, story(canceled).at(-1)]).toEqual(['canceled', 'agent: google_search({"query":"x"})'])
-    expect((await one.verdict()).rules).toMatchObject([{ at: 'cancel', matched: 1, fired: 1, applied: 1 }])
+    expect((await one.verdict()).rules).toMatchObject([{ at: 'cancel', matched: 1, triggered: 1, applied: 1 }])
     await one.clock({ advance: '30s' })
     expect((await one.read()).messages).toHaveLength(2)
     await one.clock({ advance: '1m' })

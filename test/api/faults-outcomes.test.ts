@@ -107,7 +107,7 @@ describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
       expect(await app.traceOf(alone)).toMatchObject({ status, outcome: row.outcome, faults: [], attempts: [attempt] })
 
       const helped = await chat({ model, stream, fallbacks: [{ model: OTHER }] })
-      const other = { target: OTHER, position: 1, why: 'fallback', outcome: 'succeeded', status: 200, faults: [] }
+      const other = { target: OTHER, position: 1, reason: 'fallback', outcome: 'succeeded', status: 200, faults: [] }
       const { attempts } = await app.traceOf(helped)
       expect(attempts).toMatchObject(row.falls ? [attempt, other] : [attempt])
       expect(attempts).toHaveLength(row.falls ? 2 : 1)
@@ -117,7 +117,7 @@ describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
         expect(new Set(told.map((one) => one.model))).toEqual(new Set([OTHER]))
         expect(helped.headers.get('x-understudy-fallback')).toBe('1')
       }
-      expect(await rule()).toMatchObject({ fired: 2, applied: 2, skipped: {} })
+      expect(await rule()).toMatchObject({ triggered: 2, applied: 2, skipped: {} })
     })
   })
 
@@ -128,7 +128,7 @@ describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
       const answer = await chat({ model, retry: { count: 2 } })
       expect(answer.status).toBe(200)
       const { attempts, duration_ms: duration } = await app.traceOf(answer)
-      expect(attempts.map(({ why, wait_ms: wait, status }) => [why, wait, status])).toEqual([
+      expect(attempts.map(({ reason: why, wait_ms: wait, status }) => [why, wait, status])).toEqual([
         ['first', 0, 429],
         ['retry', 7000, 429],
         ['retry', 7000, 200],
@@ -221,7 +221,7 @@ describe('quota-exceeded', () => {
 test('an input is too long from a limit on', async () => {
   const { chat, rule } = await playing(app, [{ fault: { type: 'context-length', limit: 20 } }])
   expect((await chat()).status).toBe(200)
-  expect(await rule()).toMatchObject({ fired: 1, applied: 0, skipped: { 'the input has no more than 20 tokens': 1 } })
+  expect(await rule()).toMatchObject({ triggered: 1, applied: 0, skipped: { 'the input has no more than 20 tokens': 1 } })
   const long = await chat({ messages: [{ role: 'user', content: 'word '.repeat(30) }] })
   const { code, message } = errorOf(long.text, 400)
   expect([code, message]).toEqual([

@@ -72,7 +72,7 @@ test.each([false, true])('requests are counted down, each provider in its own he
     expect(counted(answers[2] as Answer)).toMatchObject(refused)
     if (Object.keys(refused).length === 0) expect(counted(answers[2] as Answer)).toEqual({})
     errorOf(answers[2]?.text ?? '', 429)
-    expect(await rule()).toMatchObject({ fired: 3, applied: 1, skipped: { 'the quota was not exhausted': 2 } })
+    expect(await rule()).toMatchObject({ triggered: 3, applied: 1, skipped: { 'the quota was not exhausted': 2 } })
   }
 })
 

@@ -53,7 +53,7 @@ describe('stuck-task', () => {
     await session.ok('POST', `/_understudy/sessions/${session.name}/clock`, { advance: '1h' })
     expect((await session.read(id)).status.state).toBe('working')
     expect((await session.call('POST', '/v2/agents/helper/task', taskBody('More.', { task_id: id }))).status).toBe(409)
-    expect(await session.rule()).toMatchObject({ at: 'task', matched: 1, fired: 1, applied: 1 })
+    expect(await session.rule()).toMatchObject({ at: 'task', matched: 1, triggered: 1, applied: 1 })
     const canceled = strictTask.parse(await session.cancel(id))
     expect(canceled.status.state).toBe('canceled')
     const trace = await session.ok('GET', `/_understudy/traces/${(canceled.metadata as Json).trace_id}`)

@@ -40,7 +40,7 @@ describe('tool-wrong-arguments', () => {
     const task = await ask('Go.')
     expect(toldOf(task)).toEqual([expect.stringContaining(words)])
     expect(task.status.state).toBe('completed')
-    expect(await rule()).toMatchObject({ fired: 2, applied: 1, skipped: { 'the response has no tool call': 1 } })
+    expect(await rule()).toMatchObject({ triggered: 2, applied: 1, skipped: { 'the response has no tool call': 1 } })
   })
 })
 

@@ -37,7 +37,7 @@ describe('kinds', () => {
       expect.stringContaining('"date":"2025-01-01"'),
     ])
     expect(task.status.state).toBe('completed')
-    expect(await rule()).toMatchObject({ at: 'tool', matched: 1, fired: 1, applied: 1 })
+    expect(await rule()).toMatchObject({ at: 'tool', matched: 1, triggered: 1, applied: 1 })
     const trace = await traceOf(task)
     expect(trace.faults).toEqual(['rule 1'])
     const { steps } = trace.task as { steps: Json[] }

@@ -47,7 +47,7 @@ describe('http-error and delay', () => {
     })
     expect((await names()).names).toEqual([])
     expect((await chat()).status).toBe(200)
-    expect(await rule()).toMatchObject({ fired: 1, applied: 1 })
+    expect(await rule()).toMatchObject({ triggered: 1, applied: 1 })
   })
 
   test.each<[match: object, hit: string[]]>([

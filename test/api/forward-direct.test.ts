@@ -298,7 +298,7 @@ describe('the response', () => {
     expect(got.text).toBe(EVENTS.join(''))
     const trace = await got.trace()
     expect(trace).toMatchObject({ outcome: 'succeeded', usage: { prompt_tokens: 3, completion_tokens: 2 } })
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'Grüße' } }] })
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: 'Grüße' } }] })
   })
 
   test('comes event by event: each leaves when it comes', async () => {

@@ -61,7 +61,7 @@ async function choiceOf(model: string, stream: boolean, user: string, more: obje
   const answer = await app.post(CHAT, body)
   expect({ status: answer.status, text: answer.status === 200 ? '' : answer.text }).toEqual({ status: 200, text: '' })
   const trace = await app.traceOf(answer)
-  const { choices } = (stream ? trace.answer : answer.json()) as { choices: Choice[] }
+  const { choices } = (stream ? trace.response : answer.json()) as { choices: Choice[] }
   if (stream) expect(eventsOf(answer.text).at(-1)).toBe('[DONE]')
   return { choice: choices[0] as Choice, answer, trace }
 }

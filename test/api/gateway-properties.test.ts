@@ -143,7 +143,7 @@ test('order, number, waits and end of the attempts are those of the reference', 
 
       const last = attempts.at(-1)
       expect([trace.outcome, trace.status, trace.model]).toEqual([last?.outcome, last?.status, last?.target] as never)
-      expect((trace.answer as { choices: object[] } | null)?.choices ?? null).toEqual(
+      expect((trace.response as { choices: object[] } | null)?.choices ?? null).toEqual(
         trace.outcome === 'succeeded'
           ? [expect.objectContaining({ message: expect.objectContaining({ content: 'Yes.' }) })]
           : null,

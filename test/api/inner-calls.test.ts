@@ -40,10 +40,10 @@ test('it has a trace with its parent, which its parent names', async () => {
   const answer = await ask()
   const parent = await app.traceOf(answer)
   const [own, inner] = (await traces()).sort((one, other) => Number(one.inner) - Number(other.inner))
-  expect(own).toMatchObject({ id: parent.id, parent: null, inner: false, model: A })
+  expect(own).toMatchObject({ id: parent.id, parent: null, internal: false, model: A })
   expect(inner).toMatchObject({
     parent: parent.id,
-    inner: true,
+    internal: true,
     model: B,
     operation: 'chat.completions',
     outcome: 'succeeded',
@@ -60,9 +60,9 @@ test('it meets the faults of providers, and those alone', async () => {
   expect(errorOf(answer.text, 503).message).toContain('the evaluator "gentle" failed')
   expect(await traces()).toMatchObject(
     [
-      { inner: false, outcome: 'http_error', status: 503 },
-      { inner: true, outcome: 'http_error', attempts: [{ faults: ['rule 1'] }], faults: [] },
-    ].toSorted((one) => (one.inner ? -1 : 1)),
+      { internal: false, outcome: 'http_error', status: 503 },
+      { internal: true, outcome: 'http_error', attempts: [{ faults: ['rule 1'] }], faults: [] },
+    ].toSorted((one) => (one.internal ? -1 : 1)),
   )
 })
 
@@ -97,7 +97,7 @@ test('a client that leaves takes it along', async () => {
 test('tried by hand, it has no parent', async () => {
   const run = await app.post('/_understudy/evaluators/gentle/run', { text: 'Thank you.' })
   expect(run.json()).toMatchObject({ passed: true, value: true, traces: [expect.any(String)] })
-  expect(await traces()).toMatchObject([{ id: (run.json().traces as string[])[0], parent: null, inner: true }])
+  expect(await traces()).toMatchObject([{ id: (run.json().traces as string[])[0], parent: null, internal: true }])
 })
 
 describe('in the report', () => {

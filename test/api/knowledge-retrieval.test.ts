@@ -87,7 +87,7 @@ describe.each(FORMS)('%s, streamed: %p', (path, stream) => {
     expect(sent.indexOf(FACTS.parcels)).toBeGreaterThan(0)
     expect(sent.indexOf(FACTS.parcels)).toBeLessThan(sent.indexOf(QUESTION))
     expect(JSON.stringify(trace.request)).not.toContain(FACTS.parcels)
-    if (path === CHAT) expect(JSON.stringify(trace.answer)).toContain('The context says three days.')
+    if (path === CHAT) expect(JSON.stringify(trace.response)).toContain('The context says three days.')
   })
 
   test('refuses a knowledge base that does not exist, naming the field, before a model is asked', async () => {

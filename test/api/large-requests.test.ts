@@ -28,7 +28,7 @@ describe('embeddings of many texts', () => {
       // To the byte what JSON makes of it, and what the trace keeps.
       expect(all.text).toBe(JSON.stringify(answer))
       const trace = await app.traceOf(all)
-      expect(trace.answer).toEqual(answer)
+      expect(trace.response).toEqual(answer)
       expect(trace.duration_ms).toBe(0)
       let tokens = 0
       for (const [index, text] of texts.entries()) {

@@ -138,14 +138,14 @@ describe('the trace of a long stream', () => {
     expect(eventsOf(streamed.text).length).toBeGreaterThan(10_000)
     const textOf = (answer: unknown) => JSON.stringify(answer).includes(JSON.stringify(content).slice(1, -1))
     const [one, other] = [await app.traceOf(whole), await app.traceOf(streamed)]
-    expect([one, other].map(({ answer, outcome }) => [outcome, textOf(answer)])).toEqual([
+    expect([one, other].map(({ response: answer, outcome }) => [outcome, textOf(answer)])).toEqual([
       ['succeeded', true],
       ['succeeded', true],
     ])
     expect(other.usage).toEqual(one.usage)
-    expect(Object.keys(other.answer as object).sort()).toEqual(
-      Object.keys(one.answer as object)
-        .filter((key) => key !== 'usage' || 'usage' in (other.answer as object))
+    expect(Object.keys(other.response as object).sort()).toEqual(
+      Object.keys(one.response as object)
+        .filter((key) => key !== 'usage' || 'usage' in (other.response as object))
         .sort(),
     )
   })

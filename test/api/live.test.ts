@@ -64,7 +64,7 @@ test('a call is told from its beginning to its trace, in order and with times th
   const { next } = await listen()
   const answer = await call()
   const trace = await app.traceOf(answer)
-  const { request: _, rendered: __, answer: ___, request_headers: ____, ...record } = trace
+  const { request: _, rendered: __, response: ___, request_headers: ____, ...record } = trace
   const [begun, attempted, saved] = [await next(), await next(), await next()]
   expect(begun).toMatchObject({
     event: 'call-begun',

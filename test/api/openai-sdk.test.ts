@@ -115,7 +115,7 @@ describe('streamed', () => {
     expect(chunks.every((chunk) => chunk.usage == null)).toBe(true)
     const trace = await traceOf(response.headers.get('x-understudy-trace'))
     expect(trace).toMatchObject({ outcome: 'succeeded', stream: true })
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: COUNT }, finish_reason: 'stop' }] })
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: COUNT }, finish_reason: 'stop' }] })
   })
 
   test('with the helper, two choices and the usage', async () => {
@@ -151,7 +151,7 @@ describe('streamed', () => {
     let trace = await traceOf(id)
     for (let tries = 0; trace.outcome === undefined && tries < 200; tries++) trace = await traceOf(id)
     expect(trace).toMatchObject({ outcome: 'canceled', stream: true })
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'one' }, finish_reason: null }] })
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: 'one' }, finish_reason: null }] })
   })
 
   test('an aborted whole answer is recorded as canceled', async () => {

@@ -63,12 +63,12 @@ describe('rehearse', () => {
     expect(first.code).toBe(3)
     const { traces, report } = JSON.parse(first.stdout) as Played
     expect(traces).toHaveLength(6)
-    expect(traces[0]?.attempts.map(({ why, outcome }) => `${why} ${outcome}`)).toEqual([
+    expect(traces[0]?.attempts.map(({ reason: why, outcome }) => `${why} ${outcome}`)).toEqual([
       'first timed out',
       'retry timed out',
       'retry answered',
     ])
-    expect(report).toMatchObject({ scenario: 'good', calls: 6, paths: { retry: 2, timeout: 2 } })
+    expect(report).toMatchObject({ scenario: 'good', calls: 6, recovery_paths: { retry: 2, timeout: 2 } })
     expect((await rehearse('good.yaml', '--json')).stdout).toBe(first.stdout)
   })
 

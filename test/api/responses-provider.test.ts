@@ -79,7 +79,7 @@ describe('read', () => {
     const text = BEGUN + event('response.output_text.delta', { ...at, delta: ' you' })
     const answer = await sent(text + event('response.completed', { response }), true)
     expect(answer.text).toBe(`${text}${event('response.completed', { response })}data: [DONE]\n\n`)
-    expect((await app.traceOf(answer)).answer).toMatchObject({ id: 'resp_1', output_text: 'Hello you', usage })
+    expect((await app.traceOf(answer)).response).toMatchObject({ id: 'resp_1', output_text: 'Hello you', usage })
   })
 
   const breaks: [string, string, string][] = [

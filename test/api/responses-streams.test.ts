@@ -83,7 +83,7 @@ describe('streams', () => {
     }
     expect(events.at(-1)).toMatchObject({ type: `response.${status}`, response: { status } })
     expect(lastResponse(answer)).toEqual(response)
-    expect((await streaming.traceOf(answer)).answer).toEqual(response)
+    expect((await streaming.traceOf(answer)).response).toEqual(response)
 
     const sent = events.map((data) => dataEvent(data, { event: data.type }))
     expect(assembleResponse(sent)).toEqual(response)

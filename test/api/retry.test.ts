@@ -42,7 +42,7 @@ describe.each(FORMS)('%s', (_, stream) => {
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(app.reached).toHaveLength(count)
     expect(answer.headers.get('x-understudy-attempts')).toBe(String(count))
-    const whys = (await app.traceOf(answer)).attempts.map(({ number, why }) => [number, why])
+    const whys = (await app.traceOf(answer)).attempts.map(({ number, reason: why }) => [number, why])
     expect(whys).toEqual(Array.from({ length: count }, (_, at) => [at + 1, at ? 'retry' : 'first']))
   })
 

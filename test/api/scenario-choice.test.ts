@@ -45,7 +45,7 @@ describe('a file', () => {
     start(file)
     expect(await applied()).toBe('first')
     expect((await call({}, '/s/other')).headers.get('x-understudy-faults')).toBe('first')
-    expect(await scenario()).toMatchObject({ scenario: 'mine', from: file, problem: null, rules: [{ fired: 1 }] })
+    expect(await scenario()).toMatchObject({ scenario: 'mine', from: file, problem: null, rules: [{ triggered: 1 }] })
     writeFileSync(file, text('second rule', '2s'))
     expect(await applied()).toBe('second rule')
     const { rules } = (await scenario()) as { rules: { name: string; fired: number }[] }
@@ -122,8 +122,8 @@ describe('one call', () => {
     expect(calm.text).toContain('[DONE]')
     const { rules } = (await app.fetch('/_understudy/verify')).json() as { rules: object[] }
     expect(rules).toMatchObject([
-      { scenario: 'calm', name: 'calm waits', fired: 1, idle: null },
-      { scenario: 'stream-cut', name: 'the stream is cut', fired: 1, idle: null },
+      { scenario: 'calm', name: 'calm waits', triggered: 1, idle: null },
+      { scenario: 'stream-cut', name: 'the stream is cut', triggered: 1, idle: null },
     ])
   })
 

@@ -288,7 +288,7 @@ describe('fifty sessions at once', () => {
       }
       const report = (await mixed.fetch(`/s/${name}/_understudy/verify`)).json() as unknown as Verification
       expect(report).toMatchObject({ session: name, scenario: `day-${index}`, calls: CALLS, attempts: CALLS })
-      expect(report.rules[0]).toMatchObject({ fired: 1 + (index % 4), applied: 1 + (index % 4), matched: CALLS })
+      expect(report.rules[0]).toMatchObject({ triggered: 1 + (index % 4), applied: 1 + (index % 4), matched: CALLS })
       expect(traces.filter(({ duration_ms }) => duration_ms >= (index + 1) * 1000)).toHaveLength(1 + (index % 4))
     }
     orderly.close()

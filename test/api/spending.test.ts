@@ -66,7 +66,7 @@ describe('--max-calls', () => {
     expect(message).toContain('2 of at most 2 calls to real providers were made (--max-calls)')
     expect(refused.headers.get('x-should-retry')).toBe('false')
     const { attempts } = await app.traceOf(refused)
-    expect(attempts.map(({ target, why }) => [target, why])).toEqual([
+    expect(attempts.map(({ target, reason: why }) => [target, why])).toEqual([
       ['openai/gpt-4o', 'first'],
       ['groq/llama', 'fallback'],
     ])

@@ -111,8 +111,8 @@ describe('after the first content', () => {
     expect(app.reached).toHaveLength(1)
     const trace = await app.traceOf(answer)
     expect(trace).toMatchObject({ outcome, status: 200, error: { code }, attempts: [{ outcome, status }] })
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'Half of' } }] })
-    expect(JSON.stringify(trace.answer)).not.toContain('"finish_reason":"stop"')
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: 'Half of' } }] })
+    expect(JSON.stringify(trace.response)).not.toContain('"finish_reason":"stop"')
   })
 
   test('one choice of two that never ends makes the answer incomplete', async () => {

@@ -122,7 +122,7 @@ describe('after its first content a stream', () => {
     const trace = await app.traceOf(answer)
     expect(trace).toMatchObject({ outcome: 'timed_out', status: 200, duration_ms: 1500, error: { code: 'timeout' } })
     expect(trace.attempts).toMatchObject([{ outcome: 'timed_out', first_content_ms: 0, duration_ms: 1500 }])
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'One two' } }] })
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: 'One two' } }] })
   })
 
   test('that has said why it ended is complete, whatever is silent then', async () => {

@@ -142,7 +142,7 @@ describe('custom tools', () => {
     expect(pieces.map(({ custom }) => custom?.input ?? '').join('')).toBe('print("a b c")\n')
     const answer = await app.post(CHAT, { ...asked, stream: true })
     const trace = await app.traceOf(answer)
-    expect(trace.answer).toMatchObject({
+    expect(trace.response).toMatchObject({
       choices: [{ message: { tool_calls: [{ type: 'custom', custom: { name: 'run' } }] } }],
     })
   })
@@ -238,7 +238,7 @@ describe('functions of old clients', () => {
 
   test('the trace of a stream has the call', async () => {
     const answer = await app.post(CHAT, { ...asked('old'), stream: true })
-    expect((await app.traceOf(answer)).answer).toMatchObject({
+    expect((await app.traceOf(answer)).response).toMatchObject({
       choices: [{ finish_reason: 'function_call', message: { function_call: { name: 'look' } } }],
     })
   })

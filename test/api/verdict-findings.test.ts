@@ -815,13 +815,13 @@ test('who reads the beginning of an answer and leaves has repeated nothing, thou
     })
     for await (const _ of stream) break
   }
-  const { paths, findings } = (await client.control('GET', 'verify?wait=5s')) as Verification
-  expect(paths['client retry']).toBe(0)
+  const { recovery_paths: paths, findings } = (await client.control('GET', 'verify?wait=5s')) as Verification
+  expect(paths['client_retry']).toBe(0)
   expect(findings).toEqual([])
 })
 
 test('recovery paths: equal calls after an incomplete response count as retries only with evidence', async () => {
-  const { paths, session } = await judged({
+  const { recovery_paths: paths, session } = await judged({
     scenario: cut(),
     async act({ post, message }) {
       for (let user = 0; user < 3; user++)
@@ -835,5 +835,5 @@ test('recovery paths: equal calls after an incomplete response count as retries 
   const { traces } = tables
   const pauses = traces.slice(1).map(({ arrived }, index) => arrived - (traces[index]?.left ?? 0))
   expect(traces).toHaveLength(3)
-  expect([paths['client retry'], paths['stream recovery']]).toEqual([pauses.filter(isBackoff).length, 0])
+  expect([paths['client_retry'], paths['stream_recovery']]).toEqual([pauses.filter(isBackoff).length, 0])
 })

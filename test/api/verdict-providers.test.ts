@@ -123,8 +123,8 @@ describe.each(Object.keys(asked))('AI SDK: %s', (what) => {
     await generateText({ ...request, model: models[to], maxRetries: 0 }).catch(() => {})
     const [first, second] = bodies.map((body) => readQuestion(body).id)
     expect(first).toBe(second)
-    const { findings, paths, calls } = await verdictOf(session)
-    expect({ findings, calls, fallbacks: paths['client fallback'] }).toEqual({ findings: [], calls: 2, fallbacks: 1 })
+    const { findings, recovery_paths: paths, calls } = await verdictOf(session)
+    expect({ findings, calls, fallbacks: paths['client_fallback'] }).toEqual({ findings: [], calls: 2, fallbacks: 1 })
   })
 })
 

@@ -67,27 +67,27 @@ test('counts, order and ways are those of the calls', async () => {
     row('provider', 'openai/gpt-4o', 'disconnected', 2),
     row('provider', 'openai/gpt-4o', 'timed_out', 1),
   ])
-  expect(report.order.map(({ target, why, outcome }) => `${why} ${target.split('/')[0]} ${outcome}`)).toEqual([
+  expect(report.order.map(({ target, reason: why, outcome }) => `${why} ${target.split('/')[0]} ${outcome}`)).toEqual([
     'first openai disconnected',
     'retry openai disconnected',
     'fallback anthropic answered',
     'first openai timed out',
     'fallback anthropic answered',
   ])
-  expect(report.paths).toEqual({
+  expect(report.recovery_paths).toEqual({
     retry: 1,
     fallback: 2,
     timeout: 1,
     cache: 0,
-    'stream recovery': 1,
-    'client retry': 0,
-    'client fallback': 0,
+    stream_recovery: 1,
+    client_retry: 0,
+    client_fallback: 0,
   })
   const rule = (name: string) => report.rules.find((one) => one.name === name)
-  expect(rule('nothing comes')).toMatchObject({ matched: 2, fired: 2, applied: 2, skipped: {}, idle: null })
-  expect(rule('never')?.idle).toBe('no request matched')
-  expect(rule('not now')?.idle).toStartWith('active from t=3600 s, last matching request at t=')
-  expect(rule('in vain')).toMatchObject({ fired: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
+  expect(rule('nothing comes')).toMatchObject({ matched: 2, triggered: 2, applied: 2, skipped: {}, idle: null })
+  expect(rule('never')?.not_triggered).toBe('no request matched')
+  expect(rule('not now')?.not_triggered).toStartWith('active from t=3600 s, last matching request at t=')
+  expect(rule('in vain')).toMatchObject({ triggered: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
   expect(report.expectations).toEqual([
     { expected: '2 attempts: provider openai, outcome disconnected', actual: '2', met: true },
     { expected: '2 attempts: provider anthropic, outcome answered', actual: '2', met: true },
@@ -103,7 +103,7 @@ test('without a scenario, everything since the session began is looked at', asyn
     ok: true,
     calls: 3,
     attempts: 2,
-    paths: { cache: 1 },
+    recovery_paths: { cache: 1 },
     rules: [],
   })
 })
@@ -183,9 +183,9 @@ test('a client that calls again too early is told from one that waits', async ()
   await call('busy')
   await accepted(app.post('/_understudy/sessions/default/clock', { advance: '19s' }))
   await call('busy')
-  const { waits, paths, ok } = await ask([{ retry_after_honored: true }])
-  expect(waits).toMatchObject({ told: 3, kept: 1, broken: [{ retry_after_ms: 20_000, called_again_after_ms: 19_000 }] })
-  expect(paths['client retry']).toBe(2)
+  const { retry_after: waits, recovery_paths: paths, ok } = await ask([{ retry_after_honored: true }])
+  expect(waits).toMatchObject({ sent: 3, honored: 1, not_honored: [{ retry_after_ms: 20_000, retried_after_ms: 19_000 }] })
+  expect(paths['client_retry']).toBe(2)
   expect(ok).toBe(false)
 })
 test('a call that the client gives up is shown with what became of it', async () => {

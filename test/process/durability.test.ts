@@ -17,7 +17,7 @@ const TRACE: TraceRecord = {
   session: 'default',
   operation: 'chat.completions',
   parent: null,
-  inner: false,
+  internal: false,
   name: 'chat.completions',
   model: 'openai/gpt-4o',
   stream: false,

@@ -135,7 +135,7 @@ export async function both(app: TestApp, patch: object): Promise<StrictCompletio
   const two = await app.traceOf(stream)
   expect(one).toMatchObject({ outcome: 'succeeded', status: 200, stream: false, answer: completion })
   expect(two).toMatchObject({ outcome: 'succeeded', status: 200, stream: true, usage: chunks.at(-1)?.usage })
-  expect(strictCompletion(two.answer).choices.map(comparable)).toEqual(completion.choices.map(comparable))
+  expect(strictCompletion(two.response).choices.map(comparable)).toEqual(completion.choices.map(comparable))
   return completion
 }
 

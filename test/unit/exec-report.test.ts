@@ -20,10 +20,10 @@ const rule = (more: Partial<Verification['rules'][number]> = {}): Verification['
     fault: 'delay',
     at: 'provider',
     matched: 1,
-    fired: 1,
+    triggered: 1,
     applied: 1,
     skipped: {},
-    idle: null,
+    not_triggered: null,
   },
   ...more,
 })
@@ -44,11 +44,11 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
     order: [],
     canceled: [],
   },
-  paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, 'stream recovery': 0, 'client retry': 0, 'client fallback': 0 },
+  recovery_paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, stream_recovery: 0, client_retry: 0, client_fallback: 0 },
   tasks: { states: {}, running: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
-  waits: { told: 0, kept: 0, broken: [] },
+  retry_after: { sent: 0, honored: 0, not_honored: [] },
   fixtures: { unused: [], unmatched: [] },
-  ...{ rules: [rule()], expectations: [], findings: [], strays: [], notices: [], pending: 0, dropped: 0 },
+  ...{ rules: [rule()], expectations: [], findings: [], unknown_paths: [], notices: [], pending: 0, dropped: 0 },
   ...more,
 })
 const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
@@ -126,9 +126,9 @@ test('report: adds up the rules of several sessions, and names those that were n
   const sessions = ['a', 'b'].map((name) =>
     verification(name, {
       rules: [
-        rule({ idle: name === 'a' ? 'no call' : null, ...(name === 'a' && { fired: 0, applied: 0 }) }),
-        rule({ name: 'late', fired: 0, applied: 0, idle: 'active from t=10 s' }),
-        rule({ name: 'in vain', matched: 1, fired: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
+        rule({ not_triggered: name === 'a' ? 'no call' : null, ...(name === 'a' && { triggered: 0, applied: 0 }) }),
+        rule({ name: 'late', triggered: 0, applied: 0, not_triggered: 'active from t=10 s' }),
+        rule({ name: 'in vain', matched: 1, triggered: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
       ],
     }),
   )

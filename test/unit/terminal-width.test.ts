@@ -11,7 +11,7 @@ import type { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.t
 
 const plain: Paint = (_, text) => text
 const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
-  ...{ target: 'anthropic/claude-sonnet-4-5-20250929', position: 0, number: 1, why: 'fallback', wait_ms: 2500 },
+  ...{ target: 'anthropic/claude-sonnet-4-5-20250929', position: 0, number: 1, reason: 'fallback', wait_ms: 2500 },
   ...{ faults: ['the connection is cut in the middle', 'slow to begin'], started_ms: 2500, first_content_ms: 3000 },
   ...{ duration_ms: 90_000, outcome: 'disconnected', status: 502, request_id: 'req_0123456789abcdef' },
   error: `the provider ${'closed the connection '.repeat(9)}`,
@@ -23,7 +23,7 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
     session: 'worker-of-a-long-name',
     operation: 'images.generations',
     parent: null,
-    inner: false,
+    internal: false,
     name: 'x',
     route: 'gateway',
   },

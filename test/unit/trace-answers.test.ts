@@ -40,7 +40,7 @@ test('every answer is read as it was written, whatever of it the record says as 
         const started_at = new Date(2e12).toISOString()
         const trace = { ...TRACE, id, started_at, usage: JSON.parse(JSON.stringify(counted)) }
         await store.record(seq, trace, { ...TEXTS, answer })
-        expect(JSON.stringify(store.get(id)?.answer)).toBe(JSON.stringify(JSON.parse(answer)))
+        expect(JSON.stringify(store.get(id)?.response)).toBe(JSON.stringify(JSON.parse(answer)))
         expect(JSON.stringify(store.get(id)?.usage)).toBe(JSON.stringify(counted))
         const [row] = dump(database).tables.traces ?? []
         expect(row?.answer).toBe(answer)

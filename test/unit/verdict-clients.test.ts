@@ -133,8 +133,8 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
       const { calls, accept, end } = innocentDay(seed)
       const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
       const strays = [
-        { ...path, path: '/v1/chat/completions', likely: '/v2/router/chat/completions' },
-        { ...path, method: 'GET', path: '/favicon.ico', likely: null },
+        { ...path, path: '/v1/chat/completions', suggestion: '/v2/router/chat/completions' },
+        { ...path, method: 'GET', path: '/favicon.ico', suggestion: null },
       ]
       const found = judgeClient(calls, { accept, end, strays }).findings.filter(
         (one) => !one.accepted && !isUnproved(one),

@@ -10,7 +10,7 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
     session: 'default',
     operation: 'chat.completions',
     parent: null,
-    inner: false,
+    internal: false,
     name: 'x',
     model: 'openai/a',
     stream: true,
@@ -24,7 +24,7 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
   ...more,
 })
 const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
-  ...{ target: 'openai/a', position: 0, number: 1, why: 'first', faults: [], wait_ms: 0, started_ms: 0 },
+  ...{ target: 'openai/a', position: 0, number: 1, reason: 'first', faults: [], wait_ms: 0, started_ms: 0 },
   ...{ first_content_ms: null, duration_ms: 0, outcome: 'succeeded', status: 200, request_id: null, error: null },
   ...more,
 })
@@ -35,7 +35,7 @@ test('retries, a fallback, waits and faults over time', () => {
     attempt({ duration_ms: 500, outcome: 'http_error', status: 429, error: 'slow down', faults: ['rush hour'] }),
     attempt({
       number: 2,
-      why: 'retry',
+      reason: 'retry',
       wait_ms: 1000,
       started_ms: 1500,
       duration_ms: 500,
@@ -43,7 +43,7 @@ test('retries, a fallback, waits and faults over time', () => {
       status: 504,
     }),
     attempt({
-      ...{ target: 'groq/bigger', position: 1, why: 'fallback', started_ms: 2000, duration_ms: 2000 },
+      ...{ target: 'groq/bigger', position: 1, reason: 'fallback', started_ms: 2000, duration_ms: 2000 },
       first_content_ms: 3000,
     }),
   ]
@@ -105,7 +105,7 @@ test('a call that was refused at once has nothing to show', () => {
 })
 
 test('an attempt that took no time is still seen, at the end of the axis too', () => {
-  const attempts = [attempt({}), attempt({ number: 2, why: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
+  const attempts = [attempt({}), attempt({ number: 2, reason: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
   const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain, 120)
   expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} answered 200 in 0 ms`)
   expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ answered 200 in 0 ms, after 60.0 s`)

@@ -46,7 +46,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     ...sessionPart(session, turn.seq),
     operation: TASK_OPERATION,
     parent: task.parent?.trace ?? null,
-    inner: task.parent !== null,
+    internal: task.parent !== null,
     name: task.agent_key,
     ...(turn.point !== undefined && task.parent === null && { point: turn.point }),
     model: manifest.model,

@@ -128,8 +128,8 @@ function findingLine({ kind, severity, message, traces, accepted }: Finding, str
 /** What sessions have in common: what was exercised, and what became of the rules. */
 function togetherLines(reports: readonly Verification[]): string[] {
   const sum = (of: (report: Verification) => number) => reports.reduce((total, one) => total + of(one), 0)
-  const paths = Object.keys(reports[0]?.paths ?? {}).map(
-    (path) => [path, sum((one) => one.paths[path as keyof Paths])] as const,
+  const paths = Object.keys(reports[0]?.recovery_paths ?? {}).map(
+    (path) => [path, sum((one) => one.recovery_paths[path as keyof Paths])] as const,
   )
   const taken = paths.filter(([, times]) => times > 0)
   const never = paths.filter(([, times]) => times === 0)
@@ -212,17 +212,17 @@ function rulesOf(reports: readonly Verification[]): RuleReport[] {
     const skipped: Record<string, number> = {}
     for (const rule of same)
       for (const [why, times] of Object.entries(rule.skipped)) skipped[why] = (skipped[why] ?? 0) + times
-    const idle = same.every((rule) => rule.idle !== null) ? first.idle : null
+    const idle = same.every((rule) => rule.not_triggered !== null) ? first.not_triggered : null
     const counts = {
       matched: sum((one) => one.matched),
-      fired: sum((one) => one.fired),
+      fired: sum((one) => one.triggered),
       applied: sum((one) => one.applied),
     }
     return [{ ...first, ...counts, skipped, idle }]
   })
 }
 
-function ruleText({ name, fault, matched, fired, applied, skipped, idle }: RuleReport): string {
+function ruleText({ name, fault, matched, triggered: fired, applied, skipped, not_triggered: idle }: RuleReport): string {
   if (idle !== null) return `${name}: ${bad('not triggered')}: ${idle}`
   const effect = fault === null ? `triggered ${fired}` : `injected ${applied}`
   const reasons = Object.entries(skipped).map(([reason, times]) => `${reason} ${times}`)
@@ -230,10 +230,10 @@ function ruleText({ name, fault, matched, fired, applied, skipped, idle }: RuleR
 }
 
 function waitLines(reports: readonly Verification[]): string[] {
-  const waits = reports.map((one) => one.waits)
-  const received = waits.reduce((sum, one) => sum + one.told, 0)
+  const waits = reports.map((one) => one.retry_after)
+  const received = waits.reduce((sum, one) => sum + one.sent, 0)
   if (received === 0) return []
-  return [`Retry-After: ${received} received, ${waits.reduce((sum, one) => sum + one.kept, 0)} honored`]
+  return [`Retry-After: ${received} received, ${waits.reduce((sum, one) => sum + one.honored, 0)} honored`]
 }
 
 function cancelledLines(reports: readonly Verification[]): string[] {

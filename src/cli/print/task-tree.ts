@@ -108,7 +108,7 @@ function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<str
 /** One attempt that went as it should says nothing that its step does not. */
 function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
   if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
-  return attempts.map(({ target, why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
+  return attempts.map(({ target, reason: why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
     text: [
       `${why} ${target} ${outcome} ${status} in ${timeText(duration_ms)}`,
       ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),

@@ -22,7 +22,7 @@ export const CallRow = z.object({
   fixture: z.string().describe('The matched fixture, or null.').nullable(),
   generated: z.boolean().describe('Whether no fixture matched, so that the response was generated.'),
   cached: z.boolean().describe('Whether the response came from the cache.'),
-  inner: z.boolean().describe('Whether the call is internal, such as one made by an evaluator.'),
+  internal: z.boolean().describe('Whether the call is internal, such as one made by an evaluator.'),
   parent: z.string().describe('The trace of the parent call, or null.').nullable(),
   thread: z.string().describe('Id of the request.').nullable(),
   task: z.string().nullable().describe('The agent task whose turn this call is.'),

@@ -20,7 +20,7 @@ export const AttemptRecord = z.object({
   target: z.string().describe('The target model, as `<provider>/<model>`.'),
   position: z.int().min(0).describe('0 is the primary target, 1 the first fallback.'),
   number: z.int().min(1).describe('Number of the attempt at this target, from 1.'),
-  why: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
+  reason: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
   wait_ms: milliseconds.describe('Wait before the attempt.'),
   started_ms: milliseconds.describe('Time since the start of the call.'),
@@ -148,11 +148,11 @@ export const TraceRecord = z.object({
     .describe('Only on the first call of a session that was created implicitly by that call.'),
   operation: z.string().describe('Name of the operation. `none` for an unknown path.'),
   parent: z.string().nullable().describe('The trace of the parent call, or null.'),
-  inner: z
+  internal: z
     .boolean()
     .describe('Whether the call is internal, such as one made by an evaluator, instead of by a client.'),
   name: z.string().describe('Display name from the request, or the operation.'),
-  point: z
+  call_site: z
     .string()
     .optional()
     .describe("Which of the client's calls it is, whatever its user said; absent of calls from inside."),
@@ -219,6 +219,6 @@ export const StoredTrace = TraceRecord.extend({
     .describe(
       'The request as processed by the gateway: with variables, knowledge, and default providers filled in, and translated to the router API. Null if unchanged.',
     ),
-  answer: z.unknown().describe('The full response. A stream is assembled.'),
+  response: z.unknown().describe('The full response. A stream is assembled.'),
 })
 export type StoredTrace = z.infer<typeof StoredTrace>

@@ -18,7 +18,7 @@ export class AttemptRecording implements AttemptRecorder {
       target: target.model,
       position: target.position,
       number,
-      why,
+      reason: why,
       faults: [],
       wait_ms: waited,
       started_ms: call.elapsed(),

@@ -4,7 +4,7 @@ import { type FindingDefinition, times } from './define.ts'
 export const wrongAddress: FindingDefinition = {
   kind: 'unknown-path',
   find: ({ strays }) =>
-    strays.flatMap(({ method, path, count, at, likely }) => {
+    strays.flatMap(({ method, path, count, at, suggestion: likely }) => {
       const looks = method === 'GET' || method === 'HEAD'
       // Tools that look whether somebody is there, and browsers that want an icon.
       if (looks && likely === null) return []

@@ -37,7 +37,7 @@ export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (ro
   const [since, until] = ['since', 'until'].map((name) => instantOf(params.get(name)))
   if (since !== undefined) tests.push(({ started }) => started >= since)
   if (until !== undefined) tests.push(({ started }) => started <= until)
-  if (params.get('inner') === 'no') tests.push(({ inner }) => !inner)
+  if (params.get('inner') === 'no') tests.push(({ internal: inner }) => !inner)
   const text = params.get('text')?.toLowerCase()
   if (text) tests.push((row) => found.has(row.id) || wordsIn(row).includes(text))
   return (row) => tests.every((test) => test(row))

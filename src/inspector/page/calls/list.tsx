@@ -95,7 +95,7 @@ function Row({ row, index, top, chosen }: RowProps) {
   const time = clockText(arrived || started)
   return (
     <div
-      class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.inner ? ' inner' : ''}`}
+      class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.internal ? ' inner' : ''}`}
       role="row"
       id={`call-${id}`}
       aria-rowindex={index + 2}
@@ -136,7 +136,7 @@ function Row({ row, index, top, chosen }: RowProps) {
 }
 
 /** What is particular about a call, most telling first. */
-function aboutOf({ outcome, error, cached, inner, session, waited, fixture, generated, task }: CallRow): string[] {
+function aboutOf({ outcome, error, cached, internal: inner, session, waited, fixture, generated, task }: CallRow): string[] {
   return [
     ...(outcome === 'succeeded' || outcome === 'http_error' ? [] : [outcome]),
     ...(error === null ? [] : [error]),

@@ -31,7 +31,7 @@ effect(() => {
   if (reportData) {
     found.value = new Set(
       Object.entries(reportData.calls).flatMap(([id, { trace }]) =>
-        JSON.stringify([trace.request, trace.answer]).toLowerCase().includes(wanted.toLowerCase()) ? [id] : [],
+        JSON.stringify([trace.request, trace.response]).toLowerCase().includes(wanted.toLowerCase()) ? [id] : [],
       ),
     )
     return
