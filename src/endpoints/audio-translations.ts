@@ -9,9 +9,9 @@ import {
 } from '../contract/router/translations.ts'
 import { asObject, asText } from '../lib/values.ts'
 import { answerOf, translationText } from './audio/answer.ts'
+import { generate } from './audio/generate.ts'
 import { readAudioFile } from './audio/read-file.ts'
 import { translationScriptOf } from './audio/script-of.ts'
-import { generate } from './audio/generate.ts'
 import { segmentsOf } from './audio/timeline.ts'
 
 /** A call before and after its file is read; all that makes an answer comes after. */

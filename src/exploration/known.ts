@@ -9,8 +9,8 @@ import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 
 const KnownCell = z.strictObject({
-  point: z.string().min(1).describe('Id of the injection point; `*` matches any characters.'),
-  class: z
+  injection_point: z.string().min(1).describe('Id of the injection point; `*` matches any characters.'),
+  failure_mode: z
     .string()
     .min(1)
     .superRefine((text, context) => {
@@ -20,8 +20,8 @@ const KnownCell = z.strictObject({
       context.addIssue({ code: 'custom', message })
     })
     .describe('Name of the failure mode; for a pair, both names joined with +; `*` matches any characters.'),
-  verdict: z.enum(VERDICTS).optional().describe('The accepted result; any result by default.'),
-  why: z.string().min(1).describe('Why it is accepted.'),
+  result: z.enum(VERDICTS).optional().describe('The accepted result; any result by default.'),
+  reason: z.string().min(1).describe('Why it is accepted.'),
 })
 const KnownCells = z.strictObject({ accepted: z.array(KnownCell) })
 
@@ -50,12 +50,12 @@ function readText(path: string): string {
 
 /** Verdicts that are nobody's fault. */
 export const isGood = ({ verdict }: Pick<CellResult, 'verdict'>): boolean =>
-  verdict === 'held' || verdict === 'not-applied' || verdict === 'accepted'
+  verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted'
 
 const isAbout = (known: KnownCell, cell: CellResult): boolean =>
-  globRegex(known.point).test(cell.point) && globRegex(known.class).test(cell.class)
+  globRegex(known.injection_point).test(cell.point) && globRegex(known.failure_mode).test(cell.class)
 const means = (known: KnownCell, cell: CellResult): boolean =>
-  isAbout(known, cell) && (known.verdict === undefined || known.verdict === cell.verdict)
+  isAbout(known, cell) && (known.result === undefined || known.result === cell.verdict)
 
 /**
  * The cells with those accepted that are known, and the known ones that meet no bad cell any more.
@@ -71,7 +71,7 @@ export function acceptKnown(
     const found = isGood(cell) ? undefined : known.find((one) => means(one, cell))
     if (!found) return cell
     used.add(found)
-    return { ...cell, verdict: 'accepted', why: `${found.why} (${cell.verdict}: ${cell.why})` }
+    return { ...cell, verdict: 'accepted', why: `${found.reason} (${cell.verdict}: ${cell.why})` }
   })
   const isMended = (one: KnownCell) => {
     const own = cells.filter((cell) => isAbout(one, cell))

@@ -29,7 +29,8 @@ export function addWays(counts: WayCounts, trace: TraceRecord, settings: Setting
       attempts.some((one) => one.outcome === 'timed_out'),
     )
   if (settings.cacheTtl !== undefined) add('cache', cache?.status === 'hit')
-  if (settings.retry || plan.length > 1) add('recovery', answered && attempts.some((one) => one.outcome !== 'succeeded'))
+  if (settings.retry || plan.length > 1)
+    add('recovery', answered && attempts.some((one) => one.outcome !== 'succeeded'))
 }
 
 /** The counts of several runs together. */

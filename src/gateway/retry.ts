@@ -8,7 +8,8 @@ const JITTER = 0.25
 const MAX_ADVICE_MS = 60_000
 
 /** Whether no other attempt can change it: nobody waits any more, or the program itself has failed. */
-const isFinal = ({ kind, code }: Failure): boolean => kind === 'canceled' || kind === 'internal_error' || code === HANG_LIMIT
+const isFinal = ({ kind, code }: Failure): boolean =>
+  kind === 'canceled' || kind === 'internal_error' || code === HANG_LIMIT
 
 /** Whether the same target is tried again: a listed status, or a failure that has none of its own; no wait lifts our own limit. */
 export function retries(failure: Failure, retry: Settings['retry']): boolean {

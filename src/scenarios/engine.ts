@@ -188,7 +188,11 @@ function reportOf(rule: Rule, { memory: _, latest, begun, ...report }: Counters)
 }
 
 /** That a rule by time has not fired because nothing was called when its time had come. */
-function neverDue({ when }: Rule, { triggered, matched }: Omit<RuleReport, 'not_triggered'>, latest: number): string | undefined {
+function neverDue(
+  { when }: Rule,
+  { triggered, matched }: Omit<RuleReport, 'not_triggered'>,
+  latest: number,
+): string | undefined {
   const due = (when.after ?? 0) + beginOf(when.schedule ?? [])
   if (triggered > 0 || matched === 0 || latest > due || due === 0) return undefined
   return `active from t=${seconds(due)}, last matching request at t=${seconds(latest)}`

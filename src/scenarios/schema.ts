@@ -127,7 +127,8 @@ export const Expectation = Like.extend({
     .describe('Attempts that happen in this order; other attempts may happen in between.'),
   retry_after_honored: z.literal(true).optional().describe('The client honors every `Retry-After`.'),
 }).superRefine((expectation, context) => {
-  const { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, retry_after_honored, ...narrowing } = expectation
+  const { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, retry_after_honored, ...narrowing } =
+    expectation
   const counted = { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, retry_after_honored }
   const given = (object: object) =>
     Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))

@@ -38,7 +38,9 @@ export function noticesOf(
   end: ClientEnd,
 ): string[] {
   const working = end === undefined ? tasks.running : 0
-  const unknown = unknown_paths.filter(({ suggestion, method }) => suggestion === null && (method === 'GET' || method === 'HEAD'))
+  const unknown = unknown_paths.filter(
+    ({ suggestion, method }) => suggestion === null && (method === 'GET' || method === 'HEAD'),
+  )
   return [
     ...(adrift === undefined ? [] : [adriftNotice(session, adrift)]),
     ...(calls === 0 && workspace.count === 0

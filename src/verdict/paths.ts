@@ -25,7 +25,8 @@ export function pathsOf(
   const attempts = (wanted: (attempt: AttemptRecord) => boolean) =>
     tried.filter(({ attempt }) => wanted(attempt)).length
   const recovered = traces.filter(
-    (trace) => trace.stream && !failed(trace) && trace.attempts.some((one) => failed(one) && one.outcome !== 'http_error'),
+    (trace) =>
+      trace.stream && !failed(trace) && trace.attempts.some((one) => failed(one) && one.outcome !== 'http_error'),
   ).length
   return {
     retry: attempts(({ reason: why }) => why === 'retry'),

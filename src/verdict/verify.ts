@@ -68,7 +68,12 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const waits = waitsIn(judged.pairing, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
-  const happened = { traces, tried, tasks: agentTasks, brokenWaits: waits.not_honored.length + work.pairing.early.length }
+  const happened = {
+    traces,
+    tried,
+    tasks: agentTasks,
+    brokenWaits: waits.not_honored.length + work.pairing.early.length,
+  }
   const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, happened)))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {

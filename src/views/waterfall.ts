@@ -64,7 +64,18 @@ export const toneOf = (outcome: OutcomeKind): WaterfallTone =>
 
 /** An attempt as a line. */
 export function attemptRow(attempt: AttemptRecord): WaterfallRow {
-  const { target, reason: why, outcome, status, duration_ms, started_ms, first_content_ms, wait_ms, faults, error } = attempt
+  const {
+    target,
+    reason: why,
+    outcome,
+    status,
+    duration_ms,
+    started_ms,
+    first_content_ms,
+    wait_ms,
+    faults,
+    error,
+  } = attempt
   return plainRow({
     kind: 'attempt',
     title: why,

@@ -105,7 +105,10 @@ describe('a bug', () => {
     const events = eventsOf(answer.text)
     expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
     expect(events).toHaveLength(3)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'internal_error', attempts: [{ outcome: 'internal_error' }] })
+    expect(await app.traceOf(answer)).toMatchObject({
+      outcome: 'internal_error',
+      attempts: [{ outcome: 'internal_error' }],
+    })
     expect(app.reported.length).toBeGreaterThan(0)
   })
 

@@ -65,7 +65,11 @@ describe('the trace of a direct call says what became of it', () => {
       { type: 'cut-stream', after_chunks: 4, close: 'clean' },
       { status: 200, outcome: 'disconnected', attempt: 200 },
     ],
-    ['a chunk that is not JSON', { type: 'malformed-chunk', after_chunks: 3 }, { status: 200, outcome: 'invalid_response' }],
+    [
+      'a chunk that is not JSON',
+      { type: 'malformed-chunk', after_chunks: 3 },
+      { status: 200, outcome: 'invalid_response' },
+    ],
     ['an error event', { type: 'stream-error', after_chunks: 4, status: 503 }, { status: 200, outcome: 'http_error' }],
     ['a repeated chunk', { type: 'duplicate-chunk', chunk: 3 }, { status: 200, outcome: 'succeeded' }],
     ['another content type', { type: 'wrong-content-type' }, { status: 200, outcome: 'invalid_response' }],

@@ -41,7 +41,12 @@ describe('is found', () => {
     ['who calls 300 times without a pause', client('plain', 'retry-storm'), DOWN, 'retry-storm'],
     ['who gives up and ends well', client('plain', 'quitter'), DOWN, 'gave-up'],
     ['who repeats what must not be repeated', client('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
-    ['who tries again on every floor', client('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'retry-amplification'],
+    [
+      'who tries again on every floor',
+      client('plain', 'amplifier'),
+      `${DOWN}max_attempts: 20\n`,
+      'retry-amplification',
+    ],
     ['who leaves a call open that it asks again for', client('openai', 'leaving open', '4'), SLOW, 'not-canceled'],
     ['who has the wrong address', client('plain', 'stranger'), WELL, 'unknown-path'],
   ]

@@ -135,7 +135,7 @@ const ROWS: Row[] = [
     name: 'after the wait that was told',
     act: again((error) => error.after),
     class: 'rate-limit-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -151,7 +151,7 @@ const ROWS: Row[] = [
     act: ({ ask }) => conversation((body) => thrice(() => ask(body))),
     class: 'server-error-once',
     at: 1,
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -179,14 +179,14 @@ const ROWS: Row[] = [
     name: 'a fallback that works',
     act: fallback('openai/gpt-4o-mini-2024-07-18'),
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
     name: 'JSON that was broken, and the model told so in the next turn',
     act: turns((broken) => (broken ? 'That was not valid JSON: again, please' : 'And now?')),
     class: 'invalid-json',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /reported the error to the model/,
   },
   {
@@ -221,7 +221,7 @@ const ROWS: Row[] = [
     name: 'a 400 repeated until the command fails',
     act: retry((text) => text, raise),
     class: 'context-length',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1; ignored-status: .*retried 2 times/,
   },
   {
@@ -241,7 +241,7 @@ const ROWS: Row[] = [
       return ask({ messages }).catch(() => ask({ messages: messages.slice(-1) }))
     },
     class: 'context-length',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -256,7 +256,7 @@ const ROWS: Row[] = [
         }
     },
     class: 'context-length',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1$/,
   },
   {
@@ -284,7 +284,7 @@ const ROWS: Row[] = [
       if (!done) await ask({ messages: [...messages, said, user('Please continue.')] })
     },
     class: 'cut-stream',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -295,7 +295,7 @@ const ROWS: Row[] = [
       return model.ask({ messages: [user('Hi')] }).catch(other)
     },
     class: 'server-error-forever',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -309,7 +309,7 @@ const ROWS: Row[] = [
       return embedAll(['a', 'b', 'c', 'd'])
     },
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -319,7 +319,7 @@ const ROWS: Row[] = [
       return ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer other#explore' } }))
     },
     class: 'rate-limit-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -342,7 +342,7 @@ const ROWS: Row[] = [
         )
     },
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -361,7 +361,7 @@ const ROWS: Row[] = [
       return ask(now()).catch(() => ask(now()))
     },
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
@@ -383,7 +383,7 @@ const ROWS: Row[] = [
       return ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer renewed#explore' } }))
     },
     class: 'auth',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1$/,
   },
   {
@@ -393,14 +393,14 @@ const ROWS: Row[] = [
       return ask(body).catch(() => ask(body))
     },
     class: 'auth',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1; ignored-status: /,
   },
   {
     name: 'a fallback of which nobody has said whose it is',
     act: fallback('our-own-model'),
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
 ]

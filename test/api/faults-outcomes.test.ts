@@ -71,7 +71,11 @@ const ROWS: Row[] = [
     ...refused,
     said: { openai: 'gpt-4o', anthropic: 'model: claude-sonnet-4', azure: 'deployment' },
   },
-  { fault: { type: 'connection-refused' }, ...disconnected, said: { openai: 'api.openai.com:443', azure: 'ECONNREFUSED' } },
+  {
+    fault: { type: 'connection-refused' },
+    ...disconnected,
+    said: { openai: 'api.openai.com:443', azure: 'ECONNREFUSED' },
+  },
   {
     fault: { type: 'dns-failure' },
     ...disconnected,
@@ -221,7 +225,11 @@ describe('quota-exceeded', () => {
 test('an input is too long from a limit on', async () => {
   const { chat, rule } = await playing(app, [{ fault: { type: 'context-length', limit: 20 } }])
   expect((await chat()).status).toBe(200)
-  expect(await rule()).toMatchObject({ triggered: 1, applied: 0, skipped: { 'the input has no more than 20 tokens': 1 } })
+  expect(await rule()).toMatchObject({
+    triggered: 1,
+    applied: 0,
+    skipped: { 'the input has no more than 20 tokens': 1 },
+  })
   const long = await chat({ messages: [{ role: 'user', content: 'word '.repeat(30) }] })
   const { code, message } = errorOf(long.text, 400)
   expect([code, message]).toEqual([

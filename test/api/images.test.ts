@@ -95,7 +95,11 @@ test.each(invalid)('%s %j is refused for %s: %s', async (model, fields, param, w
   const { error } = answer.json() as { error: { message: string } }
   expect(error).toMatchObject({ type: 'invalid_request_error', param })
   expect(error.message).toContain(words)
-  expect(await app.traceOf(answer)).toMatchObject({ status: 400, outcome: 'http_error', operation: 'images.generations' })
+  expect(await app.traceOf(answer)).toMatchObject({
+    status: 400,
+    outcome: 'http_error',
+    operation: 'images.generations',
+  })
 })
 
 test('a provider that nobody knows is a 404, whatever the picture', async () => {

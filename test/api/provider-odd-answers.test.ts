@@ -367,7 +367,10 @@ describe('a whole answer', () => {
     const answer = await odd.whole(path, body, JSON.stringify(sent))
     const { code, message } = errorOf(answer.text, 502)
     expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('is not a valid')])
-    expect(await traced(answer)).toMatchObject({ outcome: 'invalid_response', attempts: [{ outcome: 'invalid_response' }] })
+    expect(await traced(answer)).toMatchObject({
+      outcome: 'invalid_response',
+      attempts: [{ outcome: 'invalid_response' }],
+    })
   })
 })
 

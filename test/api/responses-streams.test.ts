@@ -118,7 +118,11 @@ describe('a stream that breaks off', () => {
     expect(error).toMatchObject({ ...said, error: { type: 'server_error', ...said } })
     expect(failed?.response).toMatchObject({ status: 'failed', error: failure, output_text: text })
     const trace = await app.traceOf({ headers: response.headers } as Answer)
-    expect(trace).toMatchObject({ outcome: 'http_error', error: failure, answer: { status: 'failed', output_text: text } })
+    expect(trace).toMatchObject({
+      outcome: 'http_error',
+      error: failure,
+      answer: { status: 'failed', output_text: text },
+    })
     const id = (failed?.response as ModelResponse | undefined)?.id
     expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(404)
   })

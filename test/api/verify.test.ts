@@ -184,7 +184,11 @@ test('a client that calls again too early is told from one that waits', async ()
   await accepted(app.post('/_understudy/sessions/default/clock', { advance: '19s' }))
   await call('busy')
   const { retry_after: waits, recovery_paths: paths, ok } = await ask([{ retry_after_honored: true }])
-  expect(waits).toMatchObject({ sent: 3, honored: 1, not_honored: [{ retry_after_ms: 20_000, retried_after_ms: 19_000 }] })
+  expect(waits).toMatchObject({
+    sent: 3,
+    honored: 1,
+    not_honored: [{ retry_after_ms: 20_000, retried_after_ms: 19_000 }],
+  })
   expect(paths['client_retry']).toBe(2)
   expect(ok).toBe(false)
 })

@@ -28,7 +28,10 @@ let page: Page
 
 beforeAll(async () => {
   writeFileSync(join(folder.path, "it's a program.mjs"), PROGRAM)
-  const classes = ['server-error-once', 'cut-stream', 'server-error-forever'].flatMap((name) => ['--class', name])
+  const classes = ['server-error-once', 'cut-stream', 'server-error-forever'].flatMap((name) => [
+    '--failure-mode',
+    name,
+  ])
   const child = Bun.spawn(
     [EXECUTABLE, 'explore', ...classes, '--html', FILE, '--seed', '5', '--', process.execPath, "it's a program.mjs"],
     { cwd: folder.path, env: { PATH: process.env.PATH ?? '' }, stdout: 'ignore', stderr: 'ignore' },

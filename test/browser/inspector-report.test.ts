@@ -13,7 +13,11 @@ const folder = emptyFolder()
 let server: Server
 let browser: InspectorBrowser
 
-const headers = { 'content-type': 'application/json', authorization: 'Bearer secret', 'x-understudy-session': 'retry-storm' }
+const headers = {
+  'content-type': 'application/json',
+  authorization: 'Bearer secret',
+  'x-understudy-session': 'retry-storm',
+}
 const evil = '</script><script>window.hit=1</script><!-- <b>'
 async function send(method: string, path: string, body: unknown) {
   const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })

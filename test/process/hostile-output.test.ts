@@ -195,10 +195,17 @@ test('the summary of the action: names are text of Markdown, on one line', () =>
   expect(exec).toContain(`- in ${shown}: expected ${shown}; actual: ${shown}`)
   expect(exec).toContain(`- error in ${shown}: swallowed: ${shown}`)
   expectHarmless(exec)
-  const cell = { point: name, class: name, verdict: 'lost', why: name, scenario: null, derived: false }
+  const cell = {
+    injection_point: name,
+    failure_mode: name,
+    result: 'lost',
+    reason: name,
+    scenario: null,
+    derived: false,
+  }
   const explored = exploreSummary(NASTY, {
-    points: [{ id: name, operation: name, model: name }],
-    cells: [cell],
+    injection_points: [{ id: name, operation: name, model: name }],
+    cases: [cell],
     coverage: {},
   })
   expect(explored).toContain(`| ${shown} | ❌ lost |`)

@@ -104,10 +104,10 @@ const ROWS: Row[] = [
   ['exec --json', () => ['exec', '--scenario', 'nasty.yaml', '--json', ...client], ESCAPED],
   ['exec --log json', () => ['exec', '--scenario', 'nasty.yaml', '--log', 'json', ...client]],
   ['exec of no such command', () => ['exec', '--', NASTY], ESCAPED],
-  ['explore', () => ['explore', '--class', 'auth', '--out', 'out', ...client], ESCAPED],
-  ['explore --json', () => ['explore', '--class', 'auth', '--out', 'out', '--json', ...client], ESCAPED],
-  ['explore --class', () => ['explore', '--class', NASTY, ...client], ESCAPED],
-  ['explore --baseline', () => ['explore', '--baseline', NASTY, ...client], ESCAPED],
+  ['explore', () => ['explore', '--failure-mode', 'auth', '--out', 'out', ...client], ESCAPED],
+  ['explore --json', () => ['explore', '--failure-mode', 'auth', '--out', 'out', '--json', ...client], ESCAPED],
+  ['explore --class', () => ['explore', '--failure-mode', NASTY, ...client], ESCAPED],
+  ['explore --known-failures', () => ['explore', '--known-failures', NASTY, ...client], ESCAPED],
   ['rehearse', () => ['rehearse', 'nasty.yaml'], ESCAPED],
   ['rehearse of a file with the name', () => ['rehearse', `${NAME}.yaml`], ESCAPED],
   ['rehearse --json', () => ['rehearse', 'nasty.yaml', '--json'], ESCAPED],
@@ -186,7 +186,7 @@ test('files that are written hold text', async () => {
   const texts: string[] = []
   for (const args of [
     ['exec', '--scenario', 'nasty.yaml', ...flags, ...client],
-    ['explore', '--class', 'auth', '--out', 'out-files', ...flags, ...client],
+    ['explore', '--failure-mode', 'auth', '--out', 'out-files', ...flags, ...client],
   ]) {
     await run(args, { cwd })
     for (const file of ['report.xml', 'report.json']) {

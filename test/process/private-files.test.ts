@@ -40,7 +40,7 @@ test.each(UMASKS)(
     const files = ['--junit', 'j.xml', '--html', 'r.html', '--coverage', 'c.json']
     const exec = await runUnder(umask, own.path, ['exec', '--db', 'x.db', ...files, '--', 'node', '-e', CALL])
     expect([exec.code, exec.stderr]).toEqual([0, ''])
-    const explored = ['--out', 'out/deep', '--class', CLASS, ...files]
+    const explored = ['--out', 'out/deep', '--failure-mode', CLASS, ...files]
     const explore = await runUnder(umask, own.path, ['explore', ...explored, '--', 'node', '-e', CALL])
     expect(explore.stdout).toContain('Understudy')
     expect(Object.keys(modesIn(own.path))).toEqual(

@@ -95,7 +95,11 @@ export const plants: Record<
     return { accept: luck.one<FindingKind[]>([], ['gave-up']) }
   },
   'no-backoff'(world, luck) {
-    const fate = luck.one<Fate>(unavailable, { outcome: 'http_error', status: 429 }, { outcome: 'timed_out', status: 504 })
+    const fate = luck.one<Fate>(
+      unavailable,
+      { outcome: 'http_error', status: 429 },
+      { outcome: 'timed_out', status: 504 },
+    )
     const fates = [...many(luck.whole(3, 9), fate), OK]
     // On connections of their own, equal calls without a mark may be of different clients.
     const manner = mannerOf(luck)

@@ -30,7 +30,10 @@ const failureOf = (luck: Luck): Fate => {
 }
 const finalOf = (luck: Luck): Fate => ({ outcome: 'http_error', status: luck.one(400, 401, 403, 404, 413, 422) })
 const openOf = (luck: Luck): Fate =>
-  luck.one<Fate>({ outcome: 'http_error', status: 409 }, { outcome: 'http_error', status: 429, code: 'insufficient_quota' })
+  luck.one<Fate>(
+    { outcome: 'http_error', status: 409 },
+    { outcome: 'http_error', status: 429, code: 'insufficient_quota' },
+  )
 
 type Backoff = (repeat: number) => number
 function backoffOf(luck: Luck): Backoff {

@@ -189,7 +189,9 @@ export function cutOf({ status, text }: Answer) {
 /** The attempts of a call, each in one line: `openai/a 2 retry refused 429`. */
 export async function attemptsOf(app: ScriptedApp, answer: Answer): Promise<string[]> {
   const { attempts } = await app.traceOf(answer)
-  return attempts.map(({ target, number, reason: why, outcome, status }) => `${target} ${number} ${why} ${outcome} ${status}`)
+  return attempts.map(
+    ({ target, number, reason: why, outcome, status }) => `${target} ${number} ${why} ${outcome} ${status}`,
+  )
 }
 
 /** The waits before the attempts of a call, in ms. */

@@ -27,7 +27,11 @@ const ROWS: [string, object, RegExp][] = [
     /task \w+ of writer, turn 1: failed \(error\)$/m,
   ],
   ['a decision', { fault: { type: 'approval-never' } }, /task \w+ of rehearsal, turn 1: input-required \(approval\)$/m],
-  ['a cancel', { fault: { type: 'late-response' } }, /tool google_search answered in 5000 ms, late, .*faults: broken$/m],
+  [
+    'a cancel',
+    { fault: { type: 'late-response' } },
+    /tool google_search answered in 5000 ms, late, .*faults: broken$/m,
+  ],
   ['a task', { fault: { type: 'stuck-task' } }, /task \w+ of rehearsal, turn 1: canceled$/m],
 ]
 test.each(ROWS)('a rule about %s acts', async (_, rule, drawn) => {

@@ -38,7 +38,11 @@ const rows: [string, Typed, string[]][] = [
   ['an empty database', flag('--db', ''), ['--db must be', 'got ""', 'a file path or :memory:']],
   ['fixtures that are not there', flag('--fixtures', 'nowhere'), ['nowhere', 'no such file or folder']],
   ['a fixture with a wrong key', flag('--fixtures', 'wrong.yaml'), ['wrong.yaml:1', 'operation']],
-  ['an action on a miss', flag('--on-unmatched', 'explode'), ['--on-unmatched must be', 'got "explode"', 'generate or error']],
+  [
+    'an action on a miss',
+    flag('--on-unmatched', 'explode'),
+    ['--on-unmatched must be', 'got "explode"', 'generate or error'],
+  ],
   ['a backend', flag('--backend', 'real'), ['--backend must be', 'got "real"', 'fixture or forward']],
   ['a seed that is a word', flag('--seed', 'lucky'), ['--seed must be', 'got "lucky"', 'a whole number from 0']],
   ['a seed that is too large', flag('--seed', '99999999999999999999'), ['--seed', 'a whole number from 0']],

@@ -54,7 +54,9 @@ test(`compliant clients: no error is found on ${INNOCENT} days, and few warnings
 
 describe(`each of ${GUILTY} days with a fault has its finding, and no other that it does not explain`, () => {
   // Who hammers takes no notice of waits either, and stops without an answer.
-  const beside: Partial<Record<FindingKind, FindingKind[]>> = { 'retry-storm': ['early-retry', 'gave-up', 'retry-amplification'] }
+  const beside: Partial<Record<FindingKind, FindingKind[]>> = {
+    'retry-storm': ['early-retry', 'gave-up', 'retry-amplification'],
+  }
 
   test.each(Object.keys(plants) as (keyof typeof plants)[])('%s', (kind) => {
     const explained = [kind, ...(beside[kind] ?? [])]

@@ -14,7 +14,14 @@ import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
 import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
-import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
+import {
+  coverageAsJson,
+  exploreJunit,
+  keptState,
+  RUNS,
+  reportAsJson,
+  writeScenarios,
+} from '../print/explore-outputs.ts'
 import { exploreProgress } from '../print/explore-progress.ts'
 import { repeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -29,12 +36,12 @@ import type { Exiting } from './exiting.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
 interface Options extends Record<string, unknown> {
-  class?: string[]
+  failureMode?: string[]
   depth?: string
   budget?: string
   jobs?: string
   timeout?: string
-  baseline?: string
+  knownFailures?: string
   out: string
   seed?: string
   resume?: boolean
@@ -59,7 +66,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
     .description('inject every applicable fault into every call of a command and report which ones are not handled')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
-    .option('--class <NAME>', `only this failure mode: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
+    .option('--failure-mode <NAME>', `only this failure mode: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
     .option('--depth <1|2>', 'faults per run: 2 also tries pairs of consecutive calls', '1')
     .option('--budget <TIME>', 'time limit, such as 5m; the most informative cases run first')
     .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS}`, '1')
@@ -68,7 +75,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
       'time after which a run counts as hung (default: three times the baseline run, but at least 10s longer than it)',
     )
     .option(
-      '--baseline <FILE>',
+      '--known-failures <FILE>',
       `file of known, accepted cases; only other cases fail (default: ${KNOWN}, if it exists)`,
     )
     .option(
@@ -109,7 +116,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const config = configOf(options, io.env)
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
-  const classes = (options.class ?? []).map(classOf)
+  const classes = (options.failureMode ?? []).map(classOf)
   const jobs = numberOf('jobs', options.jobs, MAX_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
@@ -117,7 +124,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) refuseUnwritable(flag, path)
   announceAddresses(io, config)
   const before = ways === undefined ? {} : readCoverage(ways)
-  const known = knownCells(options.baseline)
+  const known = knownCells(options.knownFailures)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress(io)
@@ -171,7 +178,7 @@ function classOf(text: string): ClassName {
   const found = CLASS_NAMES.find((name) => name === text)
   if (found) return found
   throw new ConfigError(
-    `--class ${JSON.stringify(text)} is not a failure mode${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
+    `--failure-mode ${JSON.stringify(text)} is not a failure mode${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
   )
 }
 
@@ -194,7 +201,13 @@ function refuseRed(
   json: boolean,
 ): number {
   stderr.raw(output)
-  if (json) stdout.json({ points: [], cells: [], coverage: NOTHING, red: { code, output } })
+  if (json)
+    stdout.json({
+      injection_points: [],
+      cases: [],
+      coverage: coverageAsJson(NOTHING),
+      baseline_failure: { code, output },
+    })
   log.line(
     'error',
     stopped

@@ -55,8 +55,8 @@ export function exploreLines(report: ExploreReport): string[] {
     ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
     ...mended.map(
-      ({ point, class: name }) =>
-        `  ${paint('yellow', 'fixed')}     ${point} ${name}: remove it from the file of known cases`,
+      (known) =>
+        `  ${paint('yellow', 'fixed')}     ${known.injection_point} ${known.failure_mode}: remove it from the file of known cases`,
     ),
   ]
 }
@@ -147,7 +147,7 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
 /** What was not tried, and why. */
 function leftLines({ left }: Exploration): string[] {
   const timed = left.filter(({ why }) => why === 'time').length
-  const alike = left.filter(({ why }) => why === 'alike')
+  const alike = left.filter(({ why }) => why === 'similar')
   const calls = new Set(alike.map(({ point }) => point)).size
   return [
     ...(timed > 0

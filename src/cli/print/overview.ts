@@ -37,7 +37,9 @@ export function overviewLines(
 const nameOf = ({ operation, model }: TraceRecord) => model ?? operation
 
 function outcomesOf(traces: readonly TraceRecord[]): string {
-  const counts = Map.groupBy(traces, ({ outcome, status }) => (outcome === 'http_error' ? `refused ${status}` : outcome))
+  const counts = Map.groupBy(traces, ({ outcome, status }) =>
+    outcome === 'http_error' ? `refused ${status}` : outcome,
+  )
   return [...counts]
     .sort(([, one], [, other]) => other.length - one.length)
     .map(([outcome, calls]) => `${calls.length} ${outcome}`)

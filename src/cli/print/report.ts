@@ -222,7 +222,15 @@ function rulesOf(reports: readonly Verification[]): RuleReport[] {
   })
 }
 
-function ruleText({ name, fault, matched, triggered: fired, applied, skipped, not_triggered: idle }: RuleReport): string {
+function ruleText({
+  name,
+  fault,
+  matched,
+  triggered: fired,
+  applied,
+  skipped,
+  not_triggered: idle,
+}: RuleReport): string {
   if (idle !== null) return `${name}: ${bad('not triggered')}: ${idle}`
   const effect = fault === null ? `triggered ${fired}` : `injected ${applied}`
   const reasons = Object.entries(skipped).map(([reason, times]) => `${reason} ${times}`)

@@ -195,7 +195,8 @@ export async function judgeSessions({
 
 /** A verdict after those on earlier parts of its session; without it where nothing has happened since. */
 function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSession[] {
-  const isEmpty = last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.unknown_paths.length === 0
+  const isEmpty =
+    last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.unknown_paths.length === 0
   // The parts are in the report themselves.
   const said = earlierNotices(earlier, 0)
   const notices = last.notices.filter((text) => !said.includes(text))

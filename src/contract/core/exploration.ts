@@ -24,14 +24,14 @@ export const CLASS_NAMES = [
 export type ClassName = (typeof CLASS_NAMES)[number]
 
 /**
- * What becomes of a cell. `held`: the client coped: what was broken was answered in the end. `broke`: the command failed. `hung`: it took far longer than without the
+ * What becomes of a cell. `tolerated`: the client coped: what was broken was answered in the end. `failed`: the command failed. `hung`: it took far longer than without the
  * fault. `crashed`: a signal ended it. `swallowed`: the error reached the client, the request was never
  * answered, and all tests passed. `misbehaved`: it coped, but not as it should, such as by calling again too early. `not-applied`: the fault did not
  * act. `accepted`: one of the bad ones, which the file of known cells names.
  */
 export const VERDICTS = [
-  'held',
-  'broke',
+  'tolerated',
+  'failed',
   'crashed',
   'hung',
   'swallowed',
@@ -102,8 +102,8 @@ export const cellName = ({ point, class: name }: Pick<CellResult, 'point' | 'cla
 export interface LeftCell {
   point: string
   class: string
-  /** `time`: the time was up, or somebody asked for the end. `alike`: its call is one of very many alike, of which some were broken. */
-  why: 'time' | 'alike'
+  /** `time`: the time was up, or somebody asked for the end. `similar`: its call is one of very many alike, of which some were broken. */
+  why: 'time' | 'similar'
 }
 
 /** So many of so many. */

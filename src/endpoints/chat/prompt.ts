@@ -1,6 +1,7 @@
 // Reads a chat request: what fixtures match on, what it counts, and what the generator is asked for.
-import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
+
 import type { AnswerRequest } from '../../answers/generate.ts'
+import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { Attachment, CountTokens, FillText, Prompt } from '../../contract/core/operation.ts'
 import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'

@@ -1,6 +1,7 @@
 // What a request for a response says: what fixtures match on, what it counts, and what the generator is asked for.
-import { attachmentName } from '../../answers/input-tokens.ts'
+
 import type { AnswerRequest, OfferedTool } from '../../answers/generate.ts'
+import { attachmentName } from '../../answers/input-tokens.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { Attachment, CountTokens, Prompt } from '../../contract/core/operation.ts'
 import type { InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'

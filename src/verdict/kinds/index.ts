@@ -1,5 +1,5 @@
 // The registry of findings: one line each.
-import { amplification } from './retry-amplification.ts'
+
 import { deadlineExceeded } from './deadline-exceeded.ts'
 import type { FindingDefinition } from './define.ts'
 import { earlyRetry } from './early-retry.ts'
@@ -8,6 +8,7 @@ import { ignoredStatus } from './ignored-status.ts'
 import { noBackoff } from './no-backoff.ts'
 import { noTimeout } from './no-timeout.ts'
 import { notCanceled } from './not-canceled.ts'
+import { amplification } from './retry-amplification.ts'
 import { storm } from './retry-storm.ts'
 import { swallowed } from './swallowed.ts'
 import { wrongAddress } from './unknown-path.ts'

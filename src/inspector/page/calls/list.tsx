@@ -136,7 +136,17 @@ function Row({ row, index, top, chosen }: RowProps) {
 }
 
 /** What is particular about a call, most telling first. */
-function aboutOf({ outcome, error, cached, internal: inner, session, waited, fixture, generated, task }: CallRow): string[] {
+function aboutOf({
+  outcome,
+  error,
+  cached,
+  internal: inner,
+  session,
+  waited,
+  fixture,
+  generated,
+  task,
+}: CallRow): string[] {
   return [
     ...(outcome === 'succeeded' || outcome === 'http_error' ? [] : [outcome]),
     ...(error === null ? [] : [error]),

@@ -81,7 +81,11 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
   const parts = [
     ['Timeline', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
     ['Request (parsed)', textOf(one.trace.request), textOf(other.trace.request)],
-    ['Response (parsed)', textOf(one.trace.response ?? one.trace.error), textOf(other.trace.response ?? other.trace.error)],
+    [
+      'Response (parsed)',
+      textOf(one.trace.response ?? one.trace.error),
+      textOf(other.trace.response ?? other.trace.error),
+    ],
     ['Response (raw)', sentText(one.exchange), sentText(other.exchange)],
   ] as const
   return (
