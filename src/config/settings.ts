@@ -98,8 +98,8 @@ export const SETTINGS = {
     takes: 'WHEN',
     schema: ({ z }) => z.enum(['requested', 'eager']),
     fallback: 'requested',
-    help: 'when a generated response calls a tool: asked (when the request requires it) or eager (until the request has a tool result)',
-    valid: 'asked or eager',
+    help: 'when a generated response calls a tool: requested (when the request requires it) or eager (until the request has a tool result)',
+    valid: 'requested or eager',
   }),
   backend: setting<BackendName>({
     takes: 'NAME',

@@ -77,14 +77,14 @@ function fixtureValue({ trace, operation }: CallSource): Record<string, unknown>
   const reply = asTemplate(trace.response === null ? failure : operation.scriptOf(trace.response))
   if (!reply) return undefined
   const asked = operation.request.safeParse(trace.rendered ?? trace.request)
-  const { user = '', answer } = asked.success ? operation.prompt(asked.data) : {}
+  const { user = '', answer: output } = asked.success ? operation.prompt(asked.data) : {}
   return {
     name: `${toSlug(user)}-${trace.id.slice(-6).toLowerCase()}`,
     match: {
       operation: trace.operation,
       ...(trace.model !== null && { model: trace.model }),
       ...(user !== '' && { user }),
-      ...(answer && { answer }),
+      ...(output && { output }),
       ...(operation.events && { stream: trace.stream }),
     },
     reply,

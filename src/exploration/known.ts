@@ -3,10 +3,14 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type CellResult, CLASS_NAMES, VERDICTS } from '../contract/core/exploration.ts'
+import type { Problem } from '../contract/core/problem.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
+
+/** Name of the file that is read when no other is given. */
+export const KNOWN_FILE = 'explore.yaml'
 
 const KnownCell = z.strictObject({
   injection_point: z.string().min(1).describe('Id of the injection point; `*` matches any characters.'),
@@ -38,6 +42,12 @@ export function readKnown(path: string): KnownCell[] {
   if (result.success) return result.data.accepted
   const problems = problemsOf(result.error, source.value)
   throw new FileError(problems.map((problem) => source.line(problem, 'the known cases')))
+}
+
+/** What is wrong with the value of a file of known cells. */
+export function knownProblems(value: unknown): Problem[] {
+  const result = safeParse(KnownCells, value)
+  return result.success ? [] : problemsOf(result.error, value)
 }
 
 function readText(path: string): string {

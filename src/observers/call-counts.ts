@@ -85,7 +85,7 @@ export function createCallCounts(): CallCounts {
   const attempts = counter({
     name: 'understudy_attempts_total',
     help: 'Tries of a target.',
-    labels: ['provider', 'outcome', 'why'],
+    labels: ['provider', 'outcome', 'reason'],
   })
   const faults = counter({
     name: 'understudy_faults_total',
@@ -106,9 +106,9 @@ export function createCallCounts(): CallCounts {
     labels: ['provider'],
   })
   const fresh = newFindings()
-  const addAttempt = ({ target, outcome, reason: why, duration_ms }: AttemptRecord) => {
+  const addAttempt = ({ target, outcome, reason, duration_ms }: AttemptRecord) => {
     const provider = providerOf(target)
-    attempts.add(provider, outcome, why)
+    attempts.add(provider, outcome, reason)
     tries.add(duration_ms, provider)
   }
   const addCall = ({ trace }: TraceSaved) => {

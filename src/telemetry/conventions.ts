@@ -108,7 +108,7 @@ export const OWN = {
   retryAfter: 'understudy.retry_after_ms',
   sessionDuration: 'understudy.duration_ms',
   attempt: 'understudy.attempt',
-  why: 'understudy.attempt.why',
+  reason: 'understudy.attempt.reason',
   position: 'understudy.attempt.position',
   wait: 'understudy.wait_ms',
   rule: 'understudy.fault.rule',

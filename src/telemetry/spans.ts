@@ -42,12 +42,12 @@ export function buildSpans(call: EndedCall): OtlpSpan[] {
   for (const [index, attempt] of trace.attempts.entries()) {
     const end = attemptEnds[index]?.at ?? place(attempt.started_ms + attempt.duration_ms)
     const start = Math.min(end, Math.max(from, place(attempt.started_ms)))
-    const { target, reason: why, wait_ms: wait } = attempt
+    const { target, reason, wait_ms: wait } = attempt
     if (wait > 0)
       waits.push({
         name: EVENTS.wait,
         at: place(attempt.started_ms - wait),
-        attributes: { [OWN.wait]: wait, [OWN.why]: why, [GEN_AI.requestModel]: providerAndModel(target).model },
+        attributes: { [OWN.wait]: wait, [OWN.reason]: reason, [GEN_AI.requestModel]: providerAndModel(target).model },
       })
     spans.push(attemptSpan(call, attempt, { index, start, end }))
     from = end
@@ -195,7 +195,7 @@ function attemptSpan(
       [CORE.resend]: index || undefined,
       [CORE.errorType]: error,
       [OWN.attempt]: attempt.number,
-      [OWN.why]: attempt.reason,
+      [OWN.reason]: attempt.reason,
       [OWN.position]: attempt.position || undefined,
       ...(answered && {
         [GEN_AI.responseModel]: providerAndModel(trace.model ?? target).model,

@@ -4,6 +4,7 @@ import type { Waterfall, WaterfallRow } from '../contract/core/waterfall.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { type ClientCall, clientCalls, pauseBetween } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
+import { outcomeText } from './outcome-text.ts'
 import { attemptRow, gatewayRows, plainRow, timeText, toneOf } from './waterfall.ts'
 
 /** Traces by id, as far as they are known. */
@@ -134,7 +135,7 @@ function tryRow(call: ClientCall, { from, pause }: { from: number; pause: number
     kind: 'call',
     title: 'call',
     subject: 'client',
-    detail: `${outcome} ${status} in ${timeText(ended - began)}`,
+    detail: `${outcomeText(outcome)} ${status} in ${timeText(ended - began)}`,
     notes: [
       ...(pause > 0 ? [`after ${timeText(Math.round(pause))}`] : []),
       ...(wait === null ? [] : [`Retry-After ${timeText(wait)}`]),

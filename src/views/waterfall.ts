@@ -1,6 +1,7 @@
 // A call over time as a model: what the terminal prints, JSON says and the page draws are three renderings of it.
 import type { AttemptRecord, GuardrailRecord, OutcomeKind, TraceRecord } from '../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallTone } from '../contract/core/waterfall.ts'
+import { outcomeText } from './outcome-text.ts'
 
 /** A line about which nothing particular is to be said. */
 export const plainRow = (row: Pick<WaterfallRow, 'kind' | 'title'> & Partial<WaterfallRow>): WaterfallRow => ({
@@ -80,7 +81,7 @@ export function attemptRow(attempt: AttemptRecord): WaterfallRow {
     kind: 'attempt',
     title: why,
     subject: target,
-    detail: `${outcome} ${status} in ${timeText(duration_ms)}`,
+    detail: `${outcomeText(outcome)} ${status} in ${timeText(duration_ms)}`,
     notes: notesOf(attempt),
     error,
     tone: outcome === 'succeeded' ? 'good' : 'bad',

@@ -47,7 +47,7 @@ test('a task is told from its beginning over its steps to its trace', async () =
   const {
     request: _,
     rendered: __,
-    answer: ___,
+    response: ___,
     request_headers: ____,
     ...stored
   } = await one.ok('GET', `/_understudy/traces/${begun.trace}`)

@@ -30,7 +30,7 @@ function reference(moves: readonly Move[], reactions: readonly Reaction[]): { jo
   let [at, used, open] = [0, 0, 0]
   for (const reaction of ['user', ...reactions] as Reaction[]) {
     const answers = reaction === 'results' && open > 0
-    for (; open > 0; open--) journal.push(answers ? 'tool look_up answered' : 'tool look_up failed')
+    for (; open > 0; open--) journal.push(answers ? 'tool look_up succeeded' : 'tool look_up failed')
     if (!answers) used = 0
     for (let state = ''; state === ''; ) {
       if (used === MAX_COUNT) state = 'input-required'

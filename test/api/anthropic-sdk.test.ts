@@ -71,7 +71,7 @@ describe('a message', () => {
       ask('count', { stop_sequences: ['nothing', 'STOP'] }),
       { stop_reason: 'stop_sequence', stop_sequence: 'STOP' },
     ],
-    ['that is a refusal', ask('connection-refused'), { stop_reason: 'refusal' }],
+    ['that is a refusal', ask('refuse'), { stop_reason: 'refusal' }],
     [
       'with thoughts',
       ask('think', { thinking: { type: 'enabled', budget_tokens: 1024 } }),

@@ -75,7 +75,7 @@ test('it is traced, and its sound is what the trace keeps', async () => {
   expect(answer.headers.get('x-understudy-model')).toBe('openai/tts-1')
   const trace = await app.traceOf(answer)
   expect(trace).toMatchObject({ operation: 'audio.speech', status: 200, outcome: 'succeeded' })
-  expect((trace as unknown as { answer: { content_type: string } }).answer.content_type).toBe('audio/mpeg')
+  expect((trace as unknown as { response: { content_type: string } }).response.content_type).toBe('audio/mpeg')
 })
 
 describe('on a bad day', () => {

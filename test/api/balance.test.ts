@@ -78,7 +78,7 @@ describe.each(FORMS)('%s', (_, stream) => {
       expect([A, B] as string[]).toContain(pick as string)
       expect(plan).toEqual([pick as string, C])
       expect(await attemptsOf(app, answer)).toEqual([
-        ...[`${pick} 1 first refused 429`, `${pick} 2 retry refused 429`, `${C} 1 fallback answered 200`],
+        ...[`${pick} 1 first http_error 429`, `${pick} 2 retry http_error 429`, `${C} 1 fallback succeeded 200`],
       ])
       expect(answer.headers.get('x-understudy-fallback')).toBe('1')
     }

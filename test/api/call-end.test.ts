@@ -93,7 +93,7 @@ describe('a bug', () => {
       status: 200,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
       attempts: [{ outcome: 'internal_error', error: 'TypeError: nobody thought of this' }],
-      answer: { choices: [{ message: { content: 'Hello' } }] },
+      response: { choices: [{ message: { content: 'Hello' } }] },
     })
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])
   })
@@ -118,7 +118,7 @@ describe('a bug', () => {
     expect(answer.text).toEndWith('data: [DONE]\n\n')
     expect(await app.traceOf(answer)).toMatchObject({
       outcome: 'succeeded',
-      answer: null,
+      response: null,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
     })
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])

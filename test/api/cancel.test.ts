@@ -53,19 +53,19 @@ describe.each(FORMS)('in this process, %s', (_, stream) => {
       'while a retry waits for its turn',
       { [A]: [refuses(503, { 'retry-after': '50' })] },
       100,
-      [`${A} 1 first refused 503`],
+      [`${A} 1 first http_error 503`],
     ],
     [
       'while a retry is made',
       { [A]: [refuses(503, { 'retry-after': '1' }), hangs] },
       1500,
-      [`${A} 1 first refused 503`, `${A} 2 retry canceled 499`],
+      [`${A} 1 first http_error 503`, `${A} 2 retry canceled 499`],
     ],
     [
       'while a fallback is made',
       { [A]: [after(10, refuses(500))], [B]: [hangs] },
       100,
-      [`${A} 1 first refused 500`, `${B} 1 fallback canceled 499`],
+      [`${A} 1 first http_error 500`, `${B} 1 fallback canceled 499`],
     ],
   ])('%s: nothing more is tried', async (_, script, ms, attempts) => {
     const app = createScripted(script)
@@ -76,7 +76,7 @@ describe.each(FORMS)('in this process, %s', (_, stream) => {
       outcome: 'canceled',
       status: 499,
       duration_ms: ms,
-      answer: null,
+      response: null,
       error: { code: 'client_gone' },
     })
     expect(app.reached).toHaveLength(attempts.length)

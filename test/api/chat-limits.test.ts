@@ -55,7 +55,12 @@ describe('beyond it', () => {
   test('several mistakes: the first one is named, and the trace keeps it', async () => {
     const answer = await app.post('/v2/router/chat/completions', { model: 'x', messages: [], n: 0 })
     const trace = await app.traceOf(answer)
-    expect(trace).toMatchObject({ status: 400, outcome: 'http_error', error: { code: 'invalid_value' }, answer: null })
+    expect(trace).toMatchObject({
+      status: 400,
+      outcome: 'http_error',
+      error: { code: 'invalid_value' },
+      response: null,
+    })
   })
 })
 

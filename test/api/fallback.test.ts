@@ -73,7 +73,7 @@ describe.each(FORMS)('%s', (_, stream) => {
     const answer = await app.ask({ stream, fallbacks })
     expect(textOf(answer)).toBe('Third best.')
     expect(await attemptsOf(app, answer)).toEqual([
-      ...[`${A} 1 first refused 500`, `${B} 1 fallback disconnected 502`, `${C} 1 fallback answered 200`],
+      ...[`${A} 1 first http_error 500`, `${B} 1 fallback disconnected 502`, `${C} 1 fallback succeeded 200`],
     ])
     expect(await app.traceOf(answer)).toMatchObject({ plan: [A, B, C], model: C, outcome: 'succeeded', error: null })
     expect(app.reached.map(({ request }) => request.model)).toEqual([A, B, C])
@@ -124,7 +124,7 @@ describe.each(FORMS)('%s', (_, stream) => {
     })
     expect(answer.headers.get('set-cookie')).toBeNull()
     expect(await app.traceOf(answer)).toMatchObject({
-      ...{ outcome: 'http_error', status: 429, model: C, answer: null },
+      ...{ outcome: 'http_error', status: 429, model: C, response: null },
       error: { message: 'slow down', code: 'why' },
     })
   })

@@ -35,7 +35,7 @@ const ROWS: Record<string, Row> = {
   'rate-limit': { acts: { fault: { requests: 0 }, stream: false }, idle: { fault: { requests: 5 }, stream: false } },
   delay: { acts: { fault: { for: '2s' } }, idle: { fault: { for: 0 } } },
   hang: { acts: { stream: false, more: { timeout: { call_timeout: 500 } } } },
-  refuse: always,
+  'connection-refused': always,
   reset: always,
   'empty-reply': always,
   'dns-failure': always,

@@ -96,7 +96,7 @@ describe('the result of a tool', () => {
     expect(trace.faults).toEqual(['late'])
     const related = await relatedTraces(trace, (id) => one.ok('GET', `/_understudy/traces/${id}`) as never)
     const lines = trace.task ? taskTree(trace.task, related, { paint: (_, text) => text, width: 120 }) : []
-    expect(lines.at(-1)).toContain('tool google_search answered in 60.0 s, late, fixture slow tool, faults: late')
+    expect(lines.at(-1)).toContain('tool google_search succeeded in 60.0 s, late, fixture slow tool, faults: late')
     expect((await one.verdict()).tasks).toEqual({
       states: { canceled: 1 },
       ...{ running: 0, iterations: 1, tool_calls: 1, sub_tasks: 0 },

@@ -111,7 +111,7 @@ describe('--on-unmatched error', () => {
   test('is recorded as refused', async () => {
     const answer = await app.post(CHAT, call('x'))
     const trace = await app.traceOf(answer)
-    expect(trace).toMatchObject({ status: 404, outcome: 'http_error', fixture: null, generated: false, answer: null })
+    expect(trace).toMatchObject({ status: 404, outcome: 'http_error', fixture: null, generated: false, response: null })
     expect(trace.error).toMatchObject({ code: 'fixture_not_found' })
     expect(trace.request).toEqual(call('x'))
   })

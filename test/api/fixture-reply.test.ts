@@ -91,7 +91,7 @@ describe('templates', () => {
 
 describe('parts', () => {
   test('a refusal', async () => {
-    const { message, finish_reason } = await choiceOf('connection-refused')
+    const { message, finish_reason } = await choiceOf('refuse')
     expect({ ...message, finish_reason }).toMatchObject({
       content: null,
       refusal: 'No, openai/gpt-4o.',

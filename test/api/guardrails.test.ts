@@ -21,7 +21,7 @@ await Bun.write(
   replies: [{ content: 'Refunds' }, { content: shipping }, { content: refunds }]
 - match: { model: openai/judge, user: { contains: 'confused' } }
   reply: { content: 'I would rather not say.' }
-- match: { model: openai/judge, user: { contains: 'requested' } }
+- match: { model: openai/judge, user: { contains: 'asked' } }
   reply: { content: '{{prompt.user}}' }
 - match: { user: { equals: 'Give me an address' } }
   reply: { content: 'Write to ada@example.com.' }

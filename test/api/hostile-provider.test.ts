@@ -120,7 +120,7 @@ for (const way of WAYS)
     const { trace } = await callOf(way)
     // A client of a direct call has got the beginning, and then a broken connection.
     const outcome = expect.stringMatching(
-      way === WAYS[0] && message.source.includes('max') ? /^unreadable$/ : /^(unreadable|disconnected)$/,
+      way === WAYS[0] && message.source.includes('max') ? /^invalid_response$/ : /^(invalid_response|disconnected)$/,
     )
     expect(trace).toMatchObject({ outcome, error: { message: expect.stringMatching(message) } })
     expect(reported).toEqual([])
@@ -139,7 +139,7 @@ for (const way of STREAMS)
     answer = made
     const { trace, text } = await callOf(way)
     expect(trace).toMatchObject({
-      outcome: expect.stringMatching(/^(unreadable|disconnected)$/),
+      outcome: expect.stringMatching(/^(invalid_response|disconnected)$/),
       error: { message: expect.stringMatching(/--max-response/) },
     })
     expect(text.length).toBeLessThan(MAX_COUNT + 10_000)

@@ -39,7 +39,7 @@ const play = (...rules: object[]) =>
 test('it has a trace with its parent, which its parent names', async () => {
   const answer = await ask()
   const parent = await app.traceOf(answer)
-  const [own, inner] = (await traces()).sort((one, other) => Number(one.inner) - Number(other.inner))
+  const [own, inner] = (await traces()).sort((one, other) => Number(one.internal) - Number(other.internal))
   expect(own).toMatchObject({ id: parent.id, parent: null, internal: false, model: A })
   expect(inner).toMatchObject({
     parent: parent.id,
@@ -70,7 +70,7 @@ test.each([
   [true, 503],
   [false, 200],
 ])('rules tell it from calls of clients: inner %p', async (inner, status) => {
-  await play({ match: { model: B, inner }, fault: { type: 'http-error', status: 503 } })
+  await play({ match: { model: B, internal: inner }, fault: { type: 'http-error', status: 503 } })
   expect((await ask()).status).toBe(status)
   expect((await ask({ model: B, guardrails: [] })).status).toBe(inner ? 200 : 503)
 })

@@ -33,12 +33,12 @@ test('a call stands among the tries of its client, with what each was told', asy
     await accepted(app.post('/_understudy/sessions/again/clock', { advance: '4s' }))
   }
   const drawn = await waterfallOf('again', ids[1] ?? null)
-  expect(brief(drawn, 'gateway')).toEqual(['scenario : busy', 'first openai/gpt-4o: refused 429 in 0 ms'])
+  expect(brief(drawn, 'gateway')).toEqual(['scenario : busy', 'first openai/gpt-4o: HTTP error 429 in 0 ms'])
   const tries = drawn.rows.filter(({ lane }) => lane === 'client')
   expect(tries.map(({ title, detail, trace }) => [title, detail, trace])).toEqual([
-    ['call', 'refused 429 in 0 ms', ids[0] ?? ''],
-    ['again', 'refused 429 in 0 ms', null],
-    ['again', 'answered 200 in 0 ms', ids[2] ?? ''],
+    ['call', 'HTTP error 429 in 0 ms', ids[0] ?? ''],
+    ['again', 'HTTP error 429 in 0 ms', null],
+    ['again', 'succeeded 200 in 0 ms', ids[2] ?? ''],
   ])
   expect(tries.map(({ span }) => span?.from)).toEqual([-4000, 0, 4000])
   expect(tries[1]?.notes).toEqual(['after 4000 ms', 'Retry-After 3000 ms'])
@@ -55,10 +55,10 @@ test('the steps of an agent stand in their iterations', async () => {
   const drawn = await waterfallOf(agent.name, trace_id)
   expect(brief(drawn, 'agent').map((line) => line.replace(/ in .*/, ''))).toEqual([
     'iteration 1 : ',
-    'model openai/gpt-4o: answered',
-    'tool current_date: answered',
+    'model openai/gpt-4o: succeeded',
+    'tool current_date: succeeded',
     'iteration 2 : ',
-    'model openai/gpt-4o: answered',
+    'model openai/gpt-4o: succeeded',
   ])
 })
 

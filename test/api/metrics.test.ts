@@ -59,10 +59,10 @@ test('calls, attempts, faults, findings and latencies are counted from the first
   const text = await scrape()
   const samples = samplesIn(text)
   expect(samples).toMatchObject({
-    [ofCall('outcome="answered",status="200"')]: 2,
-    [ofCall('outcome="refused",status="429"')]: 2,
-    'understudy_attempts_total{provider="openai",outcome="answered",why="first"}': 2,
-    'understudy_attempts_total{provider="openai",outcome="refused",why="first"}': 2,
+    [ofCall('outcome="succeeded",status="200"')]: 2,
+    [ofCall('outcome="http_error",status="429"')]: 2,
+    'understudy_attempts_total{provider="openai",outcome="succeeded",reason="first"}': 2,
+    'understudy_attempts_total{provider="openai",outcome="http_error",reason="first"}': 2,
     'understudy_faults_total{scenario="bad-day",rule="too \\"many\\""}': 2,
     'understudy_findings_total{kind="early-retry",severity="error",accepted="false"}': 1,
     'understudy_call_duration_seconds_bucket{operation="chat.completions",le="+Inf"}': 4,
@@ -77,7 +77,7 @@ test('calls, attempts, faults, findings and latencies are counted from the first
   expect(samples.process_resident_memory_bytes).toBeGreaterThan(1e6)
   expect(text).not.toContain('Xylophone')
   for (let call = 0; call < 100; call++) await app.post(CHAT, body())
-  expect(samplesIn(await scrape())[ofCall('outcome="answered",status="200"')]).toBe(102)
+  expect(samplesIn(await scrape())[ofCall('outcome="succeeded",status="200"')]).toBe(102)
 })
 
 test('whatever scenarios and rules are called, the series are bounded', async () => {
@@ -138,7 +138,9 @@ test('without a token that may call, no name of a scenario, a rule or a provider
       expect(samples.understudy_faults_total).toBe(5)
       expect(samples['understudy_attempt_duration_seconds_count{provider="other"}']).toBe(1)
       expect(
-        samples['understudy_calls_total{operation="chat.completions",outcome="refused",status="429",origin="client"}'],
+        samples[
+          'understudy_calls_total{operation="chat.completions",outcome="http_error",status="429",origin="client"}'
+        ],
       ).toBe(2)
     }
   }

@@ -70,7 +70,7 @@ describe('whole', () => {
       outcome: 'succeeded',
       stream: false,
       model,
-      answer: data,
+      response: data,
       request: say('Hello!'),
     })
   })

@@ -43,8 +43,8 @@ test('ten minutes of outage play at once, each event at its instant', async () =
     story.push({ at: (Date.parse(started_at) - START) / MINUTE, cache: cache?.status, attempts: told })
     await app.understudy.sessions.get('default').clock.sleep(MINUTE - (duration_ms % MINUTE))
   }
-  const refused = 'openai refused, openai refused, openai refused, anthropic answered'
-  const silent = 'openai timed out, openai timed out, openai timed out, anthropic answered'
+  const refused = 'openai http_error, openai http_error, openai http_error, anthropic succeeded'
+  const silent = 'openai timed_out, openai timed_out, openai timed_out, anthropic succeeded'
   // Two waits of 30 s as the provider told, or three times 20 s of silence with short waits between, make a call a minute long.
   expect(story).toEqual([
     { at: 0, cache: 'miss', attempts: refused },
@@ -55,9 +55,9 @@ test('ten minutes of outage play at once, each event at its instant', async () =
     { at: 8, cache: 'hit', attempts: '' },
     { at: 9, cache: 'miss', attempts: silent },
     { at: 11, cache: 'hit', attempts: '' },
-    { at: 12, cache: 'miss', attempts: 'openai answered' },
+    { at: 12, cache: 'miss', attempts: 'openai succeeded' },
     { at: 13, cache: 'hit', attempts: '' },
-    { at: 14, cache: 'miss', attempts: 'openai answered' },
+    { at: 14, cache: 'miss', attempts: 'openai succeeded' },
     { at: 15, cache: 'hit', attempts: '' },
   ])
 })

@@ -174,8 +174,8 @@ describe('a stream of chat chunks', () => {
     expect(dataIn(answer.text)).toEqual([...data, DONE])
     const trace = await traced(answer)
     expect(trace).toMatchObject({ outcome: 'succeeded', status: 200, error: null })
-    expect(trace.answer).toMatchObject({ choices: [{ finish_reason: 'stop', message }] })
-    expect((trace.answer as { choices: unknown[] }).choices).toHaveLength(1)
+    expect(trace.response).toMatchObject({ choices: [{ finish_reason: 'stop', message }] })
+    expect((trace.response as { choices: unknown[] }).choices).toHaveLength(1)
   })
 
   // A client has to send them back, or the provider takes no further turn.
@@ -197,7 +197,7 @@ describe('a stream of chat chunks', () => {
   test('keeps the frame of the first chunk that has one', async () => {
     const first = JSON.stringify({ id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [] })
     const trace = await traced(await odd.stream(CHAT, HELLO, [first, said('Hi'), STOP, DONE]))
-    expect(trace.answer).toMatchObject({ id: 'c1', created: 1, model: 'm', object: 'chat.completion' })
+    expect(trace.response).toMatchObject({ id: 'c1', created: 1, model: 'm', object: 'chat.completion' })
   })
 
   const refused: [string, string[]][] = [
@@ -311,7 +311,7 @@ describe('a whole answer', () => {
     const asked = { ...body, metadata: { name }, user: name }
     const answer = await odd.whole(path, asked, text)
     expect([answer.status, answer.text]).toEqual([200, text])
-    expect(await traced(answer)).toMatchObject({ outcome: 'succeeded', answer: sent })
+    expect(await traced(answer)).toMatchObject({ outcome: 'succeeded', response: sent })
     const cache = { type: 'exact_match', ttl: 60 }
     for (const stream of path === CHAT || path === COMPLETIONS || path === RESPONSES
       ? [false, false, true]
@@ -386,7 +386,7 @@ describe('what is nested without an end', () => {
     const answer = await call()
     const { code, message } = errorOf(answer.text, 502)
     expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('nested more than 500 levels')])
-    expect(await traced(answer)).toMatchObject({ outcome: 'invalid_response', answer: null })
+    expect(await traced(answer)).toMatchObject({ outcome: 'invalid_response', response: null })
   })
 })
 
@@ -474,7 +474,10 @@ describe('a stream of completions', () => {
     ])
     expect(dataIn(answer.text)).toEqual([...data, DONE])
     const trace = await traced(answer)
-    expect(trace).toMatchObject({ outcome: 'succeeded', answer: { choices: [{ text: 'Hi', finish_reason: 'stop' }] } })
+    expect(trace).toMatchObject({
+      outcome: 'succeeded',
+      response: { choices: [{ text: 'Hi', finish_reason: 'stop' }] },
+    })
   })
 })
 
@@ -541,7 +544,10 @@ describe('a stream of response events', () => {
   test.each(rows)('with %s passes byte for byte and is traced', async (_, data) => {
     const answer = await odd.stream(RESPONSES, { input: 'x' }, [...data, COMPLETED])
     expect(dataIn(answer.text)).toEqual([...data, COMPLETED, DONE])
-    expect(await traced(answer)).toMatchObject({ outcome: 'succeeded', answer: { id: 'resp_1', status: 'completed' } })
+    expect(await traced(answer)).toMatchObject({
+      outcome: 'succeeded',
+      response: { id: 'resp_1', status: 'completed' },
+    })
     // What is left of it when it breaks off is traced as well.
     const cut = await odd.stream(RESPONSES, { input: 'x' }, data)
     expect(dataIn(cut.text).slice(0, data.length)).toEqual(data)

@@ -64,9 +64,9 @@ describe('rehearse', () => {
     const { traces, report } = JSON.parse(first.stdout) as Played
     expect(traces).toHaveLength(6)
     expect(traces[0]?.attempts.map(({ reason: why, outcome }) => `${why} ${outcome}`)).toEqual([
-      'first timed out',
-      'retry timed out',
-      'retry answered',
+      'first timed_out',
+      'retry timed_out',
+      'retry succeeded',
     ])
     expect(report).toMatchObject({ scenario: 'good', calls: 6, recovery_paths: { retry: 2, timeout: 2 } })
     expect((await rehearse('good.yaml', '--json')).stdout).toBe(first.stdout)
@@ -75,7 +75,7 @@ describe('rehearse', () => {
   test('shows each call with its attempts, and what was exercised', async () => {
     const { code, stdout } = await rehearse('good.yaml', '--calls', '1')
     expect(code).toBe(3)
-    expect(stdout).toMatch(/^chat\.completions {2}openai\/\S+ {2}answered 200 {2}\d+ ms\n/)
+    expect(stdout).toMatch(/^chat\.completions {2}openai\/\S+ {2}succeeded 200 {2}\d+ ms\n/)
     expect(stdout).toMatch(/openai\/\S+ first +░+ +timed out 504 in 10\.0 s(, |\n +)faults: the first two are slow\n/)
     expect(stdout).toContain('  exercised     retry (2), timeout (2)')
     expect(stdout).toContain('NOT MET')
@@ -99,7 +99,7 @@ describe('rehearse', () => {
 
   test('many calls get an overview first', async () => {
     const { stdout } = await rehearse('outage', '--calls', '24')
-    expect(stdout).toMatch(/^24 calls in [\d.]+ s: 24 answered\n {2}openai\S+ +\d+ {2}\d+ answered\n/)
+    expect(stdout).toMatch(/^24 calls in [\d.]+ s: 24 succeeded\n {2}openai\S+ +\d+ {2}\d+ succeeded\n/)
     expect((await rehearse('outage', '--calls', '23')).stdout).toStartWith('chat.completions')
   })
 

@@ -66,7 +66,7 @@ test('verbose prints a line for each request but those of the control API', asyn
   await ask('/v1/nothing')
   const [call = '', contacts = '', ...rest] = lines
   expect(call).toMatch(
-    /^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}answered +\d+ ms {2}default +openai\/gpt-4o +chat\.completions /,
+    /^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}succeeded +\d+ ms {2}default +openai\/gpt-4o +chat\.completions /,
   )
   expect(call).toEndWith(headers.get('x-understudy-trace') ?? 'none')
   expect(contacts).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}GET \/v2\/contacts$/)

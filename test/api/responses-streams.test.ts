@@ -121,7 +121,7 @@ describe('a stream that breaks off', () => {
     expect(trace).toMatchObject({
       outcome: 'http_error',
       error: failure,
-      answer: { status: 'failed', output_text: text },
+      response: { status: 'failed', output_text: text },
     })
     const id = (failed?.response as ModelResponse | undefined)?.id
     expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(404)

@@ -51,10 +51,10 @@ describe.each(FORMS)('%s', (_, stream) => {
     const answer = await app.ask({ stream, retry: { count: 5 } })
     expect(textOf(answer)).toBe('Here I am.')
     expect(await attemptsOf(app, answer)).toEqual([
-      `${A} 1 first refused 429`,
-      `${A} 2 retry refused 429`,
+      `${A} 1 first http_error 429`,
+      `${A} 2 retry http_error 429`,
       `${A} 3 retry disconnected 502`,
-      `${A} 4 retry answered 200`,
+      `${A} 4 retry succeeded 200`,
     ])
   })
 
@@ -69,8 +69,8 @@ describe.each(FORMS)('%s', (_, stream) => {
     const answer = await app.ask({ stream, retry: { count: 2 }, fallbacks: [{ model: B }] })
     expect(textOf(answer)).toBe('Second best.')
     expect(await attemptsOf(app, answer)).toEqual([
-      ...[`${A} 1 first refused 429`, `${A} 2 retry refused 429`, `${A} 3 retry refused 429`],
-      ...[`${B} 1 fallback refused 429`, `${B} 2 retry refused 429`, `${B} 3 retry answered 200`],
+      ...[`${A} 1 first http_error 429`, `${A} 2 retry http_error 429`, `${A} 3 retry http_error 429`],
+      ...[`${B} 1 fallback http_error 429`, `${B} 2 retry http_error 429`, `${B} 3 retry succeeded 200`],
     ])
     const waits = await waitsOf(app, answer)
     expect(waits.map((ms) => Math.round(ms / 1000))).toEqual([0, 1, 2, 0, 1, 2])
@@ -98,7 +98,7 @@ describe.each(FORMS)('%s', (_, stream) => {
     const app = createScripted({ [A]: [hangs, says('Awake.')] })
     const answer = await app.ask({ stream, timeout: { call_timeout: 300 }, retry: { count: 1, on_codes: [] } })
     expect(textOf(answer)).toBe('Awake.')
-    expect(await attemptsOf(app, answer)).toEqual([`${A} 1 first timed out 504`, `${A} 2 retry answered 200`])
+    expect(await attemptsOf(app, answer)).toEqual([`${A} 1 first timed_out 504`, `${A} 2 retry succeeded 200`])
   })
 })
 

@@ -122,8 +122,8 @@ describe('one call', () => {
     expect(calm.text).toContain('[DONE]')
     const { rules } = (await app.fetch('/_understudy/verify')).json() as { rules: object[] }
     expect(rules).toMatchObject([
-      { scenario: 'calm', name: 'calm waits', triggered: 1, idle: null },
-      { scenario: 'stream-cut', name: 'the stream is cut', triggered: 1, idle: null },
+      { scenario: 'calm', name: 'calm waits', triggered: 1, not_triggered: null },
+      { scenario: 'stream-cut', name: 'the stream is cut', triggered: 1, not_triggered: null },
     ])
   })
 

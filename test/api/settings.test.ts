@@ -96,7 +96,7 @@ describe('top level before service options', () => {
     const answer = await app.ask({ retry: { count: 1 }, svc })
     expect(textOf(answer)).toBe('Second best.')
     expect(await attemptsOf(app, answer)).toEqual([
-      ...[`${A} 1 first refused 503`, `${A} 2 retry refused 503`, `${B} 1 fallback answered 200`],
+      ...[`${A} 1 first http_error 503`, `${A} 2 retry http_error 503`, `${B} 1 fallback succeeded 200`],
     ])
   })
 })
@@ -168,7 +168,7 @@ describe('the form of an audio call', () => {
     const answer = await post(app, { retry, fallbacks: [{ model: TWO }], name: 'dictation', thread: { id: 't' } })
     expect(answer.json()).toEqual({ text: 'Hello.' })
     expect(await attemptsOf(app, answer)).toEqual([
-      ...[`${ONE} 1 first refused 503`, `${ONE} 2 retry refused 503`, `${TWO} 1 fallback answered 200`],
+      ...[`${ONE} 1 first http_error 503`, `${ONE} 2 retry http_error 503`, `${TWO} 1 fallback succeeded 200`],
     ])
     expect(await app.traceOf(answer)).toMatchObject({ name: 'dictation', thread: { id: 't' } })
   })

@@ -58,7 +58,10 @@ describe('before the first content', () => {
     const answer = await app.ask({ stream: true, fallbacks: [{ model: B }] })
     expect(textOf(answer)).toBe('Second best.')
     expect(answer.text).not.toContain('error')
-    expect(await attemptsOf(app, answer)).toEqual([`${A} 1 first ${outcome} ${status}`, `${B} 1 fallback answered 200`])
+    expect(await attemptsOf(app, answer)).toEqual([
+      `${A} 1 first ${outcome} ${status}`,
+      `${B} 1 fallback succeeded 200`,
+    ])
   })
 
   test('it is tried again as well', async () => {
@@ -66,8 +69,8 @@ describe('before the first content', () => {
     const answer = await app.ask({ stream: true, retry: { count: 3 } })
     expect(textOf(answer)).toBe('At last.')
     expect(await attemptsOf(app, answer)).toEqual([
-      ...[`${A} 1 first disconnected 502`, `${A} 2 retry unreadable 502`],
-      ...[`${A} 3 retry refused 429`, `${A} 4 retry answered 200`],
+      ...[`${A} 1 first disconnected 502`, `${A} 2 retry invalid_response 502`],
+      ...[`${A} 3 retry http_error 429`, `${A} 4 retry succeeded 200`],
     ])
   })
 
@@ -189,7 +192,7 @@ test('a provider that answers a stream with a whole answer has not understood: t
   })
   const answer = await app.ask({ stream: true, fallbacks: [{ model: B }] })
   expect(textOf(answer)).toBe('Streamed.')
-  expect((await attemptsOf(app, answer))[0]).toBe(`${A} 1 first unreadable 502`)
+  expect((await attemptsOf(app, answer))[0]).toBe(`${A} 1 first invalid_response 502`)
 })
 
 test('a provider that answers a whole call with a stream likewise', async () => {

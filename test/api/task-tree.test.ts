@@ -49,11 +49,11 @@ describe('drawn', () => {
     expect(plain(await drawing([[search, date], 'Done.'], { tools, rules }))).toEqual([
       '  task ID of helper, turn 1: completed',
       '  ├ iteration 1',
-      '  │ ├ model openai/gpt-4o answered in N ms',
+      '  │ ├ model openai/gpt-4o succeeded in N ms',
       '  │ ├ tool google_search failed in N ms, It is down., faults: down',
-      '  │ └ tool current_date answered in N ms',
+      '  │ └ tool current_date succeeded in N ms',
       '  └ iteration 2',
-      '    └ model openai/gpt-4o answered in N ms',
+      '    └ model openai/gpt-4o succeeded in N ms',
     ])
   })
 
@@ -79,7 +79,7 @@ describe('drawn', () => {
       ['model', undefined],
     ])
     const [line] = lines({ trace, related: new Map() }).filter((one) => one.includes('google_search'))
-    expect(line).toMatch(/tool google_search answered in \d+ ms, fixture found$/)
+    expect(line).toMatch(/tool google_search succeeded in \d+ ms, fixture found$/)
     const { fixtures } = (await session.ok('GET', '/_understudy/verify')) as { fixtures: { unused: string[] } }
     expect(fixtures.unused).toContain('idle')
     expect(fixtures.unused).not.toContain('found')
@@ -92,11 +92,11 @@ describe('drawn', () => {
     expect(drawn.slice(0, 3)).toEqual([
       '  task ID of helper, turn 1: completed',
       '  └ iteration 1',
-      '    └ model openai/gpt-4o answered in N ms',
+      '    └ model openai/gpt-4o succeeded in N ms',
     ])
     expect(drawn.slice(3).filter((line) => line.includes(' openai/gpt-4o '))).toEqual([
-      expect.stringMatching(/^ {6}├ first openai\/gpt-4o refused 503 in N ms, faults: busy, /),
-      expect.stringMatching(/^ {6}└ retry openai\/gpt-4o answered 200 in N ms, after N ms$/),
+      expect.stringMatching(/^ {6}├ first openai\/gpt-4o HTTP error 503 in N ms, faults: busy, /),
+      expect.stringMatching(/^ {6}└ retry openai\/gpt-4o succeeded 200 in N ms, after N ms$/),
     ])
   })
 
@@ -118,14 +118,14 @@ describe('drawn', () => {
     expect(plain(drawn)).toEqual([
       '  task ID of helper, turn 1: completed',
       '  ├ iteration 1',
-      '  │ ├ model openai/gpt-4o answered in N ms',
-      '  │ └ agent writer answered in N ms, completed',
+      '  │ ├ model openai/gpt-4o succeeded in N ms',
+      '  │ └ agent writer succeeded in N ms, completed',
       '  │   └ iteration 1',
-      '  │     └ model openai/gpt-4o answered in N ms',
+      '  │     └ model openai/gpt-4o succeeded in N ms',
       '  └ iteration 2',
-      '    └ model openai/gpt-4o answered in N ms',
+      '    └ model openai/gpt-4o succeeded in N ms',
     ])
-    expect(plain({ ...drawn, related: new Map() })).toContain('  │ └ agent writer answered in N ms')
+    expect(plain({ ...drawn, related: new Map() })).toContain('  │ └ agent writer succeeded in N ms')
   })
 
   test.each([40, 41, 57, 80, 120, 250])('no line is longer than %d columns, and no word is lost', async (width) => {

@@ -164,7 +164,7 @@ test('attempts, waits and faults can be seen', async () => {
     { name: 'understudy.fault', 'understudy.fault.rule': 'too many', 'understudy.scenario': 'bad-day' },
   ])
   const server = only(spans, `POST ${CHAT}`)
-  const wait = { name: 'understudy.wait', 'understudy.wait_ms': 3000, 'understudy.attempt.why': 'retry' }
+  const wait = { name: 'understudy.wait', 'understudy.wait_ms': 3000, 'understudy.attempt.reason': 'retry' }
   expect(eventsOf(server)).toMatchObject([wait, wait])
   // Six seconds of the virtual clock took some real milliseconds: everything lies inside of them.
   expect(attributesOf(server)['understudy.duration_ms']).toBeGreaterThanOrEqual(6000)

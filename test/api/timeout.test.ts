@@ -44,8 +44,8 @@ describe.each(FORMS)('%s', (_, stream) => {
     const answer = await app.ask({ stream, timeout, retry: { count: 1 }, fallbacks: [{ model: B }] })
     errorOf(answer.text, 504)
     expect(await attemptsOf(app, answer)).toEqual([
-      ...[`${A} 1 first timed out 504`, `${A} 2 retry timed out 504`],
-      ...[`${B} 1 fallback timed out 504`, `${B} 2 retry timed out 504`],
+      ...[`${A} 1 first timed_out 504`, `${A} 2 retry timed_out 504`],
+      ...[`${B} 1 fallback timed_out 504`, `${B} 2 retry timed_out 504`],
     ])
     const { attempts } = await app.traceOf(answer)
     expect(attempts.map(({ duration_ms }) => duration_ms)).toEqual([1000, 1000, 1000, 1000])
@@ -93,7 +93,7 @@ describe('before its first content a stream', () => {
     const app = createScripted({ [A]: [streams(...pieces)], [B]: [says('Second best.')] })
     const answer = await app.ask({ stream: true, timeout, fallbacks: [{ model: B }] })
     expect(textOf(answer)).toBe('Second best.')
-    expect(await attemptsOf(app, answer)).toEqual([`${A} 1 first timed out 504`, `${B} 1 fallback answered 200`])
+    expect(await attemptsOf(app, answer)).toEqual([`${A} 1 first timed_out 504`, `${B} 1 fallback succeeded 200`])
     expect((await app.traceOf(answer)).duration_ms).toBe(1000)
   })
 })

@@ -18,18 +18,18 @@ const folder = folderWith({
       match: { user: 'old', tools: ['look'] },
       reply: { tool_calls: [{ name: 'look', arguments: { city: 'Utrecht' } }] },
     },
-    { match: { user: 'how', answer: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
-    { match: { user: 'how', answer: 'json' }, reply: { content: '{"city":"json"}' } },
-    { match: { user: 'how', answer: 'text' }, reply: { content: 'text' } },
+    { match: { user: 'how', output: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
+    { match: { user: 'how', output: 'json' }, reply: { content: '{"city":"json"}' } },
+    { match: { user: 'how', output: 'text' }, reply: { content: 'text' } },
   ],
   'fixtures/responses/run.yaml': [
     {
       match: { user: 'run it', tool_result: false },
       reply: { tool_calls: [{ name: 'run', input: 'print("a b c")\n' }] },
     },
-    { match: { user: 'how', answer: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
-    { match: { user: 'how', answer: 'json' }, reply: { content: '{"city":"json"}' } },
-    { match: { user: 'how', answer: 'text' }, reply: { content: 'text' } },
+    { match: { user: 'how', output: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
+    { match: { user: 'how', output: 'json' }, reply: { content: '{"city":"json"}' } },
+    { match: { user: 'how', output: 'text' }, reply: { content: 'text' } },
   ],
 })
 const app = createTestApp({ fixtures: [`${folder.path}/fixtures`] })

@@ -54,7 +54,7 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => line.split(/\s+/).at(-1))).toEqual(ids.toReversed())
     const [missed = '', wrong = '', streamed = '', whole = ''] = lines
-    expect(whole).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}answered +\d+ ms +openai\/gpt-4o +chat\.completions +chat/)
+    expect(whole).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}succeeded +\d+ ms +openai\/gpt-4o +chat\.completions +chat/)
     expect(whole).toContain('chat.completions/greeting')
     expect(streamed).toContain('chat.completions stream')
     expect(wrong).toMatch(/ 400 {2}refused /)
@@ -102,7 +102,7 @@ describe.each(['server', 'file'])('from the %s', (from) => {
   test('show has the attempts, the request and the answer', async () => {
     const { code, stdout, stderr } = await trace(['show', ids[0] ?? '', ...source()])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^ {2}openai\/gpt-4o first +[░█]+ +answered 200 in \d+ ms, first content after \d+ ms$/m)
+    expect(stdout).toMatch(/^ {2}openai\/gpt-4o first +[░█]+ +succeeded 200 in \d+ ms, first content after \d+ ms$/m)
     // Colours are for terminals.
     expect(stdout).not.toContain('\u001b')
     for (const part of [
@@ -165,7 +165,7 @@ describe('which traces', () => {
     expect(JSON.parse(stdout).id).toBe(ids.at(-1))
     expect(JSON.parse((await trace(['show', 'last', '--json', ...DB])).stdout).id).toBe(ids.at(-1))
     const ofAll = await trace(['show', 'last', '--json', '--session', 'all', ...SERVER])
-    expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', answer: expect.anything() })
+    expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', response: expect.anything() })
     const none = await trace(['show', 'last', '--session', 'empty', ...SERVER])
     expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: no traces yet\n' })
   })
@@ -180,7 +180,7 @@ describe('which traces', () => {
     expect((await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')).toHaveLength(23)
     await call({ temperature: 9 }, { 'x-understudy-session': 'many' })
     const lines = (await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^24 calls in [\d.]+ m?s: 23 answered, 1 refused 400$/)
+    expect(lines[0]).toMatch(/^24 calls in [\d.]+ m?s: 23 succeeded, 1 HTTP 400$/)
     expect(lines.filter((line) => /^\d\d:/.test(line))).toHaveLength(24)
     const json = (await trace(['list', '--json', ...session, ...SERVER])).stdout.trimEnd().split('\n')
     expect(json.filter((line) => line.startsWith('{'))).toHaveLength(json.length)

@@ -163,7 +163,7 @@ describe('the trace', () => {
       thread,
       attachments: [{ kind: 'audio', name: 'talk.mp3' }],
       request: { prompt: 'one text', file: { name: 'talk.mp3', type: 'audio/mpeg', size: expect.any(Number) } },
-      answer: { text: 'It works. Really!' },
+      response: { text: 'It works. Really!' },
     })
     const { duration } = await verbose(app, {})
     expect(trace.usage).toEqual({ seconds: duration })
@@ -189,7 +189,7 @@ describe('the trace', () => {
     const answer = await send(app, { file, prompt: 'a secret', enable_logging: 'false', name: 'Minutes', ...fields })
     expect(answer.status).toBe(status)
     const trace = await app.traceOf(answer)
-    expect(trace).toMatchObject({ name: expect.any(String), status, attachments: [], request: null, answer: null })
+    expect(trace).toMatchObject({ name: expect.any(String), status, attachments: [], request: null, response: null })
     expect(JSON.stringify({ ...trace, model: null })).not.toContain('secret')
     const kept = await app.traceOf(await send(app, { file, prompt: 'a secret', ...fields }))
     expect(JSON.stringify(kept)).toContain('secret')

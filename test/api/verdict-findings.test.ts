@@ -174,14 +174,14 @@ const guilty: Guilty[] = [
     async act({ chat }) {
       for (let turn = 0; turn < 60; turn++) await chat()
     },
-    finds: ['storm error', 'gave-up error'],
+    finds: ['retry-storm error', 'gave-up error'],
     says: /the same failing request \(.+\) was sent 60 times in \d+ ms \([\d.]+ per second\), with pauses of about \d+ ms that do not grow/,
   },
   {
     name: 'one that repeats a 401 without a pause, over the connections of a pool',
     scenario: refuse({ status: 401 }),
     act: ({ overPool }) => overPool(4, 30),
-    finds: ['storm warning'],
+    finds: ['retry-storm warning'],
     says: /^the same failing request \(.+\) was sent 30 times in .*; the calls may come from several clients$/,
   },
   {
@@ -352,7 +352,7 @@ const guilty: Guilty[] = [
         await wait(pause)
       }
     },
-    finds: ['amplification error'],
+    finds: ['retry-amplification error'],
     says: /one request caused 10 attempts at providers in 2 calls; the limit is 6/,
   },
   {
@@ -799,7 +799,9 @@ describe('a verdict reports', () => {
     expect(data).toMatchObject([{ operation: 'none', name: 'POST /v2/chat/completions', status: 404 }])
     expect((await client.control('GET', 'verify')) as Verification).toMatchObject({
       calls: 0,
-      strays: [{ method: 'POST', path: '/v2/chat/completions', count: 1, likely: '/v2/router/chat/completions' }],
+      unknown_paths: [
+        { method: 'POST', path: '/v2/chat/completions', count: 1, suggestion: '/v2/router/chat/completions' },
+      ],
     })
   })
 })
@@ -816,7 +818,7 @@ test('who reads the beginning of an answer and leaves has repeated nothing, thou
     for await (const _ of stream) break
   }
   const { recovery_paths: paths, findings } = (await client.control('GET', 'verify?wait=5s')) as Verification
-  expect(paths['client_retry']).toBe(0)
+  expect(paths.client_retry).toBe(0)
   expect(findings).toEqual([])
 })
 
@@ -835,5 +837,5 @@ test('recovery paths: equal calls after an incomplete response count as retries 
   const { traces } = tables
   const pauses = traces.slice(1).map(({ arrived }, index) => arrived - (traces[index]?.left ?? 0))
   expect(traces).toHaveLength(3)
-  expect([paths['client_retry'], paths['stream_recovery']]).toEqual([pauses.filter(isBackoff).length, 0])
+  expect([paths.client_retry, paths.stream_recovery]).toEqual([pauses.filter(isBackoff).length, 0])
 })

@@ -124,7 +124,7 @@ describe.each(Object.keys(asked))('AI SDK: %s', (what) => {
     const [first, second] = bodies.map((body) => readQuestion(body).id)
     expect(first).toBe(second)
     const { findings, recovery_paths: paths, calls } = await verdictOf(session)
-    expect({ findings, calls, fallbacks: paths['client_fallback'] }).toEqual({ findings: [], calls: 2, fallbacks: 1 })
+    expect({ findings, calls, fallbacks: paths.client_fallback }).toEqual({ findings: [], calls: 2, fallbacks: 1 })
   })
 })
 

@@ -77,7 +77,7 @@ const violations: [
     async ({ list }) => {
       for (let turn = 0; turn < 40; turn++) await list()
     },
-    ['storm error', 'gave-up error'],
+    ['retry-storm error', 'gave-up error'],
   ],
   [
     'a write that is repeated after a 401',
@@ -214,7 +214,7 @@ test('a retry of a workspace call is an exercised recovery path, and broken wait
   const its = await client(limit)
   await its.list(count(0))
   await its.list(count(1))
-  expect((await its.verdict()).recovery_paths['client_retry']).toBe(1)
+  expect((await its.verdict()).recovery_paths.client_retry).toBe(1)
   const expected = await app.fetch('/_understudy/verify', {
     method: 'POST',
     headers: { authorization: `Bearer session:workspace-${sessions}`, 'content-type': 'application/json' },

@@ -70,9 +70,9 @@ test('counts, order and ways are those of the calls', async () => {
   expect(report.order.map(({ target, reason: why, outcome }) => `${why} ${target.split('/')[0]} ${outcome}`)).toEqual([
     'first openai disconnected',
     'retry openai disconnected',
-    'fallback anthropic answered',
-    'first openai timed out',
-    'fallback anthropic answered',
+    'fallback anthropic succeeded',
+    'first openai timed_out',
+    'fallback anthropic succeeded',
   ])
   expect(report.recovery_paths).toEqual({
     retry: 1,
@@ -84,13 +84,19 @@ test('counts, order and ways are those of the calls', async () => {
     client_fallback: 0,
   })
   const rule = (name: string) => report.rules.find((one) => one.name === name)
-  expect(rule('nothing comes')).toMatchObject({ matched: 2, triggered: 2, applied: 2, skipped: {}, idle: null })
+  expect(rule('nothing comes')).toMatchObject({
+    matched: 2,
+    triggered: 2,
+    applied: 2,
+    skipped: {},
+    not_triggered: null,
+  })
   expect(rule('never')?.not_triggered).toBe('no request matched')
   expect(rule('not now')?.not_triggered).toStartWith('active from t=3600 s, last matching request at t=')
   expect(rule('in vain')).toMatchObject({ triggered: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
   expect(report.expectations).toEqual([
     { expected: '2 attempts: provider openai, outcome disconnected', actual: '2', met: true },
-    { expected: '2 attempts: provider anthropic, outcome answered', actual: '2', met: true },
+    { expected: '2 attempts: provider anthropic, outcome succeeded', actual: '2', met: true },
   ])
 })
 
@@ -148,7 +154,7 @@ describe('expectations', () => {
     [{ provider: 'openai', attempt: 1 }, "is not known (did you mean 'attempts'?); valid: provider, model"],
     [{ attempts: 1, calls: 1 }, "cannot be combined with 'calls'"],
     [{ retry_after_honored: true, model: 'x' }, 'cannot be combined with other conditions'],
-    [{ outcome: 'fine' }, 'must be one of "answered"'],
+    [{ outcome: 'fine' }, 'must be one of "succeeded"'],
   ]
   test.each(mistakes)('%j is refused', async (expectation, message) => {
     const answer = await app.post('/_understudy/verify', { expect: [expectation] })
@@ -189,7 +195,7 @@ test('a client that calls again too early is told from one that waits', async ()
     honored: 1,
     not_honored: [{ retry_after_ms: 20_000, retried_after_ms: 19_000 }],
   })
-  expect(paths['client_retry']).toBe(2)
+  expect(paths.client_retry).toBe(2)
   expect(ok).toBe(false)
 })
 test('a call that the client gives up is shown with what became of it', async () => {

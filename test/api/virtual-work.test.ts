@@ -79,7 +79,7 @@ describe('a timeout', () => {
     const scripted = createScripted({ [A]: [() => never], [B]: [says('Second best.')] })
     errorOf((await scripted.ask({ timeout })).text, 504)
     const answer = await scripted.ask({ timeout, fallbacks: [{ model: B }] })
-    expect(await attemptsOf(scripted, answer)).toEqual([`${A} 1 first timed out 504`, `${B} 1 fallback answered 200`])
+    expect(await attemptsOf(scripted, answer)).toEqual([`${A} 1 first timed_out 504`, `${B} 1 fallback succeeded 200`])
     expect((await scripted.traceOf(answer)).duration_ms).toBe(60_000)
   })
 

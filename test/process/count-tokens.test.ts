@@ -30,7 +30,7 @@ test.each([PATH, '/messages/count_tokens', '/v1/messages/count_tokens?beta=true'
       model: 'anthropic/claude-sonnet-4',
       route: 'direct',
       outcome: 'succeeded',
-      answer: { input_tokens: 9 },
+      response: { input_tokens: 9 },
       generated: false,
     })
     const { request, response, ended } = await exchangeOf(app, answer, 'count')

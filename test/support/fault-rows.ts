@@ -65,7 +65,7 @@ export const ROWS: Readonly<Record<string, Rows>> = {
     breaks: true,
     more: { timeout: { call_timeout: 800 } },
   }),
-  refuse: cutOff,
+  'connection-refused': cutOff,
   reset: cutOff,
   'empty-reply': cutOff,
   'dns-failure': cutOff,

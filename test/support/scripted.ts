@@ -186,7 +186,7 @@ export function cutOf({ status, text }: Answer) {
   return { heard: chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? '')).join(''), error }
 }
 
-/** The attempts of a call, each in one line: `openai/a 2 retry refused 429`. */
+/** The attempts of a call, each in one line: `openai/a 2 retry http_error 429`. */
 export async function attemptsOf(app: ScriptedApp, answer: Answer): Promise<string[]> {
   const { attempts } = await app.traceOf(answer)
   return attempts.map(

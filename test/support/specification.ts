@@ -494,7 +494,7 @@ export const SPECIFICATION: readonly SpecifiedOperation[] = [
       id: string,
       object: { type: 'string', enum: ['response'] },
       created_at: integer,
-      status: { type: 'string', enum: ['completed', 'failed', 'in_progress', 'canceled', 'queued', 'incomplete'] },
+      status: { type: 'string', enum: ['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete'] },
       incomplete_details: object,
       'incomplete_details.reason': { type: 'string', values: ['max_output_tokens'] },
       model: string,

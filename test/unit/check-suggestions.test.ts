@@ -239,14 +239,14 @@ describe('check', () => {
     Object.fromEntries(rows.map(([, kind, text], index) => [`${folder}/${pathOf(kind, index)}`, text]))
   const models = innocent.map((model) => `- match: { model: ${model}, user: hi }\n  reply: { content: x }\n`).join('')
   const folder = folderWith({
-    ...filesOf('http_error', refused),
+    ...filesOf('refused', refused),
     ...filesOf('warned', warned),
     'innocent/chat.completions/x.yaml': models,
   })
   let results: Record<string, Finished> = {}
   beforeAll(async () => {
     const check = async (name: string) => [name, await runCommand(['check', name], { cwd: folder.path })] as const
-    results = Object.fromEntries(await Promise.all(['http_error', 'warned', 'innocent'].map(check)))
+    results = Object.fromEntries(await Promise.all(['refused', 'warned', 'innocent'].map(check)))
   }, 30_000)
   afterAll(folder.remove)
 
@@ -256,7 +256,7 @@ describe('check', () => {
   }
   test.each(refused.map((row, index) => [...row, index] as const))('refuses %s', (_, kind, __, said, index) => {
     expect(results.refused?.code).toBe(2)
-    expect(`${linesOf('http_error', kind, index)}\n`).toContain(said)
+    expect(`${linesOf('refused', kind, index)}\n`).toContain(said)
   })
 
   test.each(warned.map((row, index) => [...row, index] as const))('warns of %s', (_, kind, __, said, index) => {

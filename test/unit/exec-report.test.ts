@@ -126,7 +126,7 @@ test('a finding says how bad it is, with the calls that show it', () => {
   })
   const lines = plainLines(runLines(runOf({ ok: false, sessions: [found] })))
   expect(lines).toContain('  error         early-retry: one (t1, t2, t3 and 1 more)')
-  expect(lines).toContain('  warning       storm: two')
+  expect(lines).toContain('  warning       retry-storm: two')
   expect(lines).toContain('  accepted      gave-up: three (t1)')
 })
 

@@ -30,7 +30,7 @@ const ROWS: [string, object, RegExp][] = [
   [
     'a cancel',
     { fault: { type: 'late-response' } },
-    /tool google_search answered in 5000 ms, late, .*faults: broken$/m,
+    /tool google_search succeeded in 5000 ms, late, .*faults: broken$/m,
   ],
   ['a task', { fault: { type: 'stuck-task' } }, /task \w+ of rehearsal, turn 1: canceled$/m],
 ]

@@ -131,9 +131,9 @@ test('an overview says how many calls came to what, by model and over time', () 
     }),
   )
   const lines = overviewLines(calls, { paint: plain, width: 60 })
-  expect(lines[0]).toBe('24 calls in 23.0 s: 12 answered, 12 refused 503')
-  expect(lines[1]).toMatch(/^ {2}openai\/a +18 {2}9 answered, 9 refused 503$/)
-  expect(lines[2]).toMatch(/^ {2}openai\/b +6 {2}3 answered, 3 refused 503$/)
+  expect(lines[0]).toBe('24 calls in 23.0 s: 12 succeeded, 12 HTTP 503')
+  expect(lines[1]).toMatch(/^ {2}openai\/a +18 {2}9 succeeded, 9 HTTP 503$/)
+  expect(lines[2]).toMatch(/^ {2}openai\/b +6 {2}3 succeeded, 3 HTTP 503$/)
   expect(lines[3]).toMatch(/^ {2}over time {2}[█ ]+[░ ]+$/)
 })
 

@@ -52,10 +52,10 @@ test('retries, a fallback, waits and faults over time', () => {
       '  scenario   black-friday',
       '',
       '                        0                                4000 ms',
-      '  openai/a    first     ░░░░░                                    refused 429 in 500 ms, faults: rush hour',
+      '  openai/a    first     ░░░░░                                    HTTP error 429 in 500 ms, faults: rush hour',
       '                        slow down',
       '  openai/a    retry          ··········░░░░░                     timed out 504 in 500 ms, after 1000 ms',
-      '  groq/bigger fallback                      ░░░░░░░░░░██████████ answered 200 in 2000 ms, first content after 1000 ms',
+      '  groq/bigger fallback                      ░░░░░░░░░░██████████ succeeded 200 in 2000 ms, first content after 1000 ms',
       '',
     ].join('\n'),
   )
@@ -87,7 +87,7 @@ test('cache, guardrails, retrieval, usage and cost, in the order in which they c
       '  cache      miss',
       '',
       `                     0                                   1 ms`,
-      `  openai/a first     ${'░'.repeat(39)}█ answered 200 in 1 ms, first content after 1 ms`,
+      `  openai/a first     ${'░'.repeat(39)}█ succeeded 200 in 1 ms, first content after 1 ms`,
       '',
       '  output     polite blocked: it is rude',
       '  faults     on the way to the client: cut',
@@ -107,13 +107,13 @@ test('a call that was refused at once has nothing to show', () => {
 test('an attempt that took no time is still seen, at the end of the axis too', () => {
   const attempts = [attempt({}), attempt({ number: 2, reason: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
   const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain, 120)
-  expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} answered 200 in 0 ms`)
-  expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ answered 200 in 0 ms, after 60.0 s`)
+  expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} succeeded 200 in 0 ms`)
+  expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ succeeded 200 in 0 ms, after 60.0 s`)
 })
 
 test('colours are asked for, and stand around the texts alone', () => {
   const attempts = [attempt({ duration_ms: 5, outcome: 'http_error', status: 500, error: 'no' })]
   const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`, 120)
-  expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>refused 500 in 5 ms</>`)
+  expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>HTTP error 500 in 5 ms</>`)
   expect(painted.join('\n').replaceAll(/<\/?\w*>/g, '')).toBe(shown({ attempts, duration_ms: 5 }))
 })

@@ -7,7 +7,7 @@ import { type CellResult, CLASS_NAMES, type ClassName, type CoverageNumbers } fr
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
-import { acceptKnown, isGood, readKnown } from '../../exploration/known.ts'
+import { acceptKnown, isGood, KNOWN_FILE, readKnown } from '../../exploration/known.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
@@ -58,8 +58,6 @@ const OWN = [
   ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
   ...['otlp', 'otlp_content'],
 ]
-/** The file of known cells that is read when it is there and no other is named. */
-const KNOWN = 'explore.yaml'
 const MAX_JOBS = 16
 
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
@@ -76,7 +74,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     )
     .option(
       '--known-failures <FILE>',
-      `file of known, accepted cases; only other cases fail (default: ${KNOWN}, if it exists)`,
+      `file of known, accepted cases; only other cases fail (default: ${KNOWN_FILE}, if it exists)`,
     )
     .option(
       '--out <DIR>',
@@ -189,7 +187,7 @@ function numberOf(name: string, text: string | undefined, most: number): number 
 }
 
 const knownCells = (named: string | undefined) =>
-  named === undefined ? (existsSync(KNOWN) ? readKnown(KNOWN) : []) : readKnown(named)
+  named === undefined ? (existsSync(KNOWN_FILE) ? readKnown(KNOWN_FILE) : []) : readKnown(named)
 
 const NONE = { of: 0, all: 0 }
 const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }

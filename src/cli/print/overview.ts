@@ -1,5 +1,6 @@
 // Many calls at a glance, before they are shown one by one.
 import type { TraceRecord } from '../../contract/core/trace.ts'
+import { outcomeText } from '../../views/outcome-text.ts'
 import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
@@ -38,7 +39,7 @@ const nameOf = ({ operation, model }: TraceRecord) => model ?? operation
 
 function outcomesOf(traces: readonly TraceRecord[]): string {
   const counts = Map.groupBy(traces, ({ outcome, status }) =>
-    outcome === 'http_error' ? `refused ${status}` : outcome,
+    outcome === 'http_error' ? `HTTP ${status}` : outcomeText(outcome),
   )
   return [...counts]
     .sort(([, one], [, other]) => other.length - one.length)

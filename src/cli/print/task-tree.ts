@@ -1,6 +1,7 @@
 // The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../../contract/core/trace.ts'
 import { STEP_TITLES } from '../../views/call-waterfall.ts'
+import { outcomeText } from '../../views/outcome-text.ts'
 import { timeText } from '../../views/waterfall.ts'
 import { wrapText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
@@ -110,7 +111,7 @@ function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
   if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
   return attempts.map(({ target, reason: why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
     text: [
-      `${why} ${target} ${outcome} ${status} in ${timeText(duration_ms)}`,
+      `${why} ${target} ${outcomeText(outcome)} ${status} in ${timeText(duration_ms)}`,
       ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),
       ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
       ...(error === null ? [] : [error]),

@@ -1,5 +1,6 @@
 // A trace as one line of a list, as wide as there is room.
 import type { TraceRecord } from '../../contract/core/trace.ts'
+import { outcomeText } from '../../views/outcome-text.ts'
 import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
@@ -37,7 +38,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
   const always: Cell[] = [
     [time, 'dim'],
     [String(status), statusColour(status)],
-    [outcome.padEnd(MIN_COUNT), undefined],
+    [outcomeText(outcome).padEnd(MIN_COUNT), undefined],
     [`${duration_ms} ms`.padStart(9), undefined],
   ]
   const roomFor = (cells: readonly Cell[]) => cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)

@@ -2,6 +2,7 @@
 import { useSignalEffect } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { CallRow } from '../../../contract/core/call-row.ts'
+import { outcomeText } from '../../../views/outcome-text.ts'
 import { clockText, spanText } from '../state/format.ts'
 import { useVirtual } from '../ui/virtual.ts'
 import { choose, chosen, shownCalls } from './shown.ts'
@@ -148,7 +149,7 @@ function aboutOf({
   task,
 }: CallRow): string[] {
   return [
-    ...(outcome === 'succeeded' || outcome === 'http_error' ? [] : [outcome]),
+    ...(outcome === 'succeeded' || outcome === 'http_error' ? [] : [outcomeText(outcome)]),
     ...(error === null ? [] : [error]),
     ...(waited > 0 ? [`waited ${spanText(waited)}`] : []),
     ...(cached ? ['from the cache'] : []),
