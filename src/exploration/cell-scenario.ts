@@ -22,7 +22,7 @@ function ruleOf(point: Point, name: ClassName, times?: number): WrittenScenario[
   if (meets === 'one' || times === 1) return { ...rule, match: { call_site: point.id } }
   const last = times === undefined ? '+' : `-${point.nth + times - 1}`
   const from = point.nth === 1 && times === undefined ? {} : { when: { calls: `${point.nth}${last}` } }
-  return { ...rule, match: { point: kindMatch(point) }, ...from }
+  return { ...rule, match: { call_site: kindMatch(point) }, ...from }
 }
 
 /** The scenario of a cell; `times` as for one rule. */

@@ -38,7 +38,7 @@ const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accep
 describe('is found', () => {
   const rows: [string, Program, string, string][] = [
     ['who does not wait as long as Retry-After says', client('plain', 'impatient'), BUSY, 'early-retry'],
-    ['who calls 300 times without a pause', client('plain', 'retry-storm'), DOWN, 'retry-storm'],
+    ['who calls 300 times without a pause', client('plain', 'storm'), DOWN, 'retry-storm'],
     ['who gives up and ends well', client('plain', 'quitter'), DOWN, 'gave-up'],
     ['who repeats what must not be repeated', client('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
     [

@@ -186,7 +186,7 @@ describe('a stream of chat chunks', () => {
     for (const found of ['miss', 'hit']) {
       const answer = await odd.stream(CHAT, cached, data)
       expect(answer.headers.get('x-understudy-cache')).toBe(found)
-      expect((await traced(answer)).answer).toMatchObject({
+      expect((await traced(answer)).response).toMatchObject({
         choices: [
           { message: { redacted_reasoning: 'hidden', tool_calls: [{ id: 'call_1', thought_signature: 'sig' }] } },
         ],

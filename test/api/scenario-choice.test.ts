@@ -48,8 +48,8 @@ describe('a file', () => {
     expect(await scenario()).toMatchObject({ scenario: 'mine', from: file, problem: null, rules: [{ triggered: 1 }] })
     writeFileSync(file, text('second rule', '2s'))
     expect(await applied()).toBe('second rule')
-    const { rules } = (await scenario()) as { rules: { name: string; fired: number }[] }
-    expect(rules.map(({ name, fired }) => [name, fired])).toEqual([['second rule', 1]])
+    const { rules } = (await scenario()) as { rules: { name: string; triggered: number }[] }
+    expect(rules.map(({ name, triggered }) => [name, triggered])).toEqual([['second rule', 1]])
     expect(told).toEqual([])
   })
 

@@ -48,7 +48,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     parent: task.parent?.trace ?? null,
     internal: task.parent !== null,
     name: task.agent_key,
-    ...(turn.point !== undefined && task.parent === null && { point: turn.point }),
+    ...(turn.point !== undefined && task.parent === null && { call_site: turn.point }),
     model: manifest.model,
     stream: false,
     route: 'gateway',

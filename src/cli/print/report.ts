@@ -154,9 +154,9 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
     line(
       'exercised',
-      taken.map(([path, times]) => `${path} (${times})`).join(', ') || `none of ${paths.length} recovery paths`,
+      taken.map(([path, times]) => `${pathText(path)} (${times})`).join(', ') || `none of ${paths.length} recovery paths`,
     ),
-    line('not exercised', never.map(([path]) => path).join(', ') || 'none'),
+    line('not exercised', never.map(([path]) => pathText(path)).join(', ') || 'none'),
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
     ...waitLines(reports).map((text) => line('waits', text)),
     ...cancelledLines(reports).map((text) => line('canceled', text)),
@@ -212,27 +212,22 @@ function rulesOf(reports: readonly Verification[]): RuleReport[] {
     const skipped: Record<string, number> = {}
     for (const rule of same)
       for (const [why, times] of Object.entries(rule.skipped)) skipped[why] = (skipped[why] ?? 0) + times
-    const idle = same.every((rule) => rule.not_triggered !== null) ? first.not_triggered : null
+    const not_triggered = same.every((rule) => rule.not_triggered !== null) ? first.not_triggered : null
     const counts = {
       matched: sum((one) => one.matched),
-      fired: sum((one) => one.triggered),
+      triggered: sum((one) => one.triggered),
       applied: sum((one) => one.applied),
     }
-    return [{ ...first, ...counts, skipped, idle }]
+    return [{ ...first, ...counts, skipped, not_triggered }]
   })
 }
 
-function ruleText({
-  name,
-  fault,
-  matched,
-  triggered: fired,
-  applied,
-  skipped,
-  not_triggered: idle,
-}: RuleReport): string {
-  if (idle !== null) return `${name}: ${bad('not triggered')}: ${idle}`
-  const effect = fault === null ? `triggered ${fired}` : `injected ${applied}`
+/** A recovery path as people read it: `stream recovery`. */
+const pathText = (path: string) => path.replaceAll('_', ' ')
+
+function ruleText({ name, fault, matched, triggered, applied, skipped, not_triggered }: RuleReport): string {
+  if (not_triggered !== null) return `${name}: ${bad('not triggered')}: ${not_triggered}`
+  const effect = fault === null ? `triggered ${triggered}` : `injected ${applied}`
   const reasons = Object.entries(skipped).map(([reason, times]) => `${reason} ${times}`)
   return [`${name}${fault === null ? '' : ` (${fault})`}: matched ${matched}`, effect, ...reasons].join(', ')
 }
