@@ -86,12 +86,12 @@ function circlesOf(edges: readonly Import[]): string[][] {
 }
 
 describe('imports', () => {
-  test('every part of the source has its place in the order', () => {
+  test('have a layer for every part of the source', () => {
     expect(program.filter((file) => layerOf(file) < 0)).toEqual([])
     expect(own.length).toBeGreaterThan(100)
   })
 
-  test('point downwards, or stay in their folder', () => {
+  test('point downwards or stay in their folder', () => {
     const upwards = own.filter(
       ({ file, from }) =>
         !from.endsWith('package.json') && partOf(file) !== partOf(from) && layerOf(from) <= layerOf(file),
@@ -99,7 +99,7 @@ describe('imports', () => {
     expect(upwards).toEqual([])
   })
 
-  test('make no circles, not even inside a room', () => {
+  test('have no cycles, not even inside a folder', () => {
     expect(circlesOf(own)).toEqual([])
     const circle = circlesOf([
       { file: 'a', from: 'b' },
@@ -115,7 +115,7 @@ describe('imports', () => {
     ['the query builder', /^drizzle-orm/, /^db\//],
     ['the reader of the command line', /^commander/, /^cli\//],
   ]
-  test.each(homes)('%s is used in its own place alone', (_, name, home) => {
+  test.each(homes)('use %s only in its own place', (_, name, home) => {
     const users = packages.filter(({ from }) => name.test(from)).map(({ file }) => file)
     expect(users).not.toEqual([])
     expect(users.filter((file) => !home.test(file))).toEqual([])
@@ -135,7 +135,7 @@ describe('imports', () => {
     expect(found).toEqual([])
   })
 
-  test('are by name: nothing is exported as a default', () => {
+  test('are by name, and nothing is exported as a default', () => {
     expect(program.filter((file) => /^export default/m.test(codeOf(file)))).toEqual([])
   })
 })
@@ -163,7 +163,7 @@ const RULES: [string, RegExp, RegExp, string][] = [
   ],
   ['the environment', /\bprocess\.env\b/, /^cli\/io\.ts$|^build\//, 'process.env.HOME'],
   [
-    'what the process is told',
+    'the signals and arguments of the process',
     /\bprocess\.(?:on|once|off|argv)\b/,
     /^main\.ts$|^cli\/(run\/stop-signals|print\/line-writer)\.ts$|^build\//,
     "process.on('SIGINT', stop)",
@@ -177,13 +177,13 @@ const RULES: [string, RegExp, RegExp, string][] = [
   ],
   ['the end of the process', /\bprocess\.exit(?:Code)?\b/, /^main\.ts$|^build\//, 'process.exit(1)'],
 ]
-test.each(RULES)('%s is used in its own place alone', (_, rule, home, example) => {
+test.each(RULES)('source: uses %s only in its own place', (_, rule, home, example) => {
   expect(rule.test(example)).toBe(true)
   expect(files.filter((file) => !home.test(file) && rule.test(codeOf(file)))).toEqual([])
   expect(files.some((file) => home.test(file) && rule.test(codeOf(file)))).toBe(true)
 })
 
-test('every file begins by saying what it is for', () => {
+test('source file: begins with its purpose', () => {
   expect(files.filter((file) => !lines(file)[0]?.startsWith('// '))).toEqual([])
 })
 
@@ -200,7 +200,7 @@ function doubledExports(sources: readonly [file: string, code: string][]): strin
     .map((row) => row.join(' '))
 }
 
-test('no two exported names are equal', () => {
+test('exported names: are unique', () => {
   expect(
     doubledExports([
       ['a', 'export const x = 1'],

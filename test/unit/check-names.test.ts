@@ -263,8 +263,8 @@ const saidOf = (kind: keyof typeof FOLDERS, index: number) => {
   return lines.filter((line) => line.startsWith(place)).map((line) => line.slice(place.length))
 }
 
-describe('what is found', () => {
-  test.each(rows.map((row, index) => [row[0], row, index] as const))('%s', (_, [, kind, , said], index) => {
+describe('check of names', () => {
+  test.each(rows.map((row, index) => [row[0], row, index] as const))('reports %s', (_, [, kind, , said], index) => {
     const [line, ...more] = saidOf(kind, index)
     expect(more).toEqual([])
     if (typeof said === 'string') expect(line).toStartWith(said)
@@ -272,7 +272,7 @@ describe('what is found', () => {
   })
 })
 
-test('what is right is left alone', async () => {
+test('check: accepts valid names', async () => {
   const { code, stdout, stderr } = await runCommand(['check', '--config', 'mine.yaml'], { cwd: sound.path })
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('no such') })
   expect(stdout).toStartWith('5 fixtures, 6 scenarios, ')

@@ -41,6 +41,6 @@ const rows: [called: string, likely: string | null][] = [
   ['/v1/messages', null],
   ['/v1/audio/speech', null],
 ]
-test.each(rows)('%s: %p', (called, likely) => {
+test.each(rows)('likelyPath %s: is %p', (called, likely) => {
   expect(likelyPath(called, known)).toBe(likely)
 })

@@ -40,7 +40,7 @@ test('a new database file: has the tables that the statements make, and a write-
   again.release()
 })
 
-test('nothing of a removed file comes back from the log that was left of it', () => {
+test('new database file: restores nothing from the log of a removed one', () => {
   const path = fileOf('removed.db')
   const { database, release } = openFile(path)
   addTrace(database, 1)
@@ -55,7 +55,7 @@ test('nothing of a removed file comes back from the log that was left of it', ()
   again.release()
 })
 
-test('an empty file and a link are filled where they are', () => {
+test('empty database file and link: are filled where they are', () => {
   writeFileSync(fileOf('empty.db'), '')
   symlinkSync(fileOf('target.db'), fileOf('link.db'))
   for (const name of ['empty.db', 'link.db']) {

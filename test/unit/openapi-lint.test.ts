@@ -17,7 +17,7 @@ const RULES = {
   'no-server-example.com': 'off',
 } as const
 
-test('a linter finds nothing', async () => {
+test('OpenAPI document: passes a linter', async () => {
   const config = await createConfig({ extends: ['recommended-strict'], rules: RULES })
   const source = (await app.fetch('/swagger/json')).text
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })

@@ -22,7 +22,7 @@ const ROWS: [string, object, RegExp][] = [
     /tool current_date failed .*: broken$/m,
   ],
   [
-    'an agent of a name',
+    'a named agent',
     { match: { agent: 'writer', iteration: 2 }, fault: { type: 'http-error', status: 400 } },
     /task \w+ of writer, turn 1: failed \(error\)$/m,
   ],
@@ -30,7 +30,7 @@ const ROWS: [string, object, RegExp][] = [
   ['a cancel', { fault: { type: 'late-answer' } }, /tool google_search answered in 5000 ms, late, .*faults: broken$/m],
   ['a task', { fault: { type: 'stuck-task' } }, /task \w+ of rehearsal, turn 1: canceled$/m],
 ]
-test.each(ROWS)('a rule about %s acts', async (_, rule, drawn) => {
+test.each(ROWS)('rehearse: triggers a rule about %s', async (_, rule, drawn) => {
   const { code, stdout, stderr } = await rehearse([{ name: 'broken', ...rule }], '--calls', '1')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(drawn)
@@ -39,7 +39,7 @@ test.each(ROWS)('a rule about %s acts', async (_, rule, drawn) => {
   expect(stdout).not.toMatch(/^chat\.completions /m)
 })
 
-test('calls of models and tasks take turns with the rules', async () => {
+test('rehearse: alternates model calls and tasks when rules need both', async () => {
   const rules = [
     { name: 'of all', fault: { type: 'delay', for: '1s' } },
     { name: 'of tools', fault: { type: 'tool-error' } },

@@ -27,7 +27,7 @@ const answers = (usage: unknown, beside: Record<string, unknown>): string[] => {
   ]
 }
 
-test('every answer is read as it was written, whatever of it the record says as well', async () => {
+test('trace row: reads every response as it was written, whatever the record contains as well', async () => {
   const database = openClone(template())
   const writer = createWriter(database)
   const store = traceStore(database, writer)

@@ -30,7 +30,7 @@ const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
 })
 const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain, 120).join('\n')
 
-test('retries, a fallback, waits and faults over time', () => {
+test('waterfall: shows retries, a fallback, waits and faults over time', () => {
   const attempts = [
     attempt({ duration_ms: 500, outcome: 'refused', status: 429, error: 'slow down', faults: ['rush hour'] }),
     attempt({
@@ -61,7 +61,7 @@ test('retries, a fallback, waits and faults over time', () => {
   )
 })
 
-test('cache, guardrails, retrieval, usage and cost, in the order in which they come', () => {
+test('waterfall: shows cache, guardrails, retrieval, usage and cost in order', () => {
   const search = { knowledge_id: 'shop', search_type: 'vector_search', query: 'x', chunks: [] }
   const steps = shown({
     retrievals: [
@@ -96,22 +96,22 @@ test('cache, guardrails, retrieval, usage and cost, in the order in which they c
   )
 })
 
-test('an answer from the cache has no attempts', () => {
+test('waterfall: shows no attempts of a cached response', () => {
   expect(shown({ cache: { status: 'hit', key: 'k', age_ms: 61_500 } })).toBe('  cache      hit, 61.5 s old')
 })
 
-test('a call that was refused at once has nothing to show', () => {
+test('waterfall: shows nothing for a call that was rejected at once', () => {
   expect(shown({})).toBe('')
 })
 
-test('an attempt that took no time is still seen, at the end of the axis too', () => {
+test('waterfall: shows an attempt that took no time, even at the end of the axis', () => {
   const attempts = [attempt({}), attempt({ number: 2, why: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
   const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain, 120)
   expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} answered 200 in 0 ms`)
   expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ answered 200 in 0 ms, after 60.0 s`)
 })
 
-test('colours are asked for, and stand around the texts alone', () => {
+test('waterfall: prints colors on request and only around texts', () => {
   const attempts = [attempt({ duration_ms: 5, outcome: 'refused', status: 500, error: 'no' })]
   const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`, 120)
   expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>refused 500 in 5 ms</>`)
