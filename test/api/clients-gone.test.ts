@@ -52,33 +52,36 @@ const rows = paths.flatMap(([path, body]) =>
     ),
   ),
 )
-test.each(rows)('%s, %s, left by %s: is canceled, while another session goes on', async (path, _, how, body) => {
-  const session = `gone-${Bun.hash(`${path} ${how} ${JSON.stringify(body)}`)}`
-  await accepted(
-    app.fetch(`/_understudy/sessions/${session}`, {
-      method: 'PUT',
-      body: JSON.stringify({ scenario: { name: 'silent', rules: RULES } }),
-    }),
-  )
-  const gone = leave(session, [path, body], how)
-  const other = await fetch(`${url}/s/healthy${path}`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  expect(other.status).toBe(200)
-  await other.text()
-  await gone
-  const verdict = async () =>
-    (await app.fetch(`/s/${session}/_understudy/verify?wait=5s&ended=badly`)).json() as { pending: number }
-  expect(await verdict()).toMatchObject({ pending: 0, cancelled: [{}], findings: [] })
-  const { data } = (await app.fetch(`/s/${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
-  expect(data.map(({ outcome }) => outcome)).toEqual(['cancelled'])
-})
+test.each(rows)(
+  'disconnect, %s, %s, left by %s: cancels the call while another session continues',
+  async (path, _, how, body) => {
+    const session = `gone-${Bun.hash(`${path} ${how} ${JSON.stringify(body)}`)}`
+    await accepted(
+      app.fetch(`/_understudy/sessions/${session}`, {
+        method: 'PUT',
+        body: JSON.stringify({ scenario: { name: 'silent', rules: RULES } }),
+      }),
+    )
+    const gone = leave(session, [path, body], how)
+    const other = await fetch(`${url}/s/healthy${path}`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect(other.status).toBe(200)
+    await other.text()
+    await gone
+    const verdict = async () =>
+      (await app.fetch(`/s/${session}/_understudy/verify?wait=5s&ended=badly`)).json() as { pending: number }
+    expect(await verdict()).toMatchObject({ pending: 0, cancelled: [{}], findings: [] })
+    const { data } = (await app.fetch(`/s/${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
+    expect(data.map(({ outcome }) => outcome)).toEqual(['cancelled'])
+  },
+)
 
 /** Numbers to call, no two alike: a guardrail takes seconds for them. */
 const numbers = Array.from({ length: 80_000 }, (_, index) => `+1555${1_000_000 + index}`).join(' ')
-test('a client that leaves while a worker checks its texts for a guardrail: the call is canceled, and no bug', async () => {
+test('disconnect: cancels the call without an error while a worker checks its texts for a guardrail', async () => {
   const left = new AbortController()
   const guardrails = [{ id: 'svc_pii_detection', execute_on: 'input' }]
   const request = new Request('http://localhost/s/guarded/v2/router/chat/completions', {

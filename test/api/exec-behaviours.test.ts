@@ -35,17 +35,17 @@ const STUCK = scenario('', 'type: delay, for: 10s').replace('virtual', 'real')
 const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accept: [not-tried]
 `
 
-describe('is found', () => {
+describe('exec finding', () => {
   const rows: [string, Program, string, string][] = [
-    ['who does not wait as long as Retry-After says', client('plain', 'impatient'), BUSY, 'early-retry'],
-    ['who calls 300 times without a pause', client('plain', 'storm'), DOWN, 'storm'],
-    ['who gives up and ends well', client('plain', 'quitter'), DOWN, 'gave-up'],
-    ['who repeats what must not be repeated', client('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
-    ['who tries again on every floor', client('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
-    ['who leaves a call open that it asks again for', client('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
-    ['who has the wrong address', client('plain', 'stranger'), WELL, 'wrong-address'],
+    ['does not honor Retry-After', client('plain', 'impatient'), BUSY, 'early-retry'],
+    ['calls 300 times without a pause', client('plain', 'storm'), DOWN, 'storm'],
+    ['gives up and exits with 0', client('plain', 'quitter'), DOWN, 'gave-up'],
+    ['repeats a non-retryable error', client('plain', 'stubborn'), MISTAKEN, 'ignored-status'],
+    ['retries on every layer', client('plain', 'amplifier'), `${DOWN}max_attempts: 20\n`, 'amplification'],
+    ['leaves a call open while it repeats it', client('openai', 'leaving open', '4'), SLOW, 'not-cancelled'],
+    ['uses the wrong address', client('plain', 'stranger'), WELL, 'wrong-address'],
   ]
-  test.each(rows)('%s', async (_, command, yaml, kind) => {
+  test.each(rows)('is reported for a client that %s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
     expect(findings.day).toContain(kind)
     expect(code).toBe(3)
@@ -53,10 +53,10 @@ describe('is found', () => {
   })
 
   const warnings: [string, Program, string, string][] = [
-    ['who takes half a stream for the whole and exits with 0', client('plain', 'swallower'), CUT, 'swallowed'],
-    ['who hangs up on every try, with pauses', client('openai', 'timing out', '2'), STUCK, 'gave-up'],
+    ['takes half a stream for a whole one and exits with 0', client('plain', 'swallower'), CUT, 'swallowed'],
+    ['disconnects on every try, with pauses', client('openai', 'timing out', '2'), STUCK, 'gave-up'],
   ]
-  test.each(warnings)('with a warning, %s', async (_, command, yaml, kind) => {
+  test.each(warnings)('is a warning for a client that %s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: [kind] })
     const lines = plainLines(runLines(run))
@@ -65,7 +65,7 @@ describe('is found', () => {
     expect((await play(command, yaml, { strict: true })).run).toMatchObject({ verdict: 'fail', ok: false })
   })
 
-  test('with a warning, who hangs up on equal calls that may be different requests', async () => {
+  test('is a warning for a client that disconnects from equal calls that may be different requests', async () => {
     const { code, run, findings } = await play(client('plain', 'hanging up'), STUCK)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
     expect(plainLines(runLines(run)).join('\n')).toMatch(
@@ -73,13 +73,13 @@ describe('is found', () => {
     )
   })
 
-  test('and may be accepted by the scenario', async () => {
+  test('can be accepted by the scenario', async () => {
     const { code, run, findings } = await play(client('plain', 'quitter'), `${DOWN}accept: [gave-up]\n`)
     expect({ code, findings }).toEqual({ code: 0, findings: { day: [] } })
     expect(plainLines(runLines(run)).join('\n')).toContain('  accepted      gave-up: ')
   })
 
-  test('where the address was wrong, with the likely one', async () => {
+  test('names the likely address when a wrong one was called', async () => {
     const { run } = await play(client('plain', 'stranger'))
     const said = plainLines(runLines(run)).join('\n')
     expect(said).toContain('/openai/v1/chat/completions')
@@ -87,28 +87,28 @@ describe('is found', () => {
   })
 })
 
-describe.concurrent('is innocent', () => {
+describe.concurrent('exec without findings', () => {
   const rows: [string, Program, string][] = [
-    ['who asks the same again and again and is answered', client('plain', 'polling'), WELL],
-    ['who asks the same twelve times at once', client('plain', 'crowd'), WELL],
-    ['who asks the same six times at once, is refused, and waits', client('plain', 'patient crowd'), CROWDED],
-    ['who waits as it is told', client('plain', 'patient'), BUSY],
-    ['who waits ever longer', client('plain', 'patient'), RESTARTING],
-    ['who mends a request that was refused', client('plain', 'correcting'), WELL],
-    ['who asks again after a stream that broke off', client('plain', 'asking again'), CUT],
-    ['who has read enough of a stream', client('plain', 'reading enough'), WELL],
-    ['the openai package with six equal prompts at once', client('openai', 'equal', '6'), CROWDED],
-    ['the openai package with twelve', client('openai', 'equal', '12'), CROWDED],
-    ['the openai package that times out, and is patient in the end', client('openai', 'timing out', '3'), SLOW],
-    ['who hedges', client('openai', 'hedging'), SLOW],
-    ['whose user stops it twice', client('openai', 'stopping'), STUCK],
-    ['the AI SDK with six', client('ai-sdk', 'equal', '6'), CROWDED],
-    ['the AI SDK with twelve', client('ai-sdk', 'equal', '12'), CROWDED],
-    ['the AI SDK, whole', client('ai-sdk', 'chat'), WELL],
-    ['the AI SDK as it is by itself', client('ai-sdk', 'responses'), WELL],
-    ['the AI SDK, streamed', client('ai-sdk', 'stream'), WELL],
+    ['repeats an answered question', client('plain', 'polling'), WELL],
+    ['sends twelve equal requests at once', client('plain', 'crowd'), WELL],
+    ['sends six equal requests at once, gets an error, and waits', client('plain', 'patient crowd'), CROWDED],
+    ['honors Retry-After', client('plain', 'patient'), BUSY],
+    ['waits with growing pauses', client('plain', 'patient'), RESTARTING],
+    ['corrects a rejected request', client('plain', 'correcting'), WELL],
+    ['repeats a truncated stream', client('plain', 'asking again'), CUT],
+    ['leaves a stream early', client('plain', 'reading enough'), WELL],
+    ['uses the openai package with six equal prompts at once', client('openai', 'equal', '6'), CROWDED],
+    ['uses the openai package with twelve equal prompts at once', client('openai', 'equal', '12'), CROWDED],
+    ['uses the openai package, times out, and waits longer in the end', client('openai', 'timing out', '3'), SLOW],
+    ['hedges', client('openai', 'hedging'), SLOW],
+    ['is stopped twice by its user', client('openai', 'stopping'), STUCK],
+    ['uses the AI SDK with six equal prompts', client('ai-sdk', 'equal', '6'), CROWDED],
+    ['uses the AI SDK with twelve equal prompts', client('ai-sdk', 'equal', '12'), CROWDED],
+    ['uses the AI SDK without streaming', client('ai-sdk', 'chat'), WELL],
+    ['uses the AI SDK with its default retries', client('ai-sdk', 'responses'), WELL],
+    ['uses the AI SDK with streaming', client('ai-sdk', 'stream'), WELL],
   ]
-  test.each(rows)('%s', async (_, command, yaml) => {
+  test.each(rows)('passes a client that %s', async (_, command, yaml) => {
     const { code, run, findings } = await play(command, yaml)
     expect({ code, findings, report: code === 0 ? '' : plainLines(runLines(run)).join('\n') }).toEqual({
       code: 0,
@@ -118,7 +118,7 @@ describe.concurrent('is innocent', () => {
   })
 })
 
-describe('a rule by time', () => {
+describe('time-based rule under exec', () => {
   const outage = (until: number) => `
 name: day
 clock: virtual
@@ -127,14 +127,14 @@ rules:
     when: { schedule: [{ phase: healthy, for: 1s }, { phase: down, for: ${until}ms }, { phase: healthy }] }
     fault: { type: http-error, status: 503 }
 `
-  test('is met by a client that waits by itself, and so is the recovery', async () => {
+  test('is triggered for a client that waits by itself, and so is the recovery', async () => {
     const { run } = await play(client('plain', 'waiting'), outage(1500))
     const [report] = run.sessions
     expect(report?.rules[0]?.fired).toBeGreaterThan(0)
     expect(report?.order.at(-1)?.outcome).toBe('answered')
   })
 
-  test('reports a rule that never became active', async () => {
+  test('is reported when it never became active', async () => {
     const { run } = await play(client('plain', 'one'), outage(60_000))
     expect(plainLines(runLines(run)).join('\n')).toMatch(
       /rule +outage: not triggered: active from t=1 s, last matching request at t=0 s/,
@@ -142,7 +142,7 @@ rules:
   })
 })
 
-describe('a day on which nothing went wrong', () => {
+describe('exec without an injected fault', () => {
   const late = scenario('after: 60s', 'type: http-error, status: 503')
   const other = scenario('', 'type: http-error, status: 503', 'provider: cohere')
   test.each([
@@ -163,12 +163,12 @@ describe('a day on which nothing went wrong', () => {
     )
   })
 
-  test('may be meant', async () => {
+  test('passes when the scenario accepts not-tried', async () => {
     const { code, run } = await play(client('plain', 'one'), `${late}accept: [not-tried]\n`)
     expect({ code, verdict: run.verdict }).toEqual({ code: 0, verdict: 'pass' })
   })
 
-  test('needs a fault that acts in one of its sessions only', async () => {
+  test('passes when a fault was injected in one of its sessions', async () => {
     const { code, run } = await play(
       client('openai', 'sessions', '2'),
       scenario('', 'type: delay, for: 1ms', 'session: worker-1'),

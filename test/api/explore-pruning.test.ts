@@ -84,15 +84,18 @@ const NAMES: [Name, { saved: number; verdicts: string[] }][] = [
   ['coupled', { saved: 2, verdicts: ['swallowed'] }],
 ]
 
-test.each(NAMES)('%s: the same cells with and without pruning, and fewer runs', (name, { saved, verdicts }) => {
-  const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
-  expect(matrixOf(pruned)).toEqual(matrixOf(whole))
-  expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
-  expect([pruned.saved, whole.saved]).toEqual([saved, 0])
-  expect(pruned.runs).toBeLessThan(whole.runs)
-})
+test.each(NAMES)(
+  'explore of %s: finds the same cases with and without pruning, in fewer runs',
+  (name, { saved, verdicts }) => {
+    const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
+    expect(matrixOf(pruned)).toEqual(matrixOf(whole))
+    expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
+    expect([pruned.saved, whole.saved]).toEqual([saved, 0])
+    expect(pruned.runs).toBeLessThan(whole.runs)
+  },
+)
 
-test.each(NAMES)('%s: two explorations find the same, however many runs go on at once', (name) => {
+test.each(NAMES)('explore of %s: finds the same in two explorations, however many runs are parallel', (name) => {
   const told = (exploration: Exploration) => {
     const { points, cells, coverage, saved, left } = jsonOf(exploration)
     const scenarios = exploration.cells.map(({ scenario }) => scenario)

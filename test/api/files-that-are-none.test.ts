@@ -23,16 +23,21 @@ const rows: [string, string[], number, string[]][] = [
     ['fixtures in a round of links', ['check', 'round'], 2, ['fixtures round cannot be read: ELOOP']],
     ['fixtures of a device', ['check', '/dev/null'], 2, ['/dev/null:1:1', 'the file is empty']],
   ]),
-  ['a seed', ['serve', '--port', '0', '--seed-file', 'a-folder'], 2, ['seed file a-folder cannot be read: ']],
   [
-    'a report',
+    'a seed that is a folder',
+    ['serve', '--port', '0', '--seed-file', 'a-folder'],
+    2,
+    ['seed file a-folder cannot be read: '],
+  ],
+  [
+    'a report that is a folder',
     ['exec', '--junit', 'a-folder', '--', 'true'],
     2,
     ['--junit "a-folder" cannot be written: it is a folder'],
   ],
 ]
 
-test.each(rows)('%s', async (_, args, code, parts) => {
+test.each(rows)('invalid file: is one error line for %s', async (_, args, code, parts) => {
   const ended = await runCommand(args, { cwd })
   expect(ended).toMatchObject({ code, stdout: '' })
   expect(ended.stderr).toStartWith('understudy: ')
@@ -40,7 +45,7 @@ test.each(rows)('%s', async (_, args, code, parts) => {
   for (const part of parts) expect(ended.stderr).toContain(part)
 })
 
-test('a snapshot', async () => {
+test('invalid snapshot file: is one error line', async () => {
   const server = await serveHere(['--db', ':memory:'], { cwd })
   const env = { UNDERSTUDY_URL: server.url }
   try {

@@ -80,7 +80,7 @@ const valid = fc.oneof(
   ),
 )
 
-test('any valid request is answered with as many files as asked, of the size and format asked', async () => {
+test('property: any valid image request returns the requested number of files in size and format', async () => {
   await fc.assert(
     fc.asyncProperty(valid, async (body) => {
       const { answer, data, usage } = await draw(app, body)
@@ -123,7 +123,7 @@ const mistakes = oneOf({
   metadata: notOf('object'),
 })
 
-test('a mistake in one field is a 400 that names the field', async () => {
+test('property: an invalid field of an image request is a 400 that names it', async () => {
   await fc.assert(
     fc.asyncProperty(valid, mistakes, async (body, [field, wrong]) => {
       const answer = await app.post(IMAGES, { ...body, [field]: wrong })

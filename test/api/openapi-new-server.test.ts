@@ -6,7 +6,7 @@ import { newServerOf } from '../support/new-server.ts'
 const app = createTestApp()
 afterAll(app.close)
 
-test('every example of a request works on a new server', async () => {
+test('OpenAPI request examples: all work on a new server', async () => {
   const { examples, send } = await newServerOf(app)
   expect(examples.length).toBeGreaterThan(80)
   const failed: string[] = []

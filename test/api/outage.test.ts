@@ -33,7 +33,7 @@ const call = () =>
     cache: { type: 'exact_match', ttl: 90 },
   })
 
-test('ten minutes of outage play at once, each event at its instant', async () => {
+test('virtual outage: passes ten minutes at once, each event at its time', async () => {
   expect((await put('/_understudy/scenario', outage)).status).toBe(200)
   const story: { at: number; cache: string | undefined; attempts: string }[] = []
   for (let turn = 0; turn < 12; turn++) {

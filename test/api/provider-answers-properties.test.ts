@@ -181,7 +181,7 @@ async function hold(answer: Awaited<ReturnType<typeof odd.whole>>) {
 let calls = 0
 for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
   const { stream_options: _, ...asked } = body as Json
-  test(`whole answers: ${name}`, () =>
+  test(`property: odd whole responses never cause a server error (${name})`, () =>
     fc.assert(
       fc.asyncProperty(changes, async (all) => {
         const text = JSON.stringify(apply(whole, all))
@@ -201,7 +201,7 @@ for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
     ))
 
   if (events.length === 0) continue
-  test(`streams: ${name}`, () =>
+  test(`property: odd streams never cause a server error (${name})`, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { minLength: 1, maxLength: 3 }),

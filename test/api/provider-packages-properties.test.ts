@@ -66,7 +66,7 @@ for (const [kind, whole, events] of ROWS) {
     return trace
   }
 
-  test(`whole answers: ${kind}`, () =>
+  test(`property: odd whole responses to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(changeArbitrary, { maxLength: 3 }), async (changes) => {
         const sent = changes.reduce<unknown>(changedBy, whole)
@@ -78,7 +78,7 @@ for (const [kind, whole, events] of ROWS) {
       { numRuns: RUNS },
     ))
 
-  test(`streams: ${kind}`, () =>
+  test(`property: odd streams to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { maxLength: 3 }),
@@ -97,7 +97,7 @@ for (const [kind, whole, events] of ROWS) {
     ))
 }
 
-test('an answer that a package falls over is unreadable', async () => {
+test('model package: makes a response unreadable when it throws', async () => {
   const odd = oddProvider('anthropic')
   for (const sent of [null, 5, [], { content: 'x' }, { ...MESSAGE, content: [null] }]) {
     const answer = await odd.whole(PATH, HELLO, JSON.stringify(sent))

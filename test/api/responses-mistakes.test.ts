@@ -6,7 +6,7 @@ const app = responsesApp()
 const { ask, answerTo } = app
 afterAll(app.close)
 
-describe('refusals of a request', () => {
+describe('invalid responses request', () => {
   const cases: [string, Body, string, string][] = [
     ['no input', {}, 'input', 'required'],
     ['input of another type', { input: 3 }, 'input', 'must be a string'],
@@ -72,7 +72,7 @@ describe('refusals of a request', () => {
     ['metadata value', { input: 'x', metadata: { a: 'v'.repeat(513) } }, 'metadata.a', 'at most 512'],
     ['stored prompt', { input: 'x', svc: { prompt: { id: 'p' } } }, 'svc.prompt', 'not emulated'],
   ]
-  test.each(cases)('%s', async (_, body, param, text) => {
+  test.each(cases)('is rejected at its field: %s', async (_, body, param, text) => {
     const answer = await ask(body)
     expect(answer.status).toBe(400)
     const { error } = answer.json() as { error: { param: string; message: string } }
@@ -80,7 +80,7 @@ describe('refusals of a request', () => {
     expect(error.message).toContain(text)
   })
 
-  test('an input that is too long, unless it may be cut', async () => {
+  test('is rejected when the input is too long, unless truncation is on', async () => {
     const input = 'word '.repeat(9_000)
     const refused = await ask({ model: 'openai/gpt-4', input })
     expect([refused.status, (refused.json().error as Body).code]).toEqual([400, 'context_length_exceeded'])
@@ -89,7 +89,7 @@ describe('refusals of a request', () => {
   })
 })
 
-test('OpenAPI shows the operation, and its examples work', async () => {
+test('OpenAPI: shows the responses operation with working examples', async () => {
   const document = (await app.fetch('/swagger/json')).json() as {
     paths: Record<
       string,

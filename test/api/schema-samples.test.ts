@@ -50,7 +50,7 @@ const app = appWith()
 const SEMVER =
   '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$'
 
-describe('patterns are satisfied', () => {
+describe('sample of a pattern', () => {
   const patterns: [string, object][] = [
     ['a date', { pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$' }],
     ['a time', { pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$' }],
@@ -93,7 +93,7 @@ describe('patterns are satisfied', () => {
     ['a very long count, and more', { pattern: '^[a-z]{9000,}-$' }],
     ['times with a zone', { pattern: '\\+02:00$', format: 'date-time' }],
   ]
-  test.each(patterns)('%s', async (_, rules) => {
+  test.each(patterns)('matches %s', async (_, rules) => {
     const schema = wordOf(rules)
     const value = await answered(app, schema)
     expect({ value, wrong: judgement(schema, value) }).toEqual({ value, wrong: [] })
@@ -105,7 +105,7 @@ describe('patterns are satisfied', () => {
     .array(fc.tuple(piece, count), { minLength: 1, maxLength: 5 })
     .map((parts) => parts.map((part) => part.join('')).join(''))
 
-  test('any without a look-around', async () => {
+  test('matches any pattern without look-around', async () => {
     await fc.assert(
       fc.asyncProperty(body, fc.integer({ min: 0, max: 30 }), async (body, minLength) => {
         const schema = wordOf({ pattern: `^${body}.*$`, minLength })
@@ -116,7 +116,7 @@ describe('patterns are satisfied', () => {
     )
   })
 
-  test('any with look-arounds is satisfied, or a fixture is requested', async () => {
+  test('matches any pattern with look-around, or a fixture is requested', async () => {
     const look = fc.constantFrom('(?=.*z)', '(?=.{12,}$)', '(?!.*zzzz)', '(?=.*\\d)', '(?=.*zz)')
     const pattern = fc.tuple(look, look, body).map(([one, other, body]) => `^${one}${other}${body}.*$`)
     await fc.assert(
@@ -132,13 +132,13 @@ describe('patterns are satisfied', () => {
     )
   })
 
-  test('with the same text each time', async () => {
+  test('is the same text each time', async () => {
     const schema = wordOf({ pattern: '^(?=.*q)[a-z]{8}$' })
     expect(await answered(appWith(), schema)).toEqual(await answered(appWith(), schema))
   })
 })
 
-describe('patterns for other engines', () => {
+describe('pattern of another engine', () => {
   const rows: [string, string, RegExp][] = [
     [
       'the e-mail address that everybody copies',
@@ -149,12 +149,12 @@ describe('patterns for other engines', () => {
     ['a bracket', '^]$', /^\]$/],
     ['a number that is no group', '^\\8$', /^8$/],
   ]
-  test.each(rows)('%s', async (_, pattern, expected) => {
+  test.each(rows)('is read as meant: %s', async (_, pattern, expected) => {
     expect(await answered(app, wordOf({ pattern }))).toEqual({ word: expect.stringMatching(expected) })
   })
 
   test.each(['(?i)abc', '(?P<name>a)', '^(a', '[[:alpha:]--x]+('])(
-    'one that cannot be read (%s) is no mistake of the schema',
+    'is reported as unreadable and not as an invalid schema: %s',
     async (pattern) => {
       const { status, text } = await app.post(CHAT, chatOf(wordOf({ pattern })))
       expect({ status, text }).toEqual({
@@ -165,12 +165,12 @@ describe('patterns for other engines', () => {
   )
 })
 
-test('a reference to another document is no mistake of the schema', async () => {
+test('reference to another document: is not an invalid schema', async () => {
   const { status, text } = await app.post(CHAT, chatOf({ $ref: 'https://json-schema.org/draft/2020-12/schema' }))
   expect({ status, text }).toEqual({ status: 422, text: expect.stringContaining('leads nowhere in this schema') })
 })
 
-describe('what cannot be made', () => {
+describe('schema without a sample', () => {
   const impossible = wordOf({ pattern: '^a{3}$', maxLength: 2 })
   const rows: [string, object, RegExp][] = [
     [
@@ -197,7 +197,7 @@ describe('what cannot be made', () => {
       /at least 5 and at most 3 \(at \/properties\/word\/minimum\)/,
     ],
   ]
-  test.each(rows)('is said with place and keyword: %s', async (_, schema, message) => {
+  test.each(rows)('is reported with place and keyword: %s', async (_, schema, message) => {
     for (const [path, body, param] of [
       [CHAT, chatOf(schema), 'response_format.json_schema.schema'],
       [RESPONSES, responseOf(schema), 'text.format.schema'],
@@ -212,7 +212,7 @@ describe('what cannot be made', () => {
     }
   })
 
-  test('is no matter when a fixture answers', async () => {
+  test('does not matter when a fixture answers', async () => {
     await Bun.write(
       join(folder, 'chat.completions', 'word.yaml'),
       'match: { user: "A word, please" }\nreply: { content: "word" }\n',
@@ -231,7 +231,7 @@ describe('what cannot be made', () => {
     }
   })
 
-  test('a schema that is none is refused by every mode', async () => {
+  test('is rejected by every mode when the schema is invalid', async () => {
     const answer = await app.post(CHAT, chatOf(wordOf({ minLength: -1 })))
     expect(answer.status).toBe(400)
     expect(answer.json().error).toMatchObject({
