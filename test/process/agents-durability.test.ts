@@ -34,7 +34,7 @@ async function call({ url }: Server, method: string, path: string, body?: unknow
   return response.json() as Promise<Record<string, unknown>>
 }
 
-test('tasks that a killed process left go on where they were', async () => {
+test('killed process: leaves tasks that continue where they were', async () => {
   const killed = await startServer(args, { cwd: slow.path })
   await call(killed, 'POST', '/v2/agents', {
     key: 'clock',

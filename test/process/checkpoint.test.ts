@@ -11,7 +11,7 @@ const CALLS = 8
 const text = 'some words '.repeat(MEGABYTE)
 const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
 
-test('it does not grow with what is stored, and nothing is lost when the process is killed', async () => {
+test('write-ahead log: does not grow with the data, and nothing is lost when the process is killed', async () => {
   const db = join(folder.path, 'understudy.db')
   const args = ['--db', db]
   const server = await startServer(args, { cwd: folder.path })

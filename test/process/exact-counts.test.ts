@@ -90,11 +90,11 @@ async function sendsWith(options: readonly string[], { config = '' }: { config?:
   }
 }
 
-test('an untimed stream goes out in few sends, though each event is a chunk of its own', async () => {
+test('untimed stream: is sent in few writes, with each event as a chunk of its own', async () => {
   expect((await sendsWith([])) ?? 0).toBeLessThanOrEqual(SENDS)
 })
 
-test('a forwarded stream that comes in one piece goes out in one', async () => {
+test('forwarded stream: is sent in one write when it arrives in one', async () => {
   const events = chunksOf(20)
   const provider = startProvider(() => new Response(events, { headers: { 'content-type': 'text/event-stream' } }))
   try {

@@ -9,7 +9,7 @@ const folder = folderWith({
 })
 afterAll(folder.remove)
 
-test.skipIf(process.platform === 'win32')('a second Ctrl-C ends it, and the report is there', async () => {
+test.skipIf(process.platform === 'win32')('exec: ends with its report after a second Ctrl-C', async () => {
   const child = Bun.spawn([EXECUTABLE, 'exec', '--', 'sh', 'deaf.sh'], {
     cwd: folder.path,
     env: environment(),

@@ -108,13 +108,13 @@ beforeAll(() => {
   writeFileSync(join(cwd, 'misspelt.yaml'), 'accepted: [{ point: "*", class: autth, why: we know }]')
 })
 
-describe('an exploration', () => {
+describe('explore', () => {
   let first: Awaited<ReturnType<typeof explore>>
   beforeAll(async () => {
     first = await explore('--jobs', '2', '--junit', 'junit.xml', ...program())
   })
 
-  test('finds the points, and says of every break what became of the program', () => {
+  test('finds the injection points and reports the result of each fault', () => {
     const { code, report } = first
     const [whole, stream] = report.points.filter(({ discovered }) => !discovered)
     expect(report.points.map(({ unstable }) => unstable)).not.toContain(true)
@@ -127,7 +127,7 @@ describe('an exploration', () => {
     expect(code).toBe(3)
   })
 
-  test('says how much of what can happen was delivered and held', () => {
+  test('reports how many applicable faults were injected and tolerated', () => {
     const all = Object.keys(WHOLE).length + Object.keys(STREAM).length
     const held = Object.values(WHOLE).filter((verdict) => verdict === 'held').length
     expect(first.report.coverage).toEqual({
@@ -138,7 +138,7 @@ describe('an exploration', () => {
     })
   })
 
-  test('tells once for each routing configuration which faults of providers reach the client', () => {
+  test('reports once for each routing configuration which provider faults reach the client', () => {
     const [table, ...others] = first.report.routes
     expect(others).toEqual([])
     expect(table?.route).toBe('chat.completions: openai/gpt-4o, retry 1 on 429')
@@ -160,7 +160,7 @@ describe('an exploration', () => {
     expect(of('split-bytes')).toMatchObject({ outcome: 'answered', status: 200 })
   })
 
-  test('leaves a scenario for what is broken, which exec breaks the program with again', async () => {
+  test('saves a scenario for each failed case, and exec repeats the failure with it', async () => {
     const { cells } = first.report
     const broke = cells.find((cell) => cell.class === 'server-error-forever' && cell.verdict === 'broke')
     const again = await understudy('exec', '--scenario', broke?.scenario ?? '', ...program())
@@ -172,20 +172,20 @@ describe('an exploration', () => {
     )
   })
 
-  test('keeps the calls of all runs, with their points', async () => {
+  test('saves the calls of all runs, with their injection points', async () => {
     const { report } = first
     const [trace] = report.cells.find((cell) => cell.class === 'auth')?.traces ?? []
     const shown = await understudy('trace', '--db', 'explore/runs.db', 'show', trace ?? '', '--json')
     expect(report.points.map(({ id }) => id)).toContain(JSON.parse(shown.stdout).point)
   })
 
-  test('has a case of JUnit for every cell', () => {
+  test('writes a JUnit case for every case', () => {
     const xml = readFileSync(join(cwd, 'junit.xml'), 'utf8')
     const bad = first.report.cells.filter(({ verdict }) => verdict !== 'held').length
     expect(xml).toContain(`tests="${first.report.cells.length}" failures="${bad}"`)
   })
 
-  test('does not fail for cells that are known, and says which of them are mended', async () => {
+  test('passes with known failures and reports which of them are fixed', async () => {
     const known = [
       '{ point: "*", class: "*", why: we know }',
       '{ point: gone, class: auth, why: it was so }',
@@ -206,7 +206,7 @@ describe('an exploration', () => {
   })
 })
 
-test('a budget that is over leaves out what tells least, says so, and can be gone on from', async () => {
+test('explore budget: skips the least informative cases, says so, and can be resumed', async () => {
   const { report, code } = await explore('--budget', '1ms', '--out', 'short', ...program())
   expect(report.cells).toEqual([])
   expect(report.left.length).toBe(Object.keys(WHOLE).length + Object.keys(STREAM).length)
@@ -218,13 +218,13 @@ test('a budget that is over leaves out what tells least, says so, and can be gon
   expect(other.stderr).toContain('--resume cannot continue')
 })
 
-test('a command that calls no model is not called good', async () => {
+test('explore: is inconclusive when the command calls no model', async () => {
   const { code, stdout } = await understudy('explore', '--out', 'silent', '--', 'true')
   expect(stdout).toContain('explore: INCONCLUSIVE: no call to a model or an agent was received')
   expect(code).toBe(3)
 })
 
-test('what fails without a fault is not explored', async () => {
+test('explore: stops when the command fails without a fault', async () => {
   const { code, stderr, stdout } = await understudy('explore', '--json', '--out', 'red', ...program('red'))
   expect(code).toBe(7)
   expect(JSON.parse(stdout)).toMatchObject({ points: [], cells: [], red: { code: 7 } })
@@ -243,7 +243,7 @@ const MISTAKES: [string[], string][] = [
   [['--baseline', 'misspelt.yaml'], "accepted[0].class must be a failure mode (did you mean 'auth'?); valid: "],
   [['--html', 'nowhere/page.html'], '--html "nowhere/page.html" cannot be written'],
 ]
-test.each(MISTAKES)('%p is refused in words', async (flags, message) => {
+test.each(MISTAKES)('explore: rejects %p with a reason', async (flags, message) => {
   const { code, stderr } = await understudy('explore', ...flags, ...program())
   expect(stderr).toContain(message)
   expect(code).toBe(2)

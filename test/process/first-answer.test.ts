@@ -16,7 +16,7 @@ const MAX_MODULES = 280
 const folder = emptyFolder()
 afterAll(folder.remove)
 
-test('start: loads before the first answer only what every call needs', async () => {
+test('start: loads before the first response only what every call needs', async () => {
   writeFileSync(join(folder.path, 'outlines.json'), JSON.stringify(outlines()))
   const program = join(import.meta.dir, '..', 'support', 'programs', 'first-answer.ts')
   const child = Bun.spawn([process.execPath, program], { cwd: folder.path, stdout: 'ignore', stderr: 'pipe' })

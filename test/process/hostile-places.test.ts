@@ -140,7 +140,7 @@ const ROWS: Row[] = [
 ]
 for (const [name, args, printed] of ROWS)
   for (const env of [{}, { FORCE_COLOR: '1' }] as Record<string, string>[])
-    test(`${name}: nothing acts on it${env.FORCE_COLOR ? ', with colours' : ''}`, async () => {
+    test(`hostile name, ${name}: is printed as text${env.FORCE_COLOR ? ', with colors' : ''}`, async () => {
       const [command] = args()
       // What these print is beside that of a process which they start.
       const start = command === 'exec' || command === 'explore' ? run : runCommand
@@ -150,7 +150,7 @@ for (const [name, args, printed] of ROWS)
       if (printed) expect(stdout + stderr).toMatch(printed)
     })
 
-test('settings of the environment and of a file: a mistake is one line', async () => {
+test('hostile settings: are an error of one line, from the environment and from a file', async () => {
   writeFileSync(join(cwd, 'nasty-settings.yaml'), JSON.stringify({ [NASTY]: NASTY }))
   writeFileSync(join(cwd, 'nasty-values.yaml'), JSON.stringify({ clock: NASTY, scenario: NASTY }))
   for (const [args, env] of [
@@ -168,7 +168,7 @@ test('settings of the environment and of a file: a mistake is one line', async (
   }
 })
 
-test('a file whose name has line feeds is one line, on the terminal and in the log', async () => {
+test('hostile file name: is printed on one line, on the terminal and in the log', async () => {
   for (const args of [
     ['check', 'files'],
     ['fixture', 'list', 'files'],
@@ -181,7 +181,7 @@ test('a file whose name has line feeds is one line, on the terminal and in the l
   }
 })
 
-test('files that are written hold text', async () => {
+test('hostile text in written files: is escaped', async () => {
   const flags = ['--junit', 'report.xml', '--json-file', 'report.json']
   const texts: string[] = []
   for (const args of [

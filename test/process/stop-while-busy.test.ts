@@ -253,9 +253,9 @@ async function underWay(
   while (place === 'worker' && (await jobs()) < wanted);
 }
 
-describe('SIGTERM ends the server while it is busy with', () => {
+describe('SIGTERM', () => {
   test.concurrent.each(Object.entries(ROWS))(
-    '%s',
+    'ends the server while it is busy with %s',
     (name, row) =>
       inTurn(async () => {
         const own = row.args?.map((arg) => (arg === 'sessions' ? join(cwd, 'sessions') : arg)) ?? []
