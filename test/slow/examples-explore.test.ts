@@ -135,7 +135,7 @@ beforeAll(() => {
 const cellsOf = async (which: string): Promise<readonly CellResult[]> => (await explored.get(which))?.cells ?? []
 
 test.each(Object.entries(EXAMPLES))(
-  '%s: the careless program is found out, the careful one is as it should be',
+  'example %s: fails when careless and passes when careful',
   async (name, { mistakes }) => {
     const careless = await cellsOf(`careless ${name}`)
     for (const [mistake, verdict] of Object.entries(mistakes)) {
@@ -148,7 +148,7 @@ test.each(Object.entries(EXAMPLES))(
   },
 )
 
-test('docs/explore.md shows what the first example prints', async () => {
+test('docs/explore.md: shows what the first example prints', async () => {
   const shown = /```\n( +p1[\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
   const { found, cells } = (await explored.get('careless ticket-tool')) ?? {}
   if (!found || !cells) throw new Error('nothing was explored')

@@ -105,7 +105,7 @@ posix('exec: its command ends when exec itself is killed', async () => {
   expect(await new Response(child.stdout).text()).toBe('')
 })
 
-test('what is no process id is refused as the parent', async () => {
+test('UNDERSTUDY_PARENT: is rejected when it is not a process id', async () => {
   const { code, stderr } = await run(['serve', '--port', '0'], { env: { UNDERSTUDY_PARENT: 'npm' } })
   expect([code, stderr]).toEqual([
     2,

@@ -38,7 +38,7 @@ async function all(server: Server, path: string): Promise<Json[]> {
   }
 }
 
-test('nothing acknowledged is lost, and nothing is there by half', async () => {
+test('killed workspace server: loses nothing acknowledged and stores nothing partially', async () => {
   let server = await start()
   const dataset = await call(server, 'POST', '/v2/datasets', { display_name: 'killed' })
   const points = `/v2/datasets/${dataset._id}/datapoints`
