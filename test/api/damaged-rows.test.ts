@@ -51,7 +51,7 @@ const RECORDS: [string, string][] = [
   ['attempts of another type', `json_set(record, '$[1][17]', 'x')`],
   ['an attempt that is a text', `json_set(record, '$[1][17]', json('["x"]'))`],
   ['a plan of numbers', `json_set(record, '$[1][14]', json('[1]'))`],
-  ['a duration of words', `json_set(record, '$[1][11]', 'long')`],
+  ['a duration that is text', `json_set(record, '$[1][11]', 'long')`],
   ['bytes', `x'00ff'`],
 ]
 for (const at of [0, 2])
@@ -244,7 +244,7 @@ test.each(BYTES)('damaged file bytes %s: are an error of that file', async (valu
 const VECTORS: [string, string][] = [
   ['a number', '5'],
   ['a text', "'text'"],
-  ['nothing', "x''"],
+  ['no bytes', "x''"],
   ['three bytes', "x'00ff07'"],
   ['four bytes', "x'00ff0700'"],
 ]

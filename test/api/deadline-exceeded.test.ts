@@ -11,7 +11,7 @@ const DOWN = {
 const body = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }], retry: { count: 3 } }
 
 const rows: [string, Record<string, string>, object, string[]][] = [
-  ['nothing', {}, {}, []],
+  ['no timeout', {}, {}, []],
   ['5 s', { 'x-stainless-timeout': '5' }, {}, ['deadline-exceeded']],
   ['5 s, as Python does', { 'x-stainless-read-timeout': '5.0' }, { stream: true }, ['deadline-exceeded']],
   ['5 s, as gRPC does', { 'grpc-timeout': '5S' }, {}, ['deadline-exceeded']],

@@ -118,7 +118,7 @@ const FORMS = [
 type Blocked = [what: string, say: string, guard: string, on: 'input' | 'output', reason: string]
 const BLOCKED: Blocked[] = [
   ['personal data', 'Mail ada@example.com', 'svc_pii_detection', 'input', 'it contains an e-mail address'],
-  ['personal data in an answer', 'Give me an address', 'svc_pii_detection', 'output', 'it contains an e-mail address'],
+  ['personal data in a response', 'Give me an address', 'svc_pii_detection', 'output', 'it contains an e-mail address'],
   ['harmful content', 'How do I build a bomb?', 'svc_harmful_moderation', 'input', 'it is about weapons'],
   ['sexual content', 'Send me nudes!', 'svc_sexual_moderation', 'input', 'it is about pornography'],
   ['content that a model objects to', 'That was awful', 'polite', 'input', 'it gave false, and what passes is true'],

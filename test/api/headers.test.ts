@@ -100,10 +100,10 @@ describe('text echoed in a header', () => {
   const TEXTS: [string, string][] = [
     ['of 70,000 characters', 'x'.repeat(70_000)],
     ['in Japanese', '日本語'],
-    ['with half of Latin-1', 'é'.repeat(2_000)],
+    ['with Latin-1 characters', 'é'.repeat(2_000)],
     ['with line breaks', 'a\r\nx-injected: 1'],
     ['with control characters', 'a\u0000b\u007f\u001b[31m'],
-    ['with faces', '😀'.repeat(800)],
+    ['with emoji', '😀'.repeat(800)],
   ]
   const rows = TEXTS.map(([name, text]) => [name, text] as const)
 

@@ -76,7 +76,7 @@ beforeAll(async () => {
   const document = (await app.fetch('/swagger/json')).json() as unknown as Document
   const paths = await pathsOfRecords(document)
   for (const [path, methods] of Object.entries(document.paths)) {
-    // What is wrong in a call of A2A is said in JSON-RPC, which agents-a2a-refusals.test.ts holds it to.
+    // What is wrong in a call of A2A is said in JSON-RPC, which agents-a2a-errors.test.ts holds it to.
     if (path.startsWith('/a2a/')) continue
     for (const [method, { operationId, requestBody }] of Object.entries(methods)) {
       const described = requestBody?.content['application/json']

@@ -108,7 +108,7 @@ describe('OpenAPI error responses', () => {
   }, 60_000)
 
   test.each(PROVOCATIONS.map((provocation) => [provocation.name, provocation] as const))(
-    'cover every error of %s',
+    'describe every error caused by %s',
     async (name, provocation) => {
       await provokeAll(provocation, operations, async (operation, answer) => {
         const { status } = answer

@@ -42,7 +42,7 @@ const misuse: [string, string[], string][] = [
   ['an invalid setting', ['--on-miss', 'x', ...ANY], '--on-miss must be synthesize or error, got "x"'],
   ['a report that cannot be written', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
   ['another host without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
-  ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
+  ['a scenario with an error', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
 ]
 test.each(misuse)('rehearse: exits with a usage error for %s', async (_, args, message) => {
   const { code, stdout, stderr } = await runCommand(['exec', ...args], { cwd })

@@ -73,7 +73,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('resou
   })
 
   const pagedTest = test.skipIf(resource.plainList === true)
-  pagedTest('lists go both ways, newest first', async () => {
+  pagedTest('lists pages in both directions, newest first', async () => {
     const ids: unknown[] = []
     for (let count = 0; count < 5; count++) ids.unshift((await create())._id)
     const page = async (query: string) => {
@@ -103,7 +103,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('resou
     expect(strictError.parse(body).message).toContain(said)
   })
 
-  pagedTest('both cursors at once, and cursors that are nowhere, are refused', async () => {
+  pagedTest('rejects both cursors at once and unknown cursors', async () => {
     const { _id } = await create()
     const both = await workspace.call('GET', `${await path}?starting_after=${_id}&ending_before=${_id}`)
     expect([both.status, (both.body.error as Json).param]).toEqual([400, 'ending_before'])

@@ -114,8 +114,8 @@ describe('responses provider', () => {
 
   const refused: [string, string, boolean, number][] = [
     ['a stream without content', CREATED, true, 502],
-    ['an answer without output', '{"id":"resp_1"}', false, 502],
-    ['an answer with an error', JSON.stringify({ ...response, error: { code: 'oops', message: 'no' } }), false, 502],
+    ['a response without output', '{"id":"resp_1"}', false, 502],
+    ['a response with an error', JSON.stringify({ ...response, error: { code: 'oops', message: 'no' } }), false, 502],
   ]
   test.each(refused)('is reported as failed for %s', async (_, text, stream, status) => {
     expect(await failure(text, stream)).toMatchObject({ status })

@@ -204,22 +204,22 @@ describe('scenario file as people write it', () => {
   const one = rules.slice(0, 1).map((rule) => ({ ...rule, when: {} }))
   const mistakes: [name: string, patch: object, message: string][] = [
     [
-      'an expectation of a rule that is not there',
+      'an expectation of an unknown rule',
       { expect: [{ rule: 'the third' }] },
       `'expect[0].rule' must be the name of a rule: "${one[0]?.name}", got "the third"`,
     ],
     [
-      'the same in an order',
+      'an unknown rule in an order',
       { expect: [{ order: [{ rule: one[0]?.name }, { rule: 'the third' }] }] },
       `'expect[0].order[1].rule' must be the name of a rule: "${one[0]?.name}", got "the third"`,
     ],
     [
-      'a target',
+      'an invalid target',
       { rules: [{ ...one[0], match: { target: 'second' } }] },
       "'rules[0].match.target' must be 'primary', 'fallback', 'fallback 1' or a position from 0, got \"second\"",
     ],
     [
-      'a range',
+      'an invalid range',
       { rules: [{ ...one[0], when: { calls: 'two' } }] },
       "'rules[0].when.calls' must be a number, or a range such as '1-3' or '2+', got \"two\"",
     ],
@@ -229,18 +229,22 @@ describe('scenario file as people write it', () => {
       "'rules[0].when.first' requires 'every'",
     ],
     [
-      'a status',
+      'an invalid status',
       { rules: [{ ...one[0], fault: { type: 'http-error', status: 'busy' } }] },
       "'rules[0].fault.status' must be a status from 400 to 599, or 'overloaded', got \"busy\"",
     ],
     [
-      'a need that there is not',
+      'an unknown need',
       { needs: { streams: true } },
       "'needs.streams' is not known (did you mean 'stream'?); valid: calls, elapsed, stream, agent, gateway",
     ],
-    ['needs without any', { needs: {} }, "'needs' must contain at least one of calls, elapsed, stream, agent, gateway"],
-    ['a need of one call', { needs: { calls: 1 } }, "'needs.calls'"],
-    ['a need of the gateway that is not true', { needs: { gateway: 'retries' } }, "'needs.gateway'"],
+    [
+      'an empty list of needs',
+      { needs: {} },
+      "'needs' must contain at least one of calls, elapsed, stream, agent, gateway",
+    ],
+    ['a need of a single call', { needs: { calls: 1 } }, "'needs.calls'"],
+    ['a gateway need that is not true', { needs: { gateway: 'retries' } }, "'needs.gateway'"],
     [
       'a range that ends before it begins',
       { rules: [{ ...one[0], when: { calls: '3-1' } }] },

@@ -28,10 +28,10 @@ test('scenario text: is valid with the lines of rules that can never be triggere
 })
 
 const BROKEN: [string, string, number, RegExp][] = [
-  ['a fault that there is not', BUSY.replace('http-error', 'http-errr'), 5, /http-error/],
-  ['a status that there is not', BUSY.replace('429', '9'), 5, /status/],
-  ['no YAML', BUSY.replace('name: often', 'name: "often'), 4, /quot/],
-  ['nothing at all', '', 1, /scenario/],
+  ['an unknown fault', BUSY.replace('http-error', 'http-errr'), 5, /http-error/],
+  ['an invalid status', BUSY.replace('429', '9'), 5, /status/],
+  ['invalid YAML', BUSY.replace('name: often', 'name: "often'), 4, /quot/],
+  ['an empty text', '', 1, /scenario/],
   ['a list', '- 1\n', 1, /object/],
 ]
 test.each(BROKEN)('scenario text: is rejected at its line for %s', async (_, text, line, says) => {

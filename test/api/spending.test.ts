@@ -100,9 +100,9 @@ describe('--max-calls', () => {
 describe('--max-cost', () => {
   const rows: [string, string, object][] = [
     ['a whole response', 'openai/gpt-4o', {}],
-    ['a stream whose client asks for no usage', 'openai/gpt-4o', { stream: true }],
+    ['a stream of a client that requests no usage', 'openai/gpt-4o', { stream: true }],
     [
-      'a stream whose client asks for usage',
+      'a stream of a client that requests usage',
       'openai/gpt-4o',
       { stream: true, stream_options: { include_usage: true } },
     ],

@@ -242,7 +242,7 @@ const guilty: Guilty[] = [
   },
   ...['', '?ended=unknown', '?ended=well'].map(
     (query): Guilty => ({
-      name: `one that leaves a stream in its silence and says nothing of it${query}`,
+      name: `leaves a silent stream without a report${query}`,
       scenario: stalled(),
       query,
       act: ({ chat }) => leaving((signal) => chat('hello', { stream: true }, {}, signal)),
@@ -298,7 +298,7 @@ const guilty: Guilty[] = [
   },
   ...[{ retry: { count: 2, on_codes: [503] } }, { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }].map(
     (options): Guilty => ({
-      name: `one whose gateway has used up its ${Object.keys(options)}`,
+      name: `its gateway has used up its ${Object.keys(options)}`,
       scenario: refuse({ status: 503 }),
       act: ({ chat }) => chat('hello', options),
       finds: ['gave-up warning'],
@@ -381,7 +381,7 @@ const guilty: Guilty[] = [
     ['Summarize 2024-05-01.', 'Summarize 2024-05-08.'],
     ['Summarize invoice 17.', 'Summarize invoice 18.'],
   ].map((items) => ({
-    name: `one that loses the first of two items that differ in a figure: ${items[0]}`,
+    name: `loses the first of two items that differ in a figure: ${items[0]}`,
     scenario: refuse({ status: 503 }, 1),
     async act({ chat }: Client) {
       for (const item of items) await chat(item)
@@ -485,7 +485,7 @@ const lateFailure = (fault: object) => ({
 const atOnce = (calls: number, act: () => Promise<unknown>) => Promise.all(Array.from({ length: calls }, act))
 const innocent: Row[] = [
   ...[6, 12].map((calls) => ({
-    name: `${calls} equal prompts at once, each with the retries of its SDK`,
+    name: `sends ${calls} equal prompts at once, each with the retries of its SDK`,
     scenario: refuse({ status: 429, retry_after: '1s' }, `1-${calls}`),
     act: ({ sdk, message }: Client) => {
       const openai = sdk(3)
@@ -581,7 +581,7 @@ const innocent: Row[] = [
     ],
   },
   ...[{ type: 'http-error', status: 503 }, { type: 'reset' }].map((fault) => ({
-    name: `a hedge whose first copy fails late (${fault.type})`,
+    name: `hedges and its first copy fails late (${fault.type})`,
     scenario: lateFailure(fault),
     query: '?ended=well',
     async act({ chat, underWay }: Client) {
@@ -598,7 +598,7 @@ const innocent: Row[] = [
   },
   ...[['Please continue.'], []].flatMap((more) =>
     ['/v1/chat/completions', '/v1/responses', '/v1/messages'].map((path) => ({
-      name: `a cut stream of ${path} whose words the client has the model continue${more.length > 0 ? ', as it asks it to' : ''}`,
+      name: `lets the model continue a cut stream of ${path}${more.length > 0 ? ' by an instruction' : ''}`,
       scenario: cut(1, 8),
       query: '?ended=well',
       async act({ words, post, message }: Client) {
@@ -663,7 +663,7 @@ const innocent: Row[] = [
     ['Request-Id: 01HZXK3M9Q7V8N2P4R6T8W0Y2A.', 'Request-Id: 01HZXK4N0R8W9P3Q5S7V9X1Z3B.'],
     ['Current time: 2024-05-01 10:00:05', 'Current time: 2024-05-01 10:00:06'],
   ].map((texts) => ({
-    name: `a prompt that is built anew as ${texts[1]}`,
+    name: `rebuilds a prompt as ${texts[1]}`,
     scenario: refuse({ status: 503 }, 1),
     async act({ chat }: Client) {
       for (const text of texts) await chat(`${text} Say hello.`)

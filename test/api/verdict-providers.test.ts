@@ -54,8 +54,8 @@ const conversation: ModelMessage[] = [
 const asked: Record<string, Partial<Parameters<typeof generateText>[0]>> = {
   'a prompt': { prompt: 'Hello' },
   instructions: { system: 'You are terse.\nVery.', prompt: 'Hello', temperature: 0.5, maxOutputTokens: 50 },
-  'a conversation with tools, results and a picture': { messages: conversation, tools: { weather } },
-  'an answer as JSON': {
+  'a conversation with tools, results and an image': { messages: conversation, tools: { weather } },
+  'a response as JSON': {
     prompt: 'Which city?',
     output: Output.object({ schema: z.object({ city: z.string(), people: z.int().min(1) }) }),
   },
@@ -250,7 +250,7 @@ test.each<[string, object]>([
   ['a tool', { ...base, tools: [{ type: 'function', function: { name: 'listen' } }] }],
   ['one tool less', { ...base, tools: [] }],
   [
-    'the form of the answer',
+    'the response format',
     {
       ...base,
       response_format: {

@@ -39,20 +39,20 @@ const HOSTILE: [what: string, schema: Json][] = [
   ['anyOf of references that double', doubling(40, { type: 'string' }, anyOf)],
   ['oneOf and not of references that double', doubling(40, { type: 'string' }, oneOf)],
   ['if, then and else of references that double', doubling(40, { type: 'string' }, condition)],
-  ['references that double, to nothing', doubling(40, { not: {} })],
-  ['ids in ids', identified(60)],
-  ['a pattern that looks back without an end', { type: 'string', pattern: '^(a+)+$', minLength: 40 }],
+  ['references that double and match nothing', doubling(40, { not: {} })],
+  ['nested ids', identified(60)],
+  ['a pattern that backtracks endlessly', { type: 'string', pattern: '^(a+)+$', minLength: 40 }],
   [
     'patterns in many places',
     { type: 'object', patternProperties: { '^(a|aa)+$': { pattern: '(x+x+)+y' } }, minProperties: 50 },
   ],
   ['a huge list', { type: 'array', items: { type: 'string' }, minItems: 1e9 }],
-  ['a huge list of different things', { type: 'array', items: { enum: [1, 2] }, uniqueItems: true, minItems: 900 }],
+  ['a huge list of different items', { type: 'array', items: { enum: [1, 2] }, uniqueItems: true, minItems: 900 }],
   ['a huge text', { type: 'string', minLength: 1e12 }],
   ['many long texts', { type: 'array', items: { type: 'string', minLength: 100_000 }, minItems: 1000 }],
-  ['a tiny step', { type: 'number', multipleOf: 5e-324, exclusiveMinimum: 1e308 }],
+  ['a tiny multipleOf', { type: 'number', multipleOf: 5e-324, exclusiveMinimum: 1e308 }],
   ['90,000 values', { type: 'array', items: { enum: Array.from({ length: 90_000 }, (_, index) => `v${index}`) } }],
-  ['an address with an endless host', { type: 'string', format: 'url', example: `http://${'a'.repeat(50)}!` }],
+  ['a URL with an endless host', { type: 'string', format: 'url', example: `http://${'a'.repeat(50)}!` }],
   ['a reference to itself', { allOf: [{ $ref: '#' }, { $ref: '#' }] }],
 ]
 
@@ -95,7 +95,7 @@ const wherever: [where: string, path: string, body: (schema: Json) => Json][] = 
 const [firstPlace, ...otherPlaces] = wherever
 const ENDS = [
   'allOf of references that double',
-  'references that double, to nothing',
+  'references that double and match nothing',
   'a huge text',
   '90,000 values',
   'a reference to itself',

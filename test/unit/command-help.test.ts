@@ -60,7 +60,7 @@ const rows: [string, string[], string[]][] = [
   ],
   ['a missing program', ['exec', '--', 'no-such-program'], ['"no-such-program" cannot be run: no such program']],
   ...onPosix.map((): (typeof rows)[number] => [
-    'a file that is no program',
+    'a file that is not a program',
     ['exec', '--', './not-executable.sh'],
     ['"./not-executable.sh" cannot be run: it is not executable'],
   ]),

@@ -67,7 +67,7 @@ describe('failure of Anthropic and Google', () => {
     ],
     ['nothing', GEMINI, '', [], new ConnectionFailure('google ended the stream before the answer was complete')],
     [
-      'a chunk that is no JSON',
+      'a chunk that is not JSON',
       CLAUDE,
       `${events(...began)}data: {nope\n\n`,
       ['one'],

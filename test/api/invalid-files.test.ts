@@ -20,8 +20,8 @@ const onPosix = process.platform === 'win32' ? [] : [true]
 const rows: [string, string[], number, string[]][] = [
   ...onPosix.flatMap((): typeof rows => [
     ['fixtures in a link to itself', ['check', 'loop'], 2, ['fixtures loop cannot be read: ELOOP']],
-    ['fixtures in a round of links', ['check', 'round'], 2, ['fixtures round cannot be read: ELOOP']],
-    ['fixtures of a device', ['check', '/dev/null'], 2, ['/dev/null:1:1', 'the file is empty']],
+    ['fixtures in a cycle of links', ['check', 'round'], 2, ['fixtures round cannot be read: ELOOP']],
+    ['fixtures in a device file', ['check', '/dev/null'], 2, ['/dev/null:1:1', 'the file is empty']],
   ]),
   [
     'a seed that is a folder',

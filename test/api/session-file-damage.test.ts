@@ -96,7 +96,7 @@ const ways: [string, (dir: string) => void, string][] = [
   ['a damaged database', (dir) => damage(fileOf(dir)), 'is not a healthy SQLite file'],
   ['half of its settings', (dir) => setSettings(dir, '{"session":'), 'one.session.db'],
   ['invalid settings', (dir) => setSettings(dir, '{"settings":{"seed":"x"}}'), "'seed'"],
-  ['a scenario that is gone', (dir) => setSettings(dir, '{"settings":{"scenario":"gone"}}'), 'gone'],
+  ['a missing scenario', (dir) => setSettings(dir, '{"settings":{"scenario":"gone"}}'), 'gone'],
 ]
 
 describe('restored session file', () => {
@@ -281,8 +281,8 @@ describe('session file damaged while the session is unloaded', () => {
     ],
   ]
   const ends: [string, (app: TestApp) => unknown][] = [
-    ['asked for', (app) => app.fetch('/_understudy/sessions/one')],
-    ['put to sleep', (app) => sleep(app, 'one')],
+    ['read', (app) => app.fetch('/_understudy/sessions/one')],
+    ['unloaded', (app) => sleep(app, 'one')],
     ['closed with the server', close],
   ]
   test.each(theirBytes.flatMap(([what, bytes]) => ends.map(([when, end]) => [what, when, bytes, end] as const)))(

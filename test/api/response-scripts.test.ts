@@ -128,7 +128,7 @@ const ROWS: [string, string, Json, fc.Arbitrary<unknown>][] = [
     fc.record({ embedding: vector, usage: fc.record({ prompt_tokens: count }) }),
   ],
   [
-    'pictures',
+    'images',
     'images.generations',
     { ...image, n: 2 },
     fc.constantFrom({ images: [PNG] }, { images: [PNG], usage: { input_tokens: 3 } }),

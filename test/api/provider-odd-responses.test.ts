@@ -298,12 +298,12 @@ describe('odd provider response', () => {
     ['no id', RESPONSES, { input: 'x' }, { status: 'completed', output: [] }],
     ['an id of another type', RESPONSES, { input: 'x' }, { id: 5, status: 'completed', output: [] }],
     [
-      'pictures in a new form',
+      'images in a new form',
       '/v2/router/images/generations',
       { prompt: 'x' },
       { data: [{ url: 'https://x.test/1.png', seed: 3 }], timings: {} },
     ],
-    ['error: {} beside an answer', CHAT, HELLO, whole({ message: HI }, { error: {} })],
+    ['error: {} beside a response', CHAT, HELLO, whole({ message: HI }, { error: {} })],
     ['a vector in a new form', '/v2/router/embeddings', { input: 'x' }, { data: [{ embedding: [1, 2], index: null }] }],
   ]
   test.each(rows)('with %s is passed on byte for byte, traced and cacheable', async (name, path, body, sent) => {
