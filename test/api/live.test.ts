@@ -121,7 +121,7 @@ describe('live numbers', () => {
     expect((await next())?.data.above).toEqual({ default: 6, other: 2 })
   })
 
-  test('send session-changed before calls, which begin at 0, when a session begins anew', async () => {
+  test('send session-changed before calls, which begin at 0, when a session is reset', async () => {
     const { next } = await listen(NUMBERS)
     await call()
     observers().notify({ ...begun, trace: 'one' })

@@ -248,7 +248,7 @@ describe('snapshots', () => {
     )
   })
 
-  test('are compared deeply by diff, without fields that nobody wrote', async () => {
+  test('are compared deeply by diff, without unwritten fields', async () => {
     const session = ['--session', 'deep']
     const headers = { 'x-understudy-session': 'deep', 'content-type': 'application/json' }
     // Taken before anything was looked at: the workspace that fills a new session is no difference.

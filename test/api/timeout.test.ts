@@ -164,7 +164,7 @@ describe('silence limit', () => {
     expect(signal.reason).toBe(late)
   })
 
-  test('stands still while nobody waits', async () => {
+  test('stands still while nothing waits', async () => {
     const { clock, deadline, signal } = start()
     deadline.hold()
     await clock.sleep(60_000)

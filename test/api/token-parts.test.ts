@@ -130,7 +130,7 @@ test('message of several long parts: counts as one text', async () => {
   expect(await ask(parts)).toBe(countTokens(first + second) + 7)
 })
 
-test('precomputed counting: stops when nobody waits', async () => {
+test('precomputed counting: stops when its caller has gone', async () => {
   const leaving = new AbortController()
   const counting = countAhead((count) => void count(`${long('Eve')} ${long('Fay')}`), leaving.signal)
   leaving.abort(new Error('gone'))

@@ -138,7 +138,7 @@ describe('task that never ends', () => {
   })
 })
 
-test('task approval: counts as read for a client that saw it pending, whoever approves later', async () => {
+test('task approval: counts as read for a client that saw it pending, even if another approves later', async () => {
   const one = await taskSession(app)
   const { id } = await one.ask('Go.', {}, 'approving')
   await one.ok('POST', `/_understudy/tasks/${id}/approve`, {})

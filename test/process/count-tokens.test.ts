@@ -69,7 +69,7 @@ describe('token count under a scenario', () => {
     expect(answer.headers.get('x-understudy-faults')).toBe('busy')
   })
 
-  test('is told apart from messages by its operation, which check knows', async () => {
+  test('is distinguished from messages by its operation, which check knows', async () => {
     const app = appWith()
     const rule = {
       name: 'limit',

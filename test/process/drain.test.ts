@@ -72,7 +72,7 @@ describe('SIGTERM', () => {
   })
 })
 
-test('drain: rejects new sessions only after a health poller was told, and then the process ends', async () => {
+test('drain: rejects new sessions only after a health poller has seen it, and then the process ends', async () => {
   // A fast machine begins thousands of them before that.
   const server = await start('--max-sessions', '1000000')
   const health = async () => (await fetch(`${server.url}/_understudy/health`)).status

@@ -247,7 +247,7 @@ describe.skipIf(!HAPROXY)('HAProxy', () => {
     }
   }, 60_000)
 
-  test('begins only the sessions of a killed process anew, which say so, and the process returns', async () => {
+  test('restarts only the sessions of a killed process, which say so, and the process returns', async () => {
     const before = await all((index) => say(index))
     const lost = before.flatMap((answer, index) => (instanceOf(answer) === 'b' ? [index] : []))
     const victim = servers.get('b')

@@ -176,7 +176,7 @@ describe('request that does not end', () => {
 })
 
 describe('client that does not read', () => {
-  test('receives no more than the connection holds, delays nobody, and is disconnected', async () => {
+  test('receives no more than the connection holds, delays no other, and is disconnected', async () => {
     made = 0
     const { socket } = open(call('endless', true, 'unread'), false)
     await until(() => made > 0)

@@ -1,4 +1,5 @@
-// The shape of the source: which way imports point, and where time, chance, the environment and the console may be used.
+// The shape of the source: which way imports point, where time, chance, the environment and the console may be used, and how tests are
+// titled.
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -208,4 +209,50 @@ test('exported names: are unique', () => {
     ]),
   ).toEqual(['x a b'])
   expect(doubledExports(program.map((file) => [file, codeOf(file)]))).toEqual([])
+})
+
+const tests = join(src, '..', 'test')
+/** The text of every test file, but for one that writes tests for other runners. */
+const testFiles = [...new Glob('**/*.test.ts').scanSync(tests)]
+  .filter((file) => file !== 'slow/packages-runners.test.ts')
+  .sort()
+  .map((file): [file: string, text: string] => [file, readFileSync(join(tests, file), 'utf8')])
+
+/** The titles in calls of `test` and `describe`, of their variants and of the tables of `each`. */
+const titlesIn = (text: string): string[] => {
+  const title =
+    /(?:(?<!\.)\b(?:test|describe)(?:\.\w+)*|\))\(\s*(?:'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`)/g
+  return [...text.matchAll(title)].map((match) => (match[1] ?? match[2] ?? match[3] ?? '').replace(/\$\{[^}]*\}/g, ''))
+}
+
+/** The titles of tests outside of every `describe`: those of statements that begin a line. */
+function outerTitlesIn(text: string): string[] {
+  let statement = ''
+  return text.split(/\n(?=\S)/).flatMap((part) => {
+    // The end of a table belongs to the statement that begins with it.
+    if (!/^[\])}]/.test(part)) statement = part
+    return /^test\b/.test(statement) ? titlesIn(part).slice(0, 1) : []
+  })
+}
+
+/** Words that a reader of a failing report would have to look up; `docs/glossary.md` has those to use. */
+const OLD_WORDS =
+  /\b(?:bad day|(?:is|are) none|there (?:is|are) not|made up|quiet run|doors?|stray|nobody|whoever|somebody|anew|goes on|innocent|guilty|held|told|heard|hears|said)\b/i
+
+describe('test titles', () => {
+  test('name their subject where no describe does', () => {
+    const sample =
+      "test('lone', f)\ntest.each([\n  ['a'],\n])('s: %s', f)\ndescribe('s', () => {\n  test('does x', f)\n})\n"
+    expect(outerTitlesIn(sample)).toEqual(['lone', 's: %s'])
+    const found = testFiles.flatMap(([file, text]) => outerTitlesIn(text).map((title) => `${file} ${title}`))
+    expect(found.length).toBeGreaterThan(500)
+    expect(found.filter((one) => !one.includes(': '))).toEqual([])
+  })
+
+  test('have no words of the old dialect', () => {
+    expect(titlesIn('describe("a", () => { test.each(rows)(`b`, f) })')).toEqual(['a', 'b'])
+    expect(OLD_WORDS.test('on a bad day')).toBe(true)
+    const found = testFiles.flatMap(([file, text]) => titlesIn(text).map((title) => `${file} ${title}`))
+    expect(found.filter((one) => OLD_WORDS.test(one))).toEqual([])
+  })
 })
