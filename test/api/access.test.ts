@@ -1,4 +1,4 @@
-// Who may call: tokens, hosts, and pages of other origins.
+// Access: tokens, hosts, and pages of other origins.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { withClientTime } from '../../src/cli/run/client-time.ts'
 import { countingRequests } from '../../src/cli/run/suite.ts'

@@ -1,4 +1,4 @@
-// What agents remember: only what they are made to write, of whom the task is about, for as long as the store says, and once.
+// What agents remember: only what they write, for the entity of the task, as long as the store keeps it, and once.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ToolResult } from '../../src/agents/tools/define.ts'
 import { entryOf, toolsIn } from '../support/agent-tools.ts'

@@ -1,5 +1,5 @@
-// The kinds of tools that agents have: what a model is offered for each, what a call gives with a fixture and without one, and
-// what goes wrong in words that a model reads.
+// The types of tools of agents: what a model is offered for each, what a call returns with and without a fixture, and errors that a model
+// reads.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ToolEntry } from '../../src/agents/tools/define.ts'
 import { entryOf, toolsIn } from '../support/agent-tools.ts'

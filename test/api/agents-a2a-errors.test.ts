@@ -1,4 +1,4 @@
-// What agents refuse over A2A: each with the code of the protocol, and the reason.
+// Errors of agents over A2A: each with the code of the protocol and the reason.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { a2aServer, asTask, call, rpc, says, v1 } from '../support/a2a.ts'
 

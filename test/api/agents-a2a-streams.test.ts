@@ -1,4 +1,4 @@
-// Streams and bad days of agents over A2A: who cancels or leaves in the middle, and scenarios that act on the calls.
+// Streams and scenarios of agents over A2A: clients that cancel or leave in the middle, and faults in the calls.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { TaskState } from '@a2a-js/sdk'
 import { a2aServer, asTask, call, code, everything, kindsOf, rpc, says, textOf, v1 } from '../support/a2a.ts'

@@ -1,4 +1,4 @@
-// A decision about a call of a tool that was answered with 200 holds, whenever it comes and whatever the task is doing.
+// A decision about a tool call that was answered with 200 stays in effect, whenever it arrives and whatever the task is doing.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession, type StrictTask } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'

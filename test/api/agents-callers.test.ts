@@ -1,4 +1,4 @@
-// On whose behalf tasks work, and where they are: people, threads, memories and metadata; sessions, workspaces and snapshots.
+// On whose behalf tasks work, and where they are: identities, threads, memories and metadata; sessions, workspaces and snapshots.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type StrictTask, story, taskBody } from '../support/agents.ts'

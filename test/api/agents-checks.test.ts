@@ -1,4 +1,4 @@
-// Evaluators and guardrails of an agent: they look at a share of its iterations, which chance chooses the same way again.
+// Evaluators and guardrails of an agent: they sample a share of its iterations, reproducibly.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type StrictTask } from '../support/agents.ts'

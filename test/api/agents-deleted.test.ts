@@ -1,4 +1,4 @@
-// An agent is changed or deleted while its tasks work: who waits is told, and a task goes on with what its agent is by then.
+// An agent is changed or deleted while its tasks work: waiting clients are informed, and a task continues with the agent's current state.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession, taskBody } from '../support/agents.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// Large agents and large tasks: what is long is rendered and counted apart from other calls, and written once.
+// Large agents and large tasks: long texts are rendered and counted apart from other calls, and written once.
 import { afterAll, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { endWorkers } from '../../src/workers/pool.ts'

@@ -1,4 +1,4 @@
-// Who watches a session sees tasks of agents as they see calls: begun, step by step, and saved in their last form.
+// Observers of a session see tasks of agents as they see calls: begun, step by step, and saved in their last form.
 import { afterAll, expect, test } from 'bun:test'
 import type { Observation } from '../../src/contract/core/observation.ts'
 import { agentSession, taskBody } from '../support/agents.ts'

@@ -1,4 +1,5 @@
-// The loop of an agent: the journal of any mix of turns is that of a small model of it, teams work for each other, and everything repeats.
+// The loop of an agent: the journal of any mix of turns equals that of a small model of it, teams work for each other, and everything is
+// reproducible.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'

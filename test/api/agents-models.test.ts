@@ -1,4 +1,4 @@
-// The models of an agent: what they may be, the parameters that each is asked with, and what is joined of them.
+// The models of an agent: which are valid, the parameters of each, and how settings are combined.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession } from '../support/agents.ts'

@@ -1,4 +1,4 @@
-// Tasks of agents through the front door: both ways to wait, continuation, tools, approval, limits, cancel, bad input.
+// Tasks of agents over HTTP: both ways to wait, continuation, tools, approval, limits, cancel, invalid input.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, results, type StrictTask, story, taskBody } from '../support/agents.ts'

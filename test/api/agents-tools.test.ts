@@ -1,4 +1,4 @@
-// The tools of agents through the front door: a task in, the results that its model read out.
+// The tools of agents over HTTP: a task in, the results that its model read out.
 import { afterAll, expect, test } from 'bun:test'
 import { agentSession, type ModelTurn, results, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// Agents as clients make, change and read them: statuses, defaults, and what they may refer to.
+// Agents as clients create, change and read them: statuses, defaults, and valid references.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { strictAgent } from '../support/strict/agents.ts'

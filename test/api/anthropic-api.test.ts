@@ -1,4 +1,4 @@
-// Anthropic's Messages API at /v1/messages: its requests are chat completions, and its answers and errors are put in its words.
+// Anthropic's Messages API at /v1/messages: its requests are chat completions, and its responses and errors have its shapes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { generateText, jsonSchema, streamText, tool } from 'ai'

@@ -1,4 +1,4 @@
-// Every kind of fault between the gateway and a client of Anthropic's API: what it reads is in the shapes of that API.
+// Every fault type between the gateway and a client of Anthropic's API: what it reads has the shapes of that API.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { faultKinds } from '../../src/faults/index.ts'
 import { blocksOf, type Fault, type Heard, rehearsal } from '../support/faults.ts'

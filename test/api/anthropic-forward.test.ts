@@ -1,4 +1,5 @@
-// Anthropic's door to real providers: a mock of their formats that this project did not write, and its own package before it.
+// Anthropic's API in front of real providers: a mock of their formats that this project did not write, and Anthropic's package as the
+// client.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic, { RateLimitError } from '@anthropic-ai/sdk'
 import { LLMock } from '@copilotkit/aimock'

@@ -1,4 +1,4 @@
-// Anthropic's own package against /v1/messages: messages, streams, tools, thoughts, errors, retries and time limits.
+// Anthropic's own package against /v1/messages: messages, streams, tools, thinking, errors, retries and timeouts.
 import { afterAll, describe, expect, test } from 'bun:test'
 import Anthropic, {
   APIConnectionTimeoutError,

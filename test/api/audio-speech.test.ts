@@ -1,4 +1,4 @@
-// POST /v2/router/audio/speech and /v1/audio/speech: a text as a sound file, through the gateway like everything else.
+// POST /v2/router/audio/speech and /v1/audio/speech: a text as an audio file, through the gateway like everything else.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

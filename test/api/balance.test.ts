@@ -1,4 +1,4 @@
-// The load balancer: one keyed pick a call by weight, and what goes with it.
+// The load balancer: one keyed pick a call by weight, and its consequences.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { errorOf } from '../support/errors.ts'
 import {

@@ -1,4 +1,4 @@
-// What is stored and remembered is bounded in bytes: the oldest goes, the newest stays, and health says how much there is.
+// Storage and caches are bounded in bytes: the oldest is removed, the newest stays, and health shows the sizes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'

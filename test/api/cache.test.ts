@@ -1,4 +1,4 @@
-// The cache: what counts as an equal call, what is stored and for how long, and how a stored answer is told again.
+// The cache: which calls are equal, what is stored and for how long, and how a stored response is returned.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

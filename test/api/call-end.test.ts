@@ -1,4 +1,5 @@
-// Every call has one end: whatever goes wrong in it, even by a bug, it leaves a trace, the bug is reported once, and the client is told.
+// Every call has one end: whatever fails in it, even by an internal error, it leaves a trace, the error is reported once, and the client
+// receives it.
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { Backend } from '../../src/contract/core/backend.ts'
 import type { Reply } from '../../src/contract/core/reply.ts'

@@ -1,4 +1,4 @@
-// Who calls and what belongs together: the identity of a call becomes a contact, its thread groups the traces.
+// The identity of a call becomes a contact, and its thread groups the traces.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { A, closeScripted, createScripted, FORMS, refuses, type ScriptedApp, says } from '../support/scripted.ts'
 import { strict } from '../support/strict/workspace.ts'

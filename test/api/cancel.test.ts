@@ -1,5 +1,4 @@
-// A client that goes takes everything with it: the attempt is aborted down to the provider, nothing more is tried, and the
-// trace says so.
+// A client that disconnects cancels everything: the attempt is aborted down to the provider, no other is made, and the trace says so.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'

@@ -1,4 +1,4 @@
-// The Vercel AI SDK: text, streams, structured output and tools, through its provider for APIs like this one.
+// The Vercel AI SDK: text, streams, structured output and tools, through its provider for compatible APIs.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, isStepCount, Output, streamText, tool } from 'ai'

@@ -1,4 +1,4 @@
-// What decides the text of an answer and its end: verbosity, seed, limits, stop sequences, refusals, the number of choices.
+// What determines the text of a response and its end: verbosity, seed, limits, stop sequences, refusals, the number of choices.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, messageOf, refused, user, whole } from '../support/chat.ts'

@@ -1,4 +1,4 @@
-// Pictures, sounds and files that a user sends: counted in the prompt, and named in the trace.
+// Images, audio and files that a user sends: counted in the prompt, and named in the trace.
 import { afterAll, describe, expect, test } from 'bun:test'
 import sharp from 'sharp'
 import { createTestApp } from '../support/app.ts'

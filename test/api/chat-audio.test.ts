@@ -1,4 +1,4 @@
-// Sound as an answer: a real file of the format asked for, with its transcript and expiry, whole and in pieces.
+// Audio as a response: a real file of the requested format, with its transcript and expiry, whole and streamed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { FLACDecoder } from '@wasm-audio-decoders/flac'
 import { MPEGDecoder } from 'mpg123-decoder'

@@ -1,4 +1,4 @@
-// What a chat request may hold, and what is said of a field that is wrong.
+// The fields of a chat request, and the errors of invalid ones.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

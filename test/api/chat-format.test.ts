@@ -1,4 +1,4 @@
-// response_format: the answer has the form that was asked for, and a schema that nothing has is refused.
+// response_format: the response has the requested form, and an unsatisfiable schema is rejected.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { judgement } from '../support/ajv.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// Limits of a chat call: fields that need another, sizes, the model's context, who the model is, and what a call costs.
+// Limits of a chat call: fields that need another, sizes, the model's context, model ids, and the cost of a call.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, refused, streamed, user, whole } from '../support/chat.ts'

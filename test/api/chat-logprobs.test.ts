@@ -1,4 +1,4 @@
-// Log probabilities: one entry a token, with as many alternatives as asked for, the same for the same answer.
+// Log probabilities: one entry a token, with the requested number of alternatives, the same for the same response.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, refused, streamed, user, whole } from '../support/chat.ts'

@@ -1,4 +1,4 @@
-// The openai package: its helpers for streams, tools and structured answers, and the errors it makes of ours.
+// The openai package: its helpers for streams, tools and structured responses, and its error classes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import { NotFoundError, UnprocessableEntityError } from 'openai'

@@ -1,4 +1,4 @@
-// Prompt caching: what is marked with cache_control is written once, then read, and forgotten in time; only usage tells.
+// Prompt caching: text marked with cache_control is written once, then read, and expires; only usage shows it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { messageOf, refused, streamed, user, whole } from '../support/chat.ts'

@@ -1,4 +1,4 @@
-// What holds for every chat call: any valid request gets a valid answer in both forms, any single mistake is named.
+// Properties of every chat call: any valid request gets a valid response in both forms, any single mistake is named.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { judgement } from '../support/ajv.ts'

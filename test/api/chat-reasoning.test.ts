@@ -1,4 +1,4 @@
-// Reasoning: how hard a call or its model thinks, what is shown of it, and what it counts.
+// Reasoning: how hard a call or its model thinks, what is shown of it, and its tokens.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, messageOf, refused, streamed, user, whole } from '../support/chat.ts'

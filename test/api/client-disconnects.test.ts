@@ -1,4 +1,4 @@
-// Clients that leave in the middle of silence, or close their side of the connection: their call is canceled, and no other one is.
+// Clients that leave during a silence, or close their side of the connection: their call is canceled, and no other one is.
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { listen } from '../../src/cli/run/listen.ts'

@@ -1,4 +1,4 @@
-// A virtual clock that is set shows another time, and no time passes by it: nothing that goes on is longer, shorter or over by that.
+// A virtual clock that is set shows another time without passing any: nothing in progress becomes longer, shorter or ends by it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { realClock } from '../../src/lib/clock.ts'

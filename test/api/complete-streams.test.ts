@@ -1,4 +1,4 @@
-// A stream whose events are all there leaves in one piece: its bytes and its trace are those of the same stream sent event by event.
+// A stream whose events are all known is sent in one write: its bytes and its trace are those of the same stream sent event by event.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Reply } from '../../src/contract/core/reply.ts'

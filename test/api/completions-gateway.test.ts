@@ -1,4 +1,4 @@
-// What the gateway does with legacy completions and embeddings: told again from the cache, read from a provider, given context.
+// The gateway with legacy completions and embeddings: repeated from the cache, read from a provider, given context.
 import { afterAll, expect, test } from 'bun:test'
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import type { RenderedAnswer } from '../../src/contract/core/operation.ts'

@@ -1,4 +1,4 @@
-// Legacy completions under requests that nobody wrote: every valid one is answered in full, every wrong field is named.
+// Legacy completions with generated requests: every valid one is answered in full, every invalid field is named.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decodeTokens, VOCABULARIES } from '../../src/lib/tokens.ts'

@@ -1,4 +1,4 @@
-// POST /v2/router/completions: what it takes, what it gives, what it refuses.
+// POST /v2/router/completions: requests, responses and errors.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Rows that another program or a broken disk has left wrong: lists leave them out and say so, and nothing else breaks.
+// Rows damaged by another program or a broken disk: lists leave them out and say so, and nothing else breaks.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Driver from 'better-sqlite3'

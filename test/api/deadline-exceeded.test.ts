@@ -1,4 +1,4 @@
-// What a client was not made to wait is judged by the timeout that it declares.
+// Waits that were skipped for a client are judged by the timeout that it declares.
 import { expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'

@@ -1,4 +1,4 @@
-// docs/workspace.md: each call in it is made as it stands, and what is not there says so.
+// docs/workspace.md: each of its calls works as written, and what is not emulated says so.
 import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Events are applied by subject: one that is slow or fails holds up nobody else, and is seen.
+// Events are applied by subject: one that is slow or fails delays no other, and is reported.
 import { afterEach, expect, test } from 'bun:test'
 import type { Fields } from '../../src/contract/workspace/record.ts'
 import { createEventQueue, dispatch, type EventHandler, MAX_ATTEMPTS } from '../../src/resources/knowledge/events.ts'

@@ -1,4 +1,4 @@
-// What the connection of a call carried that began the turn of an agent's task is kept with the trace of that turn.
+// The exchange of a call that began the turn of an agent's task is stored with the trace of that turn.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'

@@ -1,5 +1,5 @@
-// What the client's connection carried is kept with the trace, byte by byte and with its times, whichever API was called; and a
-// trace shows the headers of its call without their secrets.
+// The exchange of a client's connection is stored with the trace, byte by byte and with its times, whichever API was called; and a trace
+// shows the headers of its call without their secrets.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Exchange } from '../../src/contract/core/exchange.ts'

@@ -1,4 +1,4 @@
-// What exec finds in a program without being told to look: each misbehaviour is found, its innocent look-alikes are not.
+// The findings of exec without a scenario's expectations: each misbehavior has its finding, and compliant look-alikes have none.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'

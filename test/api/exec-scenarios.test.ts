@@ -1,4 +1,4 @@
-// Every scenario that ships, under exec: a careful program comes through it clean, a careless one does not.
+// Every shipped scenario under exec: a careful program passes, a careless one does not.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

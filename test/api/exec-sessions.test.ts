@@ -1,4 +1,4 @@
-// exec and the sessions of its command: each plays the scenario by itself and is judged by name.
+// exec and the sessions of its command: each has the scenario to itself and is judged by name.
 import { describe, expect, test } from 'bun:test'
 import { runLines } from '../../src/cli/print/report.ts'
 import { plainLines } from '../support/cli.ts'

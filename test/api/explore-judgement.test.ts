@@ -1,4 +1,4 @@
-// What explore says of a program is true: each mistake is found by its cell, and the twin that does it right is not accused.
+// The verdicts of explore are true: each mistake fails its case, and the correct twin passes.
 import { expect, test } from 'bun:test'
 import type { ClassName } from '../../src/contract/core/exploration.ts'
 import { type CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'

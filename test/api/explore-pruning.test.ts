@@ -1,4 +1,4 @@
-// Pruning saves runs and changes no cell, and two explorations of a program find the same.
+// Pruning saves runs and changes no case, and two explorations of a program find the same.
 import { beforeAll, expect, test } from 'bun:test'
 import type { ClassName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'

@@ -1,4 +1,4 @@
-// Calls of one turn share a transaction, and a write that fails takes no other call with it.
+// Calls of one turn share a transaction, and a failing write takes no other call with it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { openClone, template } from '../../src/db/open.ts'
 import { createWriter, type LargeWrite } from '../../src/db/writer.ts'

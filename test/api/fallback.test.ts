@@ -1,4 +1,4 @@
-// Fallback: after which failures the next target gets its turn, in which order, and what is answered when all have failed.
+// Fallback: after which failures the next target is tried, in which order, and the response when all have failed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { errorOf } from '../support/errors.ts'
 import {

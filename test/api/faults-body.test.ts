@@ -1,4 +1,4 @@
-// The faults of bodies, whole or streamed, read in detail: bytes, their pieces and their headers.
+// Body faults, whole or streamed, in detail: bytes, their chunks and their headers.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { type Asking, rehearsal } from '../support/faults.ts'

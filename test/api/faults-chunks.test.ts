@@ -1,4 +1,4 @@
-// The faults of single events of a stream, read in detail: which of them are wrong, missing, doubled, misplaced or no events.
+// Faults of single stream events, in detail: which are invalid, missing, repeated, misplaced or comments.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { eventsOf } from '../support/app.ts'
 import { blocksOf, hasContent, rehearsal } from '../support/faults.ts'

@@ -1,4 +1,4 @@
-// content-filter: refused, or answered without content, whole and streamed, in each kind of answer.
+// content-filter: an error, or a response without content, whole and streamed, for each operation.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,4 +1,4 @@
-// Refusals as each provider tells them: the bytes, status and headers, heard at the gateway in the provider's own shape.
+// Errors as each provider sends them: bytes, status and headers, received at the gateway in the provider's own shape.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

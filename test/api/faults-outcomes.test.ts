@@ -1,4 +1,4 @@
-// What the gateway makes of the faults that come before an answer: retry, fallback, and what client and trace are told.
+// The gateway's reaction to faults before a response: retry, fallback, and what client and trace receive.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'

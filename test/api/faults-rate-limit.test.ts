@@ -1,4 +1,4 @@
-// rate-limit: what is counted, what the headers of each provider say meanwhile, and when the window opens again.
+// rate-limit: what is counted, the headers of each provider meanwhile, and when the window opens again.
 import { afterAll, expect, test } from 'bun:test'
 import { type Answer, createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,4 +1,4 @@
-// The faults inside a stream, read in detail: where they act, what they leave, and what a retry, a fallback or a timeout makes of them.
+// Faults inside a stream, in detail: where they act, what they leave, and what a retry, a fallback or a timeout does.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { eventsOf } from '../support/app.ts'

@@ -1,5 +1,5 @@
-// Every kind of fault that is registered, on whole and streamed answers of fixtures and of a provider: the bytes that a client
-// hears when it acts at the gateway, and what the gateway makes of it when it acts at the provider.
+// Every registered fault type, on whole and streamed responses of fixtures and of a provider: the bytes that a client receives when it
+// acts at the gateway, and the gateway's reaction when it acts at the provider.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { faultKinds } from '../../src/faults/index.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,4 +1,4 @@
-// Faults on the course of an agent's task: one that never ends, and decisions about its tools that never arrive.
+// Faults of an agent's task: one that never ends, and decisions about its tools that never arrive.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { idleRules } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'

@@ -1,4 +1,4 @@
-// Models that call tools badly: with arguments that do not fit, tools that there are not, and without an end.
+// Models that call tools badly: with invalid arguments, unknown tools, and endlessly.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession, type ModelTurn, type StrictTask, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'

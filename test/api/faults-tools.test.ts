@@ -1,4 +1,4 @@
-// Faults on the tools of agents, and rules that say which agent, task, iteration and tool they mean.
+// Faults of the tools of agents, and rules that select the agent, task, iteration and tool.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { idleRules } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'

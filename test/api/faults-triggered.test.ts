@@ -1,4 +1,4 @@
-// A fault is in the trace, in the report and before expectations when it has acted, and only then: every kind, acting and not.
+// A fault is in the trace, in the report and before expectations when it was injected, and only then: every type, injected and not.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { faultKinds } from '../../src/faults/index.ts'

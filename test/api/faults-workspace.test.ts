@@ -1,4 +1,4 @@
-// Faults on the routes of the workspace: errors and delays, reads behind the writes, and pages that move.
+// Faults of the workspace routes: errors and delays, stale reads, and pages that shift.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Answer } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

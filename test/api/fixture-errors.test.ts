@@ -1,4 +1,4 @@
-// Fixtures that reply with an error, that match request headers, that stand for several operations, and that take files.
+// Fixtures that reply with an error, match request headers, apply to several operations, and use files.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { renderSpeech } from '../../src/lib/media/speech.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'

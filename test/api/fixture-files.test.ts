@@ -1,4 +1,4 @@
-// What is wrong with fixture files, each mistake with its place and what would be valid; and fixtures that can never answer.
+// Errors in fixture files, each with its place and what is valid; and fixtures that can never answer.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { fixtureSubjects } from '../../src/endpoints/index.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// Which calls a fixture answers: every key of `match`, and which of several fixtures is first.
+// Which calls a fixture matches: every key of `match`, and which of several fixtures is first.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { folderWith } from '../support/fixtures.ts'

@@ -1,4 +1,4 @@
-// A call that no fixture matches: it is answered by the synthesizer, which says so, or refused with the nearest fixtures.
+// An unmatched request: it gets a generated response that says so, or an error with the nearest fixtures.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,4 +1,4 @@
-// What a fixture answers: templates, every part of a reply, replies for successive calls, and timing on the session's clock.
+// What a fixture replies: templates, every part of a reply, replies for successive calls, and timing on the session's clock.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { ChatCompletion } from '../../src/contract/router/chat.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'

@@ -1,5 +1,5 @@
-// Fixtures while the program runs: files are read again when they change, a bad edit leaves the old ones in force, and a session
-// is given, shown and rid of its own.
+// Fixtures while the program runs: files are reloaded when they change, a bad edit keeps the old ones, and session fixtures are added,
+// shown and deleted.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { FileError } from '../../src/schema/source.ts'

@@ -1,4 +1,4 @@
-// A forwarded stream that comes in one piece is answered and recorded like one that comes byte by byte, whatever is in it.
+// A forwarded stream that arrives in one piece is answered and recorded like one that arrives byte by byte, whatever is in it.
 import { afterAll, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { Exchange } from '../../src/contract/core/exchange.ts'

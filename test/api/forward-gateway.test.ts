@@ -1,4 +1,4 @@
-// Forwarding through the front door: next to fixtures, under retry and fallback, with every secret kept.
+// Forwarding through the gateway: beside fixtures, with retry and fallback, and without exposing a secret.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'

@@ -1,5 +1,4 @@
-// Forwarding through the front door to a mock of the providers' formats that this project did not write: one call, three
-// providers, the same answer.
+// Forwarding to a mock of the providers' formats that this project did not write: one call, three providers, the same response.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { LLMock } from '@copilotkit/aimock'
 import { readForwarding } from '../../src/config/providers.ts'

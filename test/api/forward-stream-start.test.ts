@@ -1,4 +1,4 @@
-// When a forwarded stream begins: at once where nothing else could be tried, else with the first content.
+// When a forwarded stream begins: at once where no other target can be tried, else with the first content.
 import { afterAll, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'

@@ -1,5 +1,4 @@
-// Any settings and any failing providers: which targets are tried, how often, after which waits and with which end is what
-// ten lines say.
+// Any settings and any failing providers: the targets, tries, waits and the end are those of a ten-line reference.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'

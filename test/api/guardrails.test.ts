@@ -1,4 +1,4 @@
-// Guardrails through the front door: what they block, what they let pass, and what the trace says of it.
+// Guardrails over HTTP: what they block, what they pass, and what the trace contains.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Answer, createTestApp, eventsOf } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

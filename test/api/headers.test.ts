@@ -1,4 +1,4 @@
-// The headers of every answer: an id of the request, and texts that any client can read, however long or strange they were.
+// The headers of every response: a request id, and texts that any client can read, however long or strange they were.
 import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { accepted } from '../support/accepted.ts'

@@ -1,4 +1,4 @@
-// Health says how long the program has been up and how many sessions there are, and wakes none of those that sleep.
+// Health shows the uptime of the program and the number of sessions, and loads no unloaded one.
 import { afterAll, expect, test } from 'bun:test'
 import type { OwnedSlot } from '../../src/sessions/slot.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// Templates that multiply: every filter, method and operator that makes more of less is refused before it has made it.
+// Templates that multiply: every filter, method and operator that grows a text is rejected before it does.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Template } from '@huggingface/jinja'
 import { TEMPLATE_LIMITS } from '../../src/lib/template-budget.ts'

@@ -1,4 +1,4 @@
-// What a provider may send: more than anybody reads, packed although nobody asked for that, broken, or with the key in it.
+// What a provider may send: too much, compressed without a request, broken, or with the key in it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { readForwarding } from '../../src/config/providers.ts'

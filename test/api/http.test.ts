@@ -1,4 +1,4 @@
-// What is refused on any path, and how a refusal reads; which methods a path takes.
+// What is rejected on any path, and the error for it; and the methods of a path.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { send, type TestApp, testApps } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,4 +1,4 @@
-// Garbage is collected in the first pause after many calls, and when it has become much.
+// Garbage is collected in the first pause after many calls, and when there is much of it.
 import { expect, test } from 'bun:test'
 import { withIdleCollection } from '../../src/cli/run/idle-collection.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// Real clients asking for pictures, and another library reading what they got.
+// Real clients that request images, and another library that reads what they received.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'

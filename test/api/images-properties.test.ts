@@ -1,4 +1,4 @@
-// Image requests that fast-check makes up: valid ones are answered as declared, broken ones are refused by name.
+// Generated image requests: valid ones are answered as declared, invalid ones are rejected by name.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import sharp from 'sharp'

@@ -1,4 +1,4 @@
-// Streamed pictures: partial ones that grow sharper, then the whole one with its usage; and what an answer says of its pictures.
+// Streamed images: partial ones that grow sharper, then the whole one with its usage; and the settings that a response reports.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { imageSize } from 'image-size'
 import { createTestApp, eventsOf } from '../support/app.ts'

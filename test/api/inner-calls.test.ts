@@ -1,4 +1,4 @@
-// A call from inside, as evaluators make them, is a call: it is retried, falls back, meets faults, and has a trace of its own.
+// An inner call, as evaluators make them, is a call: it is retried, falls back, is subject to faults, and has a trace of its own.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import type { Answer } from '../support/app.ts'

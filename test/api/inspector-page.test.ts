@@ -1,4 +1,4 @@
-// The inspector's page: who gets it, what it may do, how large it is, and what its lists are made of.
+// The inspector's page: who gets it, what it may do, how large it is, and the data of its lists.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 import type { CallRow } from '../../src/contract/core/call-row.ts'

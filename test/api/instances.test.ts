@@ -1,4 +1,4 @@
-// Which process answered, and whether a session began there: what somebody behind a balancer must be told.
+// Which process answered, and whether a session began there: what a client behind a balancer needs to know.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'

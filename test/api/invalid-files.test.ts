@@ -1,4 +1,4 @@
-// What is named as a file and is none (a folder, a link that leads nowhere, something else) gets one plain line, never a stack.
+// An invalid file argument (a folder, a link that leads nowhere, something else) is one plain error line, never a stack.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

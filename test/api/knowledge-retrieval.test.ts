@@ -1,4 +1,4 @@
-// Retrieval in the router: what a call's knowledge bases have on it stands before its messages, and in its trace.
+// Retrieval in the router: what a call's knowledge bases contain is put before its messages, and in its trace.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Answer, createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

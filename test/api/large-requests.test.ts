@@ -1,4 +1,4 @@
-// Large requests: they are answered as small ones are, though their work is done in workers and in slices.
+// Large requests are answered as small ones are, though their work is done in workers and in slices.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { embedApart, isLongWork } from '../../src/answers/embed-apart.ts'
 import { answerVector, encodeVector } from '../../src/lib/embedding.ts'

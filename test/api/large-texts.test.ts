@@ -1,4 +1,4 @@
-// Long texts: their templates are rendered and their guardrails find what they do in short ones, though a worker does it.
+// Long texts: templates are rendered and guardrails find what they find in short ones, though a worker does it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { assembled } from '../../src/contract/core/assembly.ts'
 import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'

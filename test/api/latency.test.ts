@@ -1,4 +1,4 @@
-// Latency that a client feels takes real time on a virtual clock, which then stands exactly where a schedule would put it.
+// Latency that a client feels takes real time on a virtual clock, which then shows exactly the scheduled time.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { realClock } from '../../src/lib/clock.ts'

@@ -1,4 +1,4 @@
-// GET /_understudy/live: what happens in a session is told as it happens, to those who listen and at no cost to the others.
+// GET /_understudy/live: the events of a session as they happen, for those who listen and at no cost to others.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import type { CallsChanged } from '../../src/contract/core/call-row.ts'

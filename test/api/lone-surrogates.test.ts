@@ -1,4 +1,4 @@
-// A text with half a character (a lone surrogate) is refused at every way in, and what is stored can always be saved.
+// A text with a lone surrogate is rejected at every way in, and stored data can always be saved.
 
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'

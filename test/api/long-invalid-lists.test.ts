@@ -1,4 +1,4 @@
-// Lists of very many wrong entries are a 400 that names the first or the list that is too long, soon, wherever a list is taken; the server is not held up by them.
+// Lists of very many invalid entries are quickly a 400 that names the first, or the list that is too long, and do not block the server.
 import { afterAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 

@@ -1,4 +1,5 @@
-// Very long requests and answers are stored in parts: traces, verdicts and snapshots have them whole, and they go with their trace.
+// Very long requests and responses are stored in parts: traces, verdicts and snapshots have them whole, and they are removed with their
+// trace.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { openFile, openReadOnly } from '../../src/db/open.ts'

@@ -1,4 +1,4 @@
-// Very long things that calls leave, such as stored responses: in parts, each in a transaction of its own, and whole when they are read.
+// Very long stored values, such as responses: in parts, each in a transaction of its own, and whole when they are read.
 import { afterAll, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'

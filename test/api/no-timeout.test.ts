@@ -1,4 +1,4 @@
-// Who waits for ever is found: real clients over sockets, with and without a timeout, under silence of every kind.
+// Clients that wait forever have a finding: real clients over sockets, with and without a timeout, under every type of silence.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Played, play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'

@@ -1,4 +1,4 @@
-// OpenAI's own API at /v1: programs that were written for it work as they are, and so do models without a provider elsewhere.
+// OpenAI's own API at /v1: programs written for it work unchanged, and so do models without a provider elsewhere.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { ChatOpenAI } from '@langchain/openai'

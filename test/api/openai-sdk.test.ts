@@ -1,4 +1,4 @@
-// The real OpenAI SDK, and the bytes it is sent.
+// The real OpenAI SDK, and the bytes it receives.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The errors that the document shows are those that the server really gives, at every operation.
+// The errors in the OpenAPI document are those that the server really returns, at every operation.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import { ERRORS } from '../../src/docs/errors.ts'

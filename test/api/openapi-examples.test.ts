@@ -1,5 +1,5 @@
-// Every operation has an example of its answer, and both are as the document says. `EXAMPLES=write bun test` of this file writes
-// down what the server answers now.
+// Every operation has an example of its response, and both match the document. `EXAMPLES=write bun test` of this file writes down what the
+// server returns now.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'

@@ -1,4 +1,4 @@
-// Every example of a request in the document works on a new server, as it is there, and before anything else was called.
+// Every request example in the document works on a new server, before anything else was called.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { newServerOf } from '../support/new-server.ts'

@@ -1,4 +1,4 @@
-// A long outage in no time: retries that wait as told, timeouts, cache expiry and recovery, in the right order.
+// A long outage in no time: retries with their waits, timeouts, cache expiry and recovery, in the right order.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { CHAT } from '../support/chat.ts'

@@ -1,5 +1,5 @@
-// What providers send that no reference describes: what makes sense reaches the client byte for byte and the trace, what
-// cannot be an answer is a failure that says so. Nothing of it is a bug of ours, and nothing breaks a client's stream.
+// Provider data that no reference describes: what makes sense reaches the client byte for byte and the trace, and an invalid response is a
+// failure that says so. None of it is an internal error, and none breaks a client's stream.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import type { Answer } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'

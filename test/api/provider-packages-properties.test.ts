@@ -1,5 +1,5 @@
-// Anthropic and Google through their model packages: whatever they send, a call ends as calls end, is no bug of ours, and has
-// its trace; what cannot be read says so.
+// Anthropic and Google through their model packages: whatever they send, a call ends properly, without an internal error, and has its
+// trace; what cannot be read says so.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'

@@ -1,5 +1,5 @@
-// Whatever a provider does to its answers (fields dropped, nulled, retyped, added), a client's stream ends as streams end,
-// no call is a bug of ours, and every call has its trace; what passes, passes byte for byte.
+// Whatever a provider does to its responses (fields dropped, nulled, retyped, added), a client's stream ends properly, no call is an
+// internal error, and every call has its trace; what passes, passes byte for byte.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'

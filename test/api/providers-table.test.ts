@@ -1,5 +1,4 @@
-// Every provider of the registry: one file holds all that is known of it, and that it refuses, counts down, is priced and is
-// called as its file says.
+// Every provider of the registry: one file contains all about it, and its errors, quota headers, prices and calls are those of its file.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// understudy rehearse, the checks of scenario files, and what is refused of exec before anything runs.
+// understudy rehearse, the checks of scenario files, and the usage errors of exec before anything runs.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Bodies that may be left out, and what is said first of a path that names nothing.
+// Optional bodies, and the first error of a path with an unknown id.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'

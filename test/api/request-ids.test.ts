@@ -1,4 +1,4 @@
-// Every answer of every path has an id by which its call can be spoken of, and those of a door have it under its own name too.
+// Every response of every path has an id for its call, and those of a compatible API have it under its own header too.
 import { afterAll, expect, test } from 'bun:test'
 import { type Answer, testApps } from '../support/app.ts'
 import { playing } from '../support/scenario.ts'

@@ -1,4 +1,4 @@
-// What a server prints while it answers: unknown paths once, and a line a request when it is asked to.
+// What a server prints while it runs: unknown paths once, and a line for each request with --verbose.
 import { afterAll, expect, test } from 'bun:test'
 import { type RequestLog, withRequestLog } from '../../src/cli/print/request-log.ts'
 import { testApps } from '../support/app.ts'

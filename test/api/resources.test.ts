@@ -1,4 +1,4 @@
-// Every resource of the registry through the front door: the verbs, pages, errors, restarts and sessions.
+// Every resource of the registry over HTTP: methods, pages, errors, restarts and sessions.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-// The inverse of an answer: as the reply of a fixture it makes the same answer again, for all six operations.
+// The inverse of a response: as the reply of a fixture it gives the same response again, for all six operations.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { asTemplate, fill } from '../../src/answers/template.ts'

@@ -1,4 +1,4 @@
-// Model responses as the Vercel AI SDK makes and reads them.
+// Model responses as the Vercel AI SDK requests and reads them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, Output, stepCountIs, streamText, tool } from 'ai'

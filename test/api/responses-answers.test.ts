@@ -1,4 +1,4 @@
-// What a model response holds: texts, calls, refusals, reasoning, and what limits leave of them.
+// The content of a model response: texts, calls, refusals, reasoning, and the effect of limits.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Ajv } from 'ajv'
 import { createTestApp } from '../support/app.ts'

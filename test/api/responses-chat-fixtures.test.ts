@@ -1,5 +1,5 @@
-// A fixture for a chat completion answers a model response that asks the same, unless one is written for it; and a miss names
-// what is near in the other operation.
+// A fixture for a chat completion also answers an equal model response, unless that has its own; and a near miss names those of the other
+// operation.
 import { afterAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText } from 'ai'

@@ -1,4 +1,4 @@
-// What a model response tells of its request.
+// What a model response repeats of its request.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Body, responsesApp, weather } from '../support/responses.ts'
 

@@ -1,4 +1,4 @@
-// Every form that the input of a model response may have.
+// Every form of the input of a model response.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Body, call, model, responsesApp, result, user, weather, whole } from '../support/responses.ts'
 

@@ -1,4 +1,4 @@
-// Model responses as LangChain makes and reads them.
+// Model responses as LangChain requests and reads them.
 import { afterAll, expect, test } from 'bun:test'
 import { HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'

@@ -1,4 +1,4 @@
-// What a request for a model response may not hold, and what is said of it; the documented examples.
+// Invalid requests for a model response and their errors; the documented examples.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Body, lastResponse, PATH, responsesApp, result, user, weather, whole } from '../support/responses.ts'
 

@@ -1,4 +1,4 @@
-// Model responses as the real OpenAI SDK makes and reads them.
+// Model responses as the real OpenAI SDK requests and reads them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI, { APIError, BadRequestError, NotFoundError } from 'openai'
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'

@@ -1,4 +1,4 @@
-// Model responses to any valid request, and to any with one broken field.
+// Model responses to any valid request, and to any with one invalid field.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'

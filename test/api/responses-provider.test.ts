@@ -1,4 +1,4 @@
-// Model responses that a provider made: how they are read, and what the cache, retrieval and guardrails make of them.
+// Model responses of a provider: how they are read, and what the cache, retrieval and guardrails do with them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Backend } from '../../src/contract/core/backend.ts'
 import type { Reply } from '../../src/contract/core/reply.ts'

@@ -1,4 +1,4 @@
-// How many traces are kept, which go first, and that health says so; what has expired goes as well.
+// How many traces are kept, which are removed first, and that health says so; expired data is removed as well.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'

@@ -1,4 +1,4 @@
-// Retry: which failures are tried again, how often, and after which waits.
+// Retry: which failures are repeated, how often, and after which waits.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { VIRTUAL_START } from '../../src/lib/virtual-clock.ts'
 import { errorOf } from '../support/errors.ts'

@@ -1,4 +1,4 @@
-// Which scenario is played: chosen at the start, for a session or for one call; read again when its file changes.
+// Which scenario is active: selected at the start, for a session or for one call; reloaded when its file changes.
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

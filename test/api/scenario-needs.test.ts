@@ -1,4 +1,4 @@
-// `needs` of a scenario: a session that lacks one of them is inconclusive, whatever the scenario expects of it.
+// `needs` of a scenario: a session that lacks one of them is inconclusive, whatever the scenario expects.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// What the rules of scenarios are about and when they fire: every key of `match` and `when`, hit and missed.
+// What the rules of scenarios match and when they are triggered: every key of `match` and `when`, matched and not.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { bodyOf, CHAT, MODEL, user } from '../support/chat.ts'

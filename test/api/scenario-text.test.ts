@@ -1,4 +1,4 @@
-// A scenario can be checked and played as the text of a file: what is wrong with it is said at its line, and nothing changes then.
+// A scenario can be checked and activated as the text of a file: an error is reported at its line, and nothing changes then.
 import { afterAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'

@@ -1,4 +1,4 @@
-// Schemas in requests: a sample is made only when an answer is synthesized, and what cannot be made is said with its place.
+// Schemas in requests: a sample is generated only for a generated response, and an unsatisfiable one is reported with its place.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

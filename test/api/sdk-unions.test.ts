@@ -1,5 +1,5 @@
-// Every kind of tool, choice, message and item that the OpenAI SDK can send is accepted. The tables are typed by the SDK's own
-// unions, so that a kind which a later SDK adds is a type error here until it is listed.
+// Every type of tool, choice, message and item that the OpenAI SDK can send is accepted. The tables are typed by the SDK's own unions, so
+// that a type which a later SDK adds is a type error here until it is listed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import type {

@@ -1,5 +1,5 @@
-// The seed of the workspace while the program runs: a new session is filled by the files as they are then, a bad edit leaves
-// those of before in force, and check finds what is wrong with it.
+// The seed of the workspace while the program runs: a new session is filled by the current files, a bad edit keeps the old ones, and check
+// reports its errors.
 import { afterEach, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What is wrong in a sessions folder is an error of the session that it belongs to, which can be deleted: all else is answered.
+// A problem in a session folder is an error of the session that it belongs to, which can be deleted: all else is answered.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import {
   type Dirent,

@@ -1,4 +1,4 @@
-// A reset, a snapshot and a change of scenario end what runs, by one signal; nothing of it reaches what comes after.
+// A reset, a snapshot and a change of scenario end what runs, by one signal; nothing of it reaches what follows.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { accepted } from '../support/accepted.ts'

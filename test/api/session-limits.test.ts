@@ -1,4 +1,4 @@
-// How many sessions there are and how long: a limit, an end for those that nobody uses, and none that is only looked at.
+// How many sessions there are and how long: a maximum, an end for unused ones, and no creation by reading.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Sessions made on purpose: their own seed, clock, scenario and fixtures, and nothing of anybody else's.
+// Sessions created explicitly: their own seed, clock, scenario and fixtures, shared with no other.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'

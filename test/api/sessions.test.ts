@@ -1,4 +1,4 @@
-// Sessions: how a call chooses one, and that no two of them share anything.
+// Sessions: how a call selects one, and that no two of them share anything.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { createTestApp } from '../support/app.ts'

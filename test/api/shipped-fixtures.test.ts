@@ -1,4 +1,4 @@
-// The fixtures that ship with the program, each used for what it is there for, by the real OpenAI SDK.
+// The shipped fixtures, each used for its purpose by the real OpenAI SDK.
 import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources'

@@ -1,4 +1,4 @@
-// What costs little beside chat: transcriptions, moderations, reranking, edited and varied pictures, at both of their addresses.
+// The smaller operations beside chat: transcriptions, moderations, reranking, edited and varied images, on both APIs.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { experimental_transcribe as transcribe } from 'ai'

@@ -1,4 +1,4 @@
-// A snapshot with a wrong row is refused with the row and the field, and leaves every list of every session as it was.
+// A snapshot with an invalid row is rejected with the row and the field, and leaves every list of every session unchanged.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'

@@ -1,4 +1,4 @@
-// The running server against the specification, field by field: what is wrong is a 400 that names the field, what is at a limit is
+// The running server against the specification, field by field: an invalid value is a 400 that names the field, a value at a limit is
 // accepted, and defaults are applied.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Answer, createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// Guard rails for the user's money: what is forwarded is counted, and refused beyond --max-calls and --max-cost.
+// Limits for the user's money: forwarded calls are counted, and rejected beyond --max-calls and --max-cost.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createSpending } from '../../src/backends/forward/spending.ts'
 import { describeForwarding, readForwarding } from '../../src/config/providers.ts'

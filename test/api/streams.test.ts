@@ -1,5 +1,5 @@
-// Streams of providers: until the first content event another target may answer; after it nothing that was cut, broken or
-// mixed up is ever passed off as complete.
+// Streams of providers: until the first content event another target may answer; after it nothing that was cut, broken or reordered is
+// ever passed off as complete.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { ConnectionFailure } from '../../src/contract/core/reply.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'

@@ -1,4 +1,4 @@
-// A strict client of the workspace reads every answer: datasets, files, evaluators, review sets, tools, contacts, memory.
+// A strict client of the workspace reads every response: datasets, files, evaluators, review sets, tools, contacts, memory.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Neighbour, strictNotFound, strictTextNotFound } from '../support/strict/neighbours.ts'
 import { strictClient } from '../support/strict-client.ts'

@@ -1,4 +1,4 @@
-// What spans say is what was sent: statuses, paths, the caller's trace state, and content that is whole JSON.
+// Spans contain what was sent: statuses, paths, the caller's trace state, and content that is whole JSON.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { listen } from '../../src/cli/run/listen.ts'
 import { readForwarding } from '../../src/config/providers.ts'

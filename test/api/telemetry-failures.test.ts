@@ -1,4 +1,4 @@
-// A collector that fails in any way costs no call anything: what it does not take is counted, and said once.
+// A collector that fails in any way delays no call: spans that it does not accept are counted, and reported once.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

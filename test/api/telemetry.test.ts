@@ -1,5 +1,5 @@
-// Every call is a trace of OpenTelemetry: a span of the server, one for each attempt, and what happened around them, under the
-// names of the conventions and joined to the trace of the caller.
+// Every call is an OpenTelemetry trace: a server span, one for each attempt, and what happened around them, with the names of the
+// conventions and joined to the trace of the caller.
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

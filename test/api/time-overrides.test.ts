@@ -1,4 +1,4 @@
-// Flags and variables are stronger than what a scenario says of time, and what cannot be is printed instead of refused.
+// Flags and variables override the time settings of a scenario, and an impossible combination is printed instead of rejected.
 import { expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import { readConfig } from '../../src/config.ts'

@@ -1,4 +1,4 @@
-// Timeout: `call_timeout` bounds every attempt: a whole answer, the wait for a stream's first content, and each silence after it.
+// Timeout: `call_timeout` bounds every attempt: a whole response, the wait for a stream's first content, and each silence after it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { startDeadline } from '../../src/lib/deadline.ts'
 import { virtualClock } from '../../src/lib/virtual-clock.ts'

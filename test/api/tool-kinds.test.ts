@@ -1,5 +1,5 @@
-// Tools that are no plain functions: custom ones with free text, the functions of old clients, and choices that narrow what is
-// offered; with the real OpenAI SDK, whole and streamed.
+// Tools that are not plain functions: custom ones with free text, legacy functions, and choices that narrow what is offered; with the real
+// OpenAI SDK, whole and streamed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import { createTestApp } from '../support/app.ts'

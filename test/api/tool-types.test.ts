@@ -1,4 +1,4 @@
-// Tools of every type are kept in the workspace as clients write them, and answered as strict clients read them.
+// Tools of every type are stored in the workspace as clients write them, and returned as strict clients read them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { strict, strictError } from '../support/strict/workspace.ts'
 import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'

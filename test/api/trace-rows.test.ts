@@ -1,5 +1,5 @@
-// What is stored of a trace is small, and what is read of it the same: whatever it holds, whatever its session's clock says, in
-// whatever order calls end, however many are kept, and after any restart.
+// A stored trace is small and reads as it was: whatever it contains, whatever its session's clock shows, in whatever order calls end,
+// however many are kept, and after any restart.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'

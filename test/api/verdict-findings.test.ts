@@ -1,4 +1,4 @@
-// What a verdict says of real clients over real connections: each misbehaviour is found, and no innocent look-alike is.
+// The verdict on real clients over real connections: each misbehavior has its finding, and no compliant look-alike has one.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import OpenAI from 'openai'
 import { listen } from '../../src/cli/run/listen.ts'

@@ -1,4 +1,4 @@
-// A fallback of the client's own to another provider: whatever SDK writes the request in whatever encoding, it asks the same.
+// A client's own fallback to another provider: whatever SDK writes the request in whatever encoding, it asks the same.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'

@@ -1,4 +1,5 @@
-// What is said of tasks of agents: how many there were and how they ended, and whether their client has read it. Nobody who has is accused.
+// The verdict on tasks of agents: their number, their final states, and whether their client has read them. No client that has is
+// reported.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { reportLines } from '../../src/cli/print/report.ts'

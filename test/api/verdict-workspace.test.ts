@@ -1,4 +1,4 @@
-// Calls of the workspace API are judged like those of models: what failed is asked again, with the waits that it was told.
+// Calls of the workspace API are judged like those of models: failed ones are repeated, with the requested waits.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// verify?wait: looks again when something has happened and not otherwise, stops with its client, and says what it cannot see.
+// verify?wait: reads again only when something has happened, stops with its client, and reports what it cannot see.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'

@@ -1,4 +1,4 @@
-// What verify says of a session: counts, order, waits, cancelled calls, fixtures, rules and expectations.
+// What verify reports of a session: counts, order, waits, canceled calls, fixtures, rules and expectations.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'

@@ -1,4 +1,4 @@
-// Virtual time passes in waits alone: while something real is done it stands still, and no timeout is passed unnoticed.
+// Virtual time passes only in waits: it stands still during real work, and no timeout is passed unnoticed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { dataEvent } from '../../src/lib/sse.ts'

@@ -1,4 +1,4 @@
-// An exploration as a page, in a real browser: the matrix, the run behind each cell, and how to see it again, from disk.
+// The explore report in a real browser, opened from disk: the matrix, the run behind each case, and how to repeat it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

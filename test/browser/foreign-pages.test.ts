@@ -1,4 +1,4 @@
-// A web page that is not ours changes nothing here: by its headers, and as a browser sends them.
+// A web page of another origin changes nothing: checked by its headers, and as a browser sends them.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Browser, chromium } from 'playwright-core'
 import { send, testApps } from '../support/app.ts'

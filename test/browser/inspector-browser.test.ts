@@ -1,5 +1,4 @@
-// The inspector in a real browser, served by the executable: calls as they come, what the address narrows them to, one call over
-// time, and what may be done.
+// The inspector in a real browser, served by the executable: calls as they arrive, filters, one call over time, and actions.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'

@@ -1,5 +1,5 @@
-// The inspector while its server goes away and comes back: the page says so, connects again, shows what came meanwhile, and forgets
-// what a server that was started anew does not have.
+// The inspector while its server is away and returns: it reports that, reconnects, shows missed calls, and forgets what a restarted server
+// does not have.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'

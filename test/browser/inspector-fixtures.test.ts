@@ -1,4 +1,4 @@
-// The page says which file of fixtures cannot be used, and where the mistake is, until it is mended.
+// The inspector names an invalid fixture file and the place of the error until it is fixed.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { folderWith } from '../support/fixtures.ts'

@@ -1,4 +1,4 @@
-// What is made of a call in the inspector: a fixture, a scenario and a test that repeat it, and what differs between two calls.
+// What the inspector generates from a call: a fixture, a scenario and a test that repeat it, and the difference between two calls.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { YAML } from 'bun'
 import type { Page } from 'playwright-core'

@@ -1,4 +1,4 @@
-// The inspector's list beside sessions that change: it is right at rest, in every tab, whatever happened before.
+// The inspector's list while sessions change: it is right at rest, in every tab, whatever happened before.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { accepted } from '../support/accepted.ts'

@@ -1,4 +1,4 @@
-// The inspector as a report that opens from disk, on narrow and dark screens, for those who cannot see it, and behind a token.
+// The inspector as a report opened from disk: on narrow and dark screens, accessible, and behind a token.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

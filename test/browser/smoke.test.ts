@@ -1,4 +1,4 @@
-// Both pages open in a real browser, which is what takes the time here: calls in the inspector, operations in Swagger UI.
+// Both pages open in a real browser, which takes the time here: calls in the inspector, operations in Swagger UI.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { hasChromium } from '../support/browser.ts'
 import { serveHere } from '../support/cli.ts'

@@ -1,4 +1,4 @@
-// Swagger UI in a real browser, served by the executable, with every other host out of reach.
+// Swagger UI in a real browser, served by the executable, with every other host unreachable.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { chromiumPath } from '../support/browser.ts'

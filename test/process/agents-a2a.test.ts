@@ -1,4 +1,4 @@
-// Agents over A2A, as its own client in both versions of the protocol finds them: every method, with the same ids again.
+// Agents over A2A with the official client in both versions of the protocol: every method, with reproducible ids.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Role, TaskState } from '@a2a-js/sdk'
 import { a2aServer, asTask, call, code, everything, kindsOf, rpc, says, textOf, v1 } from '../support/a2a.ts'

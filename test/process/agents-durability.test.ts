@@ -1,4 +1,4 @@
-// A task whose process is killed goes on from its last committed step, and makes no call of a tool twice that was answered.
+// A task of a killed process continues from its last committed step and repeats no tool call that was answered.
 import { afterAll, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { story } from '../support/agents.ts'

@@ -1,4 +1,4 @@
-// The write-ahead log of a database file stays small without holding up calls: a worker moves it into the file.
+// The write-ahead log of a database stays small without delaying calls: a worker moves it into the file.
 import { afterAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'

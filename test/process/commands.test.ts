@@ -1,4 +1,4 @@
-// Every command of the executable prints and ends as the function does that other tests call: the process adds nothing and loses nothing.
+// Every command of the executable prints and exits as the function that other tests call: the process adds and loses nothing.
 import { afterAll, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'

@@ -1,5 +1,4 @@
-// Counting the tokens of a message is a call like any other: it has a trace with its bytes, meets the faults of a scenario, and is
-// passed on where calls are forwarded.
+// Counting the tokens of a message is a call like any other: it has a trace with its bytes, is subject to faults, and is forwarded.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'

@@ -1,4 +1,4 @@
-// The programs in docs/openai-and-anthropic.md run as they stand, with nothing but what exec sets.
+// The programs in docs/openai-and-anthropic.md run unchanged, with nothing but what exec sets.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What the README and the pages say is so: links lead somewhere, examples run, and flags, paths, headers, faults and scenarios are there.
+// The README and the pages are true: links lead somewhere, examples run, and flags, paths, headers, faults and scenarios exist.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// A process that is told to stop: no new sessions, running calls to their end, and health says so until then.
+// A process that is stopped: no new sessions, running calls finish, and health says so until then.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'

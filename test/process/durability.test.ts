@@ -1,4 +1,4 @@
-// Nothing that was answered is lost, however the process ends; a file that cannot be used is one clear line.
+// No answered call is lost, however the process ends; an unusable file is one clear error line.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// What a call costs that can be counted exactly: transactions of the database, and sends of a stream. Times are for npm run bench;
-// these must not grow unnoticed. Where one falls, lower it here.
+// The costs of a call that can be counted exactly: database transactions, and writes of a stream. Times belong to npm run bench; these
+// must not grow unnoticed. Where one falls, lower it here.
 import { afterEach, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A run of exec can be kept, limited and stopped.
+// A run of exec can be saved, limited and stopped.
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Ctrl-C of exec where the command takes no notice of it: what there is to do is said, and then the report comes.
+// Ctrl-C of exec when the command ignores it: exec says what to do, and then the report is printed.
 import { afterAll, expect, test } from 'bun:test'
 import { folderWith } from '../support/fixtures.ts'
 import { EXECUTABLE, environment } from '../support/server.ts'

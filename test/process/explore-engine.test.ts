@@ -1,4 +1,4 @@
-// What explore keeps and says of programs with very many calls, with dropped traces, and of explorations that were ended.
+// What explore stores and reports for programs with very many calls, for dropped traces, and for interrupted explorations.
 import { afterAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// understudy explore: every break of every call of a program, what became of each, and what is left to repeat it.
+// understudy explore: every fault in every call of a program, the result of each, and what it leaves to repeat it.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

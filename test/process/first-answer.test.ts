@@ -1,4 +1,4 @@
-// What a start loads: it is as long as its modules are many. What not every call needs belongs behind `lazy` (src/lib/lazy.ts).
+// The modules that a start loads: it takes as long as they are many. What not every call needs belongs behind `lazy` (src/lib/lazy.ts).
 import { afterAll, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A sequence of replies belongs to a conversation, whatever else is asked meanwhile, and survives the process.
+// A sequence of replies belongs to a conversation, whatever other calls are made, and survives the process.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { agentSession, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// The executable with providers to forward to: it says so, finds its keys, and has the model packages in it.
+// The executable with forwarded providers: it says so, finds its keys, and contains the model packages.
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Heavy calls: long texts are counted and cut apart from other calls, and what is remembered of them is bounded in bytes.
+// Heavy calls: long texts are counted and split apart from other calls, and caches of them are bounded in bytes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { byteCache } from '../../src/lib/byte-cache.ts'
 import { countTokens, splitTokens } from '../../src/lib/tokens.ts'

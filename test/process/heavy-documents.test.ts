@@ -1,4 +1,4 @@
-// Documents that take their reader for ever, or all memory: they fail with a reason, and nobody else waits for them.
+// Documents that would take their reader forever, or all memory: they fail with a reason and delay no other call.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'

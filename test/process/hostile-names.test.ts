@@ -1,4 +1,4 @@
-// One hostile text in every place from which a text of others comes: whatever a command prints of it, a terminal and a CI runner see text.
+// One hostile text in every place that accepts text: whatever a command prints of it, a terminal and a CI runner see text.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

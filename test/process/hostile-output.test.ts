@@ -1,4 +1,4 @@
-// What others have written is printed as text: no terminal and no CI runner acts on it, and it forges no line.
+// Foreign text is printed as text: no terminal and no CI runner acts on it, and it forges no line.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// --log json: a line a call on standard error, with ids and without anything that was said.
+// --log json: one line for each call on standard error, with ids and without content.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Every row of docs/limits.md: what is beyond the limit is answered as it says, and other calls are answered meanwhile. Not faster: what is
-// beyond a shipped limit is seconds of work.
+// Every row of docs/limits.md: what exceeds a limit is answered as documented while other calls are answered. Not faster: exceeding a
+// shipped limit is seconds of work.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

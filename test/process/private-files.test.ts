@@ -1,4 +1,4 @@
-// What calls say is in databases, snapshots and reports: they are for the user who ran the program alone, whatever the umask is.
+// Calls are stored in databases, snapshots and reports: they are readable only by the user who ran the program, whatever the umask.
 import { afterAll, expect, test } from 'bun:test'
 import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What orchestrators ask of a server, and what it says of its responses: through a socket, as they do.
+// What orchestrators ask a server, and its response metrics: through a socket, as they do.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { EXECUTABLE, emptyFolder, environment, type Server, startServer } from '../support/server.ts'

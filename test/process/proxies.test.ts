@@ -1,4 +1,4 @@
-// Proxies of the environment: this machine is called without one, by us and by the commands that we run.
+// Proxies of the environment: the local machine is called without one, by Understudy and by the commands that it runs.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The command that repeats a call is run by a shell against another server of the same seed: it sends the same bytes to the same
-// address, and gets the same bytes, broken off in the same way.
+// The command that repeats a call, run by a shell against another server of the same seed: it sends the same bytes to the same address and
+// receives the same bytes, cut off in the same way.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'

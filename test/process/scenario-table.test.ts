@@ -1,4 +1,4 @@
-// Every shipped scenario meets every app: careful ones pass, careless ones do not, and the page of the docs says what happens.
+// Every shipped scenario with every app: careful ones pass, careless ones do not, and the documentation page shows what happens.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

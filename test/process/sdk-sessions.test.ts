@@ -1,4 +1,4 @@
-// Sessions, as a client of the OpenAI SDK chooses them: by token, header or base URL; and what is kept over a restart.
+// Sessions as a client of the OpenAI SDK selects them, by token, header or base URL; and what survives a restart.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'

@@ -1,4 +1,4 @@
-// understudy seed on a terminal: how far it is.
+// understudy seed on a terminal: its progress.
 import { afterAll, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'

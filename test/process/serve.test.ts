@@ -1,4 +1,4 @@
-// understudy serve, as a person or a script starts it: what it prints, where it listens, and how it stops.
+// understudy serve as a person or a script starts it: what it prints, where it listens, and how it stops.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'

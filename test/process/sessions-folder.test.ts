@@ -1,4 +1,4 @@
-// --sessions-dir: named sessions are there again after a restart, however the process ended, and one process has the folder.
+// --sessions-dir: named sessions are restored after a restart, however the process ended, and one process owns the folder.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// The executable: it serves, runs a command against a server of its own, and ends when it is told to.
+// The executable: it serves, runs a command against a temporary server, and ends when it is stopped.
 import { afterAll, expect, test } from 'bun:test'
 import { emptyFolder, run, startServer } from '../support/server.ts'
 

@@ -1,4 +1,4 @@
-// The real OpenAI SDK sends audio to the compiled executable, and reads what comes back.
+// The real OpenAI SDK sends audio to the compiled executable and reads the response.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createReadStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Who reads what the program prints may stop reading, or go: calls are answered all the same.
+// The reader of the program's output may stop reading or disconnect: calls are answered all the same.
 import { afterAll, expect, test } from 'bun:test'
 import { closeSync, constants, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A reset, a deletion, a snapshot or another scenario takes no evidence away: what a session held is judged before it goes.
+// A reset, a deletion, a snapshot or another scenario removes no evidence: what a session contained is judged before.
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'

@@ -1,4 +1,5 @@
-// deploy/haproxy.cfg before three processes: a session always meets the same one, and one that dies takes only its own along.
+// deploy/haproxy.cfg in front of three processes: a session always reaches the same one, and a process that ends takes only its own
+// sessions along.
 // Not faster: a balancer takes instances out and back by its health checks, in real time.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Agent, get } from 'node:http'

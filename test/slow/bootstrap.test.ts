@@ -1,4 +1,4 @@
-// npm start: whoever started the server can stop it, even a process manager that knows npm's process alone.
+// npm start: whatever started the server can stop it, even a process manager that knows only npm's process.
 import { afterAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

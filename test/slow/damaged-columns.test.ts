@@ -1,4 +1,4 @@
-// Every column of a session's file with a value that nobody has written there: its session says so at most, and nothing else breaks.
+// Every column of a session's file with an invalid value: at most its session reports it, and nothing else breaks.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The container and the files of deploy/: what they name is there, and they agree with each other and with the settings.
+// The container and the files of deploy/: what they name exists, and they agree with each other and with the settings.
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

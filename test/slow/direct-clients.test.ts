@@ -1,5 +1,5 @@
-// Unchanged apps over real sockets: under each fault their SDKs come to the same result as with a provider that misbehaves in
-// the same way, and the bytes on the socket are those that the fault promises.
+// Unchanged apps over real sockets: under each fault their SDKs end as with a provider that misbehaves the same way, and the bytes on the
+// socket are those that the fault promises.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'

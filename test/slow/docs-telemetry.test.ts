@@ -1,4 +1,4 @@
-// What docs/telemetry.md says is so: its example exports, and its variables, names and metrics are there.
+// docs/telemetry.md is true: its example exports, and its variables, names and metrics exist.
 import { afterAll, afterEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

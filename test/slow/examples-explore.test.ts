@@ -1,5 +1,5 @@
-// The examples under explore: every mistake that is planted in a careless program is found by its cell, and its careful twin has none.
-// They run in this process; test/slow/examples-runners.test.ts runs their own tests as readers do.
+// The examples under explore: every mistake planted in a careless program fails its case, and the careful twin passes. They run in this
+// process; test/slow/examples-runners.test.ts runs their own tests as readers do.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'

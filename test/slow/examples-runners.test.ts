@@ -1,4 +1,4 @@
-// The examples of tests in vitest, bun test, Playwright and pytest, each run as its readers run it.
+// The example tests in vitest, bun test, Playwright and pytest, each run as its readers run it.
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Generated programs: pruning changes no verdict, and what is called tolerated has lost nothing.
+// Generated programs: pruning changes no verdict, and a tolerated case has lost nothing.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { type CellResult, type ClassName, cellName } from '../../src/contract/core/exploration.ts'

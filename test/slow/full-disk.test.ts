@@ -1,4 +1,5 @@
-// Files may grow to so much, as on a disk that is nearly full: what cannot be written is said, nothing is half there, and the rest goes on.
+// Files with a maximum size, as on a disk that is nearly full: what cannot be written is reported, nothing is stored partially, and the
+// rest continues.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

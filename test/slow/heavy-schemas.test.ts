@@ -1,4 +1,4 @@
-// Schemas that would be walked for ever: each is answered, refused or given up, wherever a schema is read.
+// Schemas that would be walked forever: each is answered, rejected or given up, wherever a schema is read.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { type Answer, testApps } from '../support/app.ts'

@@ -1,4 +1,4 @@
-// @understudy/test without a runner: which server it starts, what is wrong said clearly, what a session offers, its types.
+// @understudy/test without a runner: which server it starts, its errors, what a session offers, its types.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The packages of npm: they install from a registry or a file without any script, bring this platform's executable, and run it.
+// The npm packages: they install from a registry or a file without any script, bring this platform's executable, and run it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

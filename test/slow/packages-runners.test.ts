@@ -1,4 +1,4 @@
-// @understudy/test in each runner of tests: a session for each test, calls drawn after a failing one, nothing after a passing one.
+// @understudy/test in each test runner: a session for each test, calls drawn after a failing one, nothing after a passing one.
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { makeProject } from '../support/packages.ts'
 

@@ -1,4 +1,4 @@
-// Clients that send half of a request, or read nothing of an answer: they hold up nobody, cost little, and are let go.
+// Clients that send half of a request, or read nothing of a response: they delay no other, cost little, and are disconnected.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { listen } from '../../src/cli/run/listen.ts'

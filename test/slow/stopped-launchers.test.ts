@@ -1,4 +1,4 @@
-// Whoever is stopped that has started a server takes it along, however it ends: npm, npx, the launcher of the package, exec.
+// A launcher that is stopped takes its server along, however it ends: npm, npx, the launcher of the package, exec.
 import { afterAll, expect, test } from 'bun:test'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Kills under load (`npm run bench kill` makes a thousand): no acknowledged change is lost, no change is there by half, and the file stays healthy.
+// Kills under load (`npm run bench kill` makes a thousand): no acknowledged change is lost or stored partially, and the file stays
+// healthy.
 // Not faster: each kill is that of a process.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// understudy check: names that nobody has (templates, providers, operations, rules) and mistakes of YAML, each with its place
-// and a reason.
+// understudy check: unknown names (templates, providers, operations, rules) and YAML errors, each with its place and a reason.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'

@@ -1,4 +1,4 @@
-// understudy check says what was probably meant: keys, choices, template names, models, and what YAML has made of a text.
+// understudy check suggests what was probably meant: keys, choices, template names, models, and how YAML reads a text.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'

@@ -1,4 +1,4 @@
-// understudy check: says what serve would say of fixture files, for CI.
+// understudy check: reports what serve would report of fixture files, for CI.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { runCommand } from '../support/cli.ts'

@@ -1,5 +1,4 @@
-// The command line says of itself what is true: the help of every command, the defaults as a person would write them, and what
-// is meant where something is typed wrong.
+// The help of every command is true: defaults as a person would write them, and suggestions for misspelled input.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A composed stream is written without being read again: its texts and its whole answer are those that reading would give.
+// A composed stream is written without being read again: its texts and its whole response are those that reading would give.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { assembled } from '../../src/contract/core/assembly.ts'

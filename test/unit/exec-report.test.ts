@@ -1,4 +1,4 @@
-// The report of exec as people and as CI systems read it: every session and finding, with times, whatever their texts are.
+// The report of exec as people and CI systems read it: every session and finding, with times, whatever their texts.
 import { expect, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'

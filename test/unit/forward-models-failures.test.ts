@@ -1,4 +1,4 @@
-// What goes wrong at Anthropic and Google, and what becomes of it.
+// Failures of Anthropic and Google, and their outcomes.
 import { describe, expect, test } from 'bun:test'
 import { ConnectionFailure, type EventsBody, Unreadable } from '../../src/contract/core/reply.ts'
 import { at, attempt, backendOf, HELLO, startProvider } from '../support/forward.ts'

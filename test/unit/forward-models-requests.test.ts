@@ -1,4 +1,4 @@
-// What Anthropic and Google are sent for a chat call.
+// The requests to Anthropic and Google for a chat call.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { at, attempt, backendOf, HELLO, KEY, startProvider } from '../support/forward.ts'
 

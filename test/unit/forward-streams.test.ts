@@ -1,4 +1,4 @@
-// Forwarded streams: each event when it comes, the usage for the trace alone, and the ends that nobody wants.
+// Forwarded streams: each event as it arrives, the usage only for the trace, and broken ends.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { ConnectionFailure } from '../../src/contract/core/reply.ts'
 import {

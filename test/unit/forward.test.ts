@@ -1,4 +1,4 @@
-// Forwarding to providers of the OpenAI family: what they are sent, and their bytes coming back as they are.
+// Forwarding to providers of the OpenAI family: their requests, and their response bytes unchanged.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { at, attempt, backendOf, HELLO, KEY, operationOf, startProvider, textIn, valueIn } from '../support/forward.ts'
 

@@ -1,4 +1,4 @@
-// What npm run fuzz has found, as small as it could be made: each row once made an answer that no client should get.
+// What npm run fuzz has found, minimized: each row once caused a response that no client should receive.
 import { expect, test } from 'bun:test'
 import { replay } from '../fuzz/program.ts'
 import type { FuzzRequest } from '../fuzz/requests.ts'

@@ -1,4 +1,4 @@
-// What the built-in guardrails find in texts, and above all what they do not: each kind of personal data beside its look-alikes.
+// What the built-in guardrails find in texts, and above all what they do not: each type of personal data beside its look-alikes.
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { builtIns } from '../../src/guardrails/index.ts'

@@ -1,4 +1,4 @@
-// YAML in a request: what is too large, too deep, refers to itself or repeats itself is a 400 that says so, at its line.
+// YAML in a request: text that is too large, too deep, circular or repetitive is a 400 with its line.
 import { afterAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'

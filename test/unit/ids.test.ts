@@ -1,4 +1,4 @@
-// Ids are those that the package ulid makes of the same time and the same chance.
+// Ids equal those of the package ulid for the same time and randomness.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { ulid } from 'ulid'

@@ -1,4 +1,4 @@
-// JSON that is read in slices is the JSON that the runtime reads at once, and what is none for it is none here.
+// JSON that is read in slices equals the JSON that the runtime reads at once, and invalid JSON is invalid in both.
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'

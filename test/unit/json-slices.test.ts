@@ -1,4 +1,4 @@
-// JSON that is made in slices is the JSON that is made at once.
+// JSON that is written in slices equals the JSON that is written at once.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { checksumOf } from '../../src/lib/canonical.ts'

@@ -1,4 +1,4 @@
-// Who calls a path that there is not is told which one was probably meant, or nothing.
+// The path that was probably meant by an unknown one, or none.
 import { expect, test } from 'bun:test'
 import { likelyPath } from '../../src/lib/likely-path.ts'
 

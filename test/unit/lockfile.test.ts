@@ -1,4 +1,4 @@
-// package-lock.json: what is installed is what was meant, on every machine.
+// package-lock.json: every machine installs what was meant.
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A database file that is not there yet is made whole at once, and is what its statements would have made.
+// A missing database file is created whole at once, and equals what its statements would create.
 import { afterAll, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

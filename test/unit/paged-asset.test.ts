@@ -1,4 +1,4 @@
-// A shipped file that is read page by page has the bytes of the file wherever they were asked for.
+// A shipped file that is read page by page has the bytes of the file wherever they are requested.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

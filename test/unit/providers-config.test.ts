@@ -1,4 +1,4 @@
-// The providers of understudy.yaml: who is forwarded to, where and with which key; and what can be written wrong.
+// The providers of understudy.yaml: which are forwarded to, where and with which key; and its errors.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The quick parser of call bodies, fixtures and settings takes nothing that the schemas refuse, and makes of the rest what they make of it.
+// The quick parser of call bodies, fixtures and settings accepts nothing that the schemas reject, and gives the same for the rest.
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { fixtureSchema } from '../../src/backends/fixture/fixture-schema.ts'

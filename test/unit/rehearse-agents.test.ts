@@ -1,4 +1,4 @@
-// understudy rehearse with rules about agents: it makes an agent and tasks, and draws their trees.
+// understudy rehearse with rules about agents: it creates an agent and tasks, and draws their trees.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The scenarios that ship: each explains itself, is rehearsed, and does what it expects of itself.
+// The shipped scenarios: each explains itself, is rehearsed, and meets its expectations.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Everything that can be typed wrong gets one plain line, which names the value and what would be valid, and exit code 2.
+// Every usage error is one plain line that names the value and what is valid, with exit code 2.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// The one reader of server-sent events: whatever the line ends and wherever the bytes are cut, the blocks are the stream as it
-// came, and their events are those that a browser would see.
+// The reader of server-sent events: whatever the line ends and wherever the bytes are split, the blocks are the stream as received, and
+// their events are those that a browser would see.
 import { describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'

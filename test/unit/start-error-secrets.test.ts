@@ -1,4 +1,4 @@
-// Errors at the start end up in logs: they name what is wrong, and quote no secret of it.
+// Errors at the start end up in logs: they name what is wrong and quote no secret.
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

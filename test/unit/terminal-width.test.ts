@@ -1,4 +1,4 @@
-// Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
+// Lists and drawings fit the terminal, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
 import { paint, printer, safeLine } from '../../src/cli/print/output.ts'

@@ -1,4 +1,4 @@
-// Which files a tier runs, and the totals of the runner's report: no failure is lost.
+// The files that a tier runs, and the totals of the runner's report: no failure is lost.
 import { describe, expect, test } from 'bun:test'
 import { filesOf, totalsOf } from '../../src/build/test-tiers.ts'
 

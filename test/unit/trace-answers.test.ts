@@ -1,4 +1,4 @@
-// An answer is read as it was given, and the usual token counts of a record take little room.
+// A response is read as it was stored, and the usual token counts of a record take little room.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'

@@ -1,4 +1,4 @@
-// The bytes of traces are bounded exactly: whatever their sizes, however many end in one turn, in whatever order.
+// The bytes of traces are bounded exactly, whatever their sizes, number and order.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openClone, template } from '../../src/db/open.ts'

@@ -1,4 +1,4 @@
-// Nobody who behaves well is accused, and whoever does not is found: thousands of simulated clients before the judge.
+// Compliant clients have no findings and violating ones do: thousands of simulated clients are judged.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Finding, FindingKind } from '../../src/contract/core/finding.ts'
 import { judgeClient } from '../../src/verdict/findings.ts'
