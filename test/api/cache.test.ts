@@ -57,7 +57,7 @@ describe.each(FORMS)('cache, first call %s', (_, stream) => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test("cache: keeps a response for its ttl to the millisecond on the session's clock", async () => {
+  test("keeps a response for its ttl to the millisecond on the session's clock", async () => {
     const app = counting()
     const heard: (string | null)[] = []
     for (const wait of [0, 59_999, 1, 59_999]) {
@@ -68,7 +68,7 @@ describe.each(FORMS)('cache, first call %s', (_, stream) => {
     expect(textOf(await app.ask({ stream, cache }))).toBe('Answer 2.')
   })
 
-  test('cache: keeps a response for half an hour when no ttl is given', async () => {
+  test('keeps a response for half an hour when no ttl is given', async () => {
     const app = counting()
     const ask = () => app.ask({ stream, cache: { type: 'exact_match' } })
     await ask()
@@ -86,7 +86,7 @@ describe.each(FORMS)('cache, first call %s', (_, stream) => {
     ['a truncated stream', streams(ROLE, said('Half'))],
     ['a stream that breaks', streams(ROLE, said('Half'), new Error('reset'))],
     ['a stream with an error event', streams(ROLE, said('Half'), 'data: {"error":{"message":"no"}}\n\n', DONE)],
-  ])('cache: never stores %s', async (_, failure) => {
+  ])('never stores %s', async (_, failure) => {
     const app = createScripted({ [A]: [failure, says('Good.')] })
     await app.ask({ stream, cache })
     const second = await app.ask({ stream, cache })
@@ -94,7 +94,7 @@ describe.each(FORMS)('cache, first call %s', (_, stream) => {
     expect(textOf(second)).toBe('Good.')
   })
 
-  test("cache: repeats a fallback's response under its own model", async () => {
+  test("repeats a fallback's response under its own model", async () => {
     const app = createScripted({ [A]: [refuses(500)], [B]: [says('Second best.')] })
     const body = { stream, cache, fallbacks: [{ model: B }] }
     await app.ask(body)
@@ -104,7 +104,7 @@ describe.each(FORMS)('cache, first call %s', (_, stream) => {
     expect(app.reached).toHaveLength(2)
   })
 
-  test('cache: answers simultaneous equal calls separately and stores one response', async () => {
+  test('answers simultaneous equal calls separately and stores one response', async () => {
     const app = createScripted((_, number) => after(1000 - number, says(`Answer ${number + 1}.`)))
     const answers = await Promise.all([1, 2, 3].map(() => app.ask({ stream, cache })))
     expect(answers.map(textOf)).toEqual(['Answer 1.', 'Answer 2.', 'Answer 3.'])

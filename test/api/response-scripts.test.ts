@@ -228,7 +228,7 @@ test('script: escapes braces so that they are no templates', () => {
   )
 })
 
-test('a fixture generated from a call: returns the same text when that has braces in it', async () => {
+test('fixture generated from a call: returns the same text when that has braces in it', async () => {
   const says = 'Write {{prompt.user}} or {{{name}}} in a template.'
   const model = 'openai/gpt-4o'
   const body = { model, messages: [{ role: 'user', content: 'How do templates look?' }] }

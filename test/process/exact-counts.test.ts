@@ -57,7 +57,7 @@ async function writtenBy({ stream = false, width = 1, many = CALLS, keep = 10_00
 test.each([
   ['a whole response', false],
   ['a stream', true],
-] as const)('a call: writes one transaction of at most three pages for %s', async (_, stream) => {
+] as const)('call: writes one transaction of at most three pages for %s', async (_, stream) => {
   const { pages, transactions } = await writtenBy({ stream })
   expect(transactions).toBe(CALLS)
   expect(pages).toBeLessThanOrEqual(CALLS * 3)
@@ -68,7 +68,7 @@ test('calls: share a transaction when they end in one turn', async () => {
   expect((await writtenBy({ width: 16 })).transactions).toBeLessThanOrEqual(CALLS / 8)
 })
 
-test('the oldest traces: are removed many at once', async () => {
+test('oldest traces: are removed many at once', async () => {
   // One of each call, and what tidies up, once for many of them.
   expect((await writtenBy({ many: MANY, keep: 100 })).transactions - MANY).toBeLessThanOrEqual(MANY / 20)
 })

@@ -37,7 +37,7 @@ const requests = fc.record(
   { requiredKeys: [] },
 )
 
-test('a composed stream: has the whole answer that is read out of its events', () => {
+test('composed stream: has the whole response that reading its events gives', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   let known = 0
   fc.assert(

@@ -22,7 +22,7 @@ const addTrace = (database: Database, seq: number) =>
     .run(seq)
 const countOf = (database: Database) => database.prepare('SELECT count(*) FROM trace_rows').pluck().get()
 
-test('a new database file: has the tables that the statements make, and a write-ahead log', () => {
+test('new database file: has the tables that its statements create, and a write-ahead log', () => {
   const { database, restored, release } = openFile(fileOf('new.db'))
   const made = openClone(newDatabase('memory'))
   expect(schemaOf(database)).toEqual(schemaOf(made))

@@ -56,7 +56,7 @@ test('trace row: reads every response as it was written, whatever the record con
   writer.close()
 })
 
-test('a trace row: takes the usual counts as numbers, without their names', async () => {
+test('trace row: takes the usual counts as numbers, without their names', async () => {
   const database = openClone(template())
   const writer = createWriter(database)
   const store = traceStore(database, writer)
