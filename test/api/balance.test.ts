@@ -90,7 +90,7 @@ test.each<[what: string, balancer: unknown, status: number, param: string]>([
   ['a weight of 0', among({ model: A, weight: 0 }), 400, 'load_balancer.models[0].weight'],
   ['a weight below 0.001', among({ model: A, weight: 0.0009 }), 400, 'load_balancer.models[0].weight'],
   ['a weight above 1', among({ model: A }, { model: B, weight: 1.01 }), 400, 'load_balancer.models[1].weight'],
-  ['no models', among(), 400, 'load_balancer.models'],
+  ['an empty list of models', among(), 400, 'load_balancer.models'],
   ['another type', { ...among({ model: A }), type: 'round_robin' }, 400, 'load_balancer.type'],
   ['an invalid model', among({ model: 'gpt 4o' }), 400, 'load_balancer.models[0].model'],
   ['an unknown provider', among({ model: 'nobody/x' }), 404, 'load_balancer.models[0].model'],

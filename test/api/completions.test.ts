@@ -95,7 +95,7 @@ test.each<[what: string, body: object, expected: string[]]>([
   ['one prompt in an array', { prompt: ['count'], max_tokens: 2 }, [counts[1]]],
   ['captures and the model in a fixture', { prompt: 'say cheese' }, [` cheese from ${INSTRUCT}`]],
   ['unknown fields', { suffix: ' end', logprobs: 2, best_of: 3, max_tokens: 1 }, [counts[0]]],
-])('completion: returns %s', async (_, body, expected) => {
+])('completion: is right with %s', async (_, body, expected) => {
   const { choices, usage } = await complete(body)
   expect(choices.map(({ text }) => text)).toEqual(expected)
   expect(choices.map(({ index }) => index)).toEqual(expected.map((_, index) => index))

@@ -178,7 +178,7 @@ async function withKept(sql: string) {
 
 const VALUES_KEPT = ['{', '', '5', 'null', '{}', '[]', '{"answer":{},"model":"m","usage":null,"at":5}']
 VALUES_KEPT.push('{"$parts":2,"of":"x"}', '{"$parts":"x"}', '{"$parts":null,"of":5}', '{"$parts":')
-test.each(VALUES_KEPT)('damaged stored value %s: misses the cache and is an error where it is named', async (value) => {
+test.each(VALUES_KEPT)('damaged stored value %j: misses the cache and is an error where it is named', async (value) => {
   const { app, response, url } = await withKept(`UPDATE kept SET value = '${value}'`)
   for (const stream of [false, true]) expect((await app.post(CHAT, { ...CACHED, stream })).status).toBe(200)
   const next = await app.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Hi', previous_response_id: response })

@@ -48,7 +48,11 @@ const CALLS: [string, string, object][] = [
   ['a chat with the full name of its model', '/v1/chat/completions', { model: 'openai/gpt-4o', messages }],
   ['a stream of chat', '/v1/chat/completions', { model: 'gpt-4o', messages, stream: true }],
   ['a chat through the gateway', '/v1/chat/completions', { model: 'gpt-4o', messages, retry: { count: 1 } }],
-  ['a stream of it', '/v1/chat/completions', { model: 'gpt-4o', messages, stream: true, retry: { count: 1 } }],
+  [
+    'a stream of a chat through the gateway',
+    '/v1/chat/completions',
+    { model: 'gpt-4o', messages, stream: true, retry: { count: 1 } },
+  ],
   ['responses', '/v1/responses', { model: 'gpt-4o', input: 'Hi' }],
   ['a stream of responses', '/v1/responses', { model: 'gpt-4o', input: 'Hi', stream: true }],
   ['completions', '/v1/completions', { model: 'gpt-3.5-turbo-instruct', prompt: 'Hi' }],
