@@ -1,4 +1,4 @@
-// Pruning saves runs and changes no cell, and two explorations of a program find the same.
+// Pruning saves runs and changes no case, and two explorations of a program find the same.
 import { beforeAll, expect, test } from 'bun:test'
 import type { ClassName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
@@ -84,15 +84,18 @@ const NAMES: [Name, { saved: number; verdicts: string[] }][] = [
   ['coupled', { saved: 2, verdicts: ['swallowed'] }],
 ]
 
-test.each(NAMES)('%s: the same cells with and without pruning, and fewer runs', (name, { saved, verdicts }) => {
-  const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
-  expect(matrixOf(pruned)).toEqual(matrixOf(whole))
-  expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
-  expect([pruned.saved, whole.saved]).toEqual([saved, 0])
-  expect(pruned.runs).toBeLessThan(whole.runs)
-})
+test.each(NAMES)(
+  'explore of %s: finds the same cases with and without pruning, in fewer runs',
+  (name, { saved, verdicts }) => {
+    const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
+    expect(matrixOf(pruned)).toEqual(matrixOf(whole))
+    expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
+    expect([pruned.saved, whole.saved]).toEqual([saved, 0])
+    expect(pruned.runs).toBeLessThan(whole.runs)
+  },
+)
 
-test.each(NAMES)('%s: two explorations find the same, however many runs go on at once', (name) => {
+test.each(NAMES)('explore of %s: finds the same in two explorations, however many runs are parallel', (name) => {
   const told = (exploration: Exploration) => {
     const { cases, ...others } = jsonOf(exploration)
     const scenarios = exploration.cells.map(({ scenario }) => scenario)

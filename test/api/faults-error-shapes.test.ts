@@ -1,4 +1,4 @@
-// Refusals as each provider tells them: the bytes, status and headers, heard at the gateway in the provider's own shape.
+// Errors as each provider sends them: bytes, status and headers, received at the gateway in the provider's own shape.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -195,7 +195,7 @@ test.each<[fault: object, status: number, code: string]>([
   [{ type: 'quota-exceeded' }, 429, 'insufficient_quota'],
   [{ type: 'model-not-found' }, 404, 'model_not_found'],
   [OVERLOADED, 503, 'server_is_overloaded'],
-])("at the gateway %j has this API's own envelope", async (fault, status, code) => {
+])("gateway fault %j: has the gateway's own error envelope", async (fault, status, code) => {
   const { chat } = await playing(app, [{ at: 'gateway', fault }])
   const answer = await chat({ model: MODELS.anthropic })
   expect(answer.status).toBe(status)
@@ -204,11 +204,11 @@ test.each<[fault: object, status: number, code: string]>([
   expect(answer.headers.get('x-understudy-scenario')).toBe('bad-day')
 })
 
-describe('what is said instead', () => {
+describe('custom error of a fault', () => {
   const at = (fault: object, clock?: string) =>
     playing(app, [{ at: 'gateway', fault: { type: 'http-error', status: 502, ...fault } }], clock ? { clock } : {})
 
-  test('a message and headers, whatever the case of their names', async () => {
+  test('has its message and headers, whatever the case of their names', async () => {
     const { chat } = await at({ message: 'out to lunch', headers: { 'X-Should-Retry': 'false' } })
     const answer = await chat()
     expect(errorOf(answer.text, 502).message).toBe('out to lunch')
@@ -221,7 +221,7 @@ describe('what is said instead', () => {
     ['', {}, 'text/plain', ''],
     [{ oops: [1] }, {}, 'application/json', '{"oops":[1]}'],
     [{ title: 'x' }, { 'Content-Type': 'application/problem+json' }, 'application/problem+json', '{"title":"x"}'],
-  ])('the body %j', async (body, headers, type, text) => {
+  ])('has the body %j', async (body, headers, type, text) => {
     const { chat } = await at({ body, headers })
     const answer = await chat()
     expect([answer.status, answer.headers.get('content-type'), answer.text]).toEqual([502, type, text])
@@ -232,7 +232,7 @@ describe('what is said instead', () => {
     ['seconds', 'retry-after', '3'],
     ['date', 'retry-after', 'Wed, 01 Jan 2025 00:00:03 GMT'],
     ['ms', 'retry-after-ms', '2500'],
-  ])('when to call again, as %s', async (form, name, value) => {
+  ])('has its retry time in the form %s', async (form, name, value) => {
     const { chat } = await at({ retry_after: '2500ms', ...(form && { retry_after_form: form }) })
     const { headers } = await chat()
     const names = ['retry-after', 'retry-after-ms'].filter((one) => headers.has(one))

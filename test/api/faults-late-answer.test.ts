@@ -69,14 +69,14 @@ async function underWay(rule: Json, turns: readonly ModelTurn[], fixtures: reado
   }
 }
 
-describe('the result of a tool', () => {
+describe('late tool result', () => {
   const MATCHES: Json[] = [
     {},
     { tool: 'google_*' },
     { agent: 'helper', iteration: 1 },
     { task: '*', tool: 'google_search' },
   ]
-  test.each(MATCHES)('%j: comes when the task is canceled, which stays so', async (match) => {
+  test.each(MATCHES)('%j: arrives after the task was canceled, which stays canceled', async (match) => {
     const one = await underWay({ match }, [[search], 'Done.'], [slowTool])
     const canceled = await one.cancel()
     expect([canceled.status.state, story(canceled).at(-1)]).toEqual(['canceled', 'agent: google_search({"query":"x"})'])
@@ -103,7 +103,7 @@ describe('the result of a tool', () => {
     })
   })
 
-  test('comes no earlier than said', async () => {
+  test('arrives no earlier than configured', async () => {
     const rule = { fault: { ...fault, after: '2h' } }
     const one = await underWay(rule, [[search], 'Done.'], [slowTool])
     await one.cancel()
@@ -113,7 +113,7 @@ describe('the result of a tool', () => {
     expect(story(await one.withMessages(3)).at(-1)).toBe('tool: "found"')
   })
 
-  test('is an error when nothing comes for as long as the task might have worked', async () => {
+  test('is an error when nothing arrives for as long as the task might have run', async () => {
     const forEver = { ...slowTool, name: 'for ever', reply: { result: 'found', timing: { duration: '1h' } } }
     const one = await underWay({}, [[search], 'Done.'], [forEver, slowTool])
     await one.cancel()
@@ -121,7 +121,7 @@ describe('the result of a tool', () => {
     expect(story(await one.withMessages(3)).at(-1)).toStartWith('tool: {"error":"the tool google_search gave no result')
   })
 
-  test('is dropped when the user has gone on meanwhile', async () => {
+  test('is dropped when the user has continued meanwhile', async () => {
     const one = await underWay({}, [[search], 'Done.', 'Again.'], [slowTool])
     await one.cancel()
     const task = await one.ask('On.', { task_id: one.id })
@@ -137,7 +137,7 @@ describe('the result of a tool', () => {
     expect((await one.read()).messages).toHaveLength(5)
   })
 
-  test('comes to nobody when the agent is gone, or the session', async () => {
+  test('is dropped when the agent or the session is gone', async () => {
     const one = await underWay({}, [[search], 'Done.'], [slowTool])
     await one.cancel()
     await one.call('DELETE', '/v2/agents/helper')
@@ -147,7 +147,7 @@ describe('the result of a tool', () => {
     await other.call('DELETE', `/_understudy/sessions/${other.name}`)
   })
 
-  test('comes never of a call that the rule does not mean', async () => {
+  test('is not delayed for a call that the rule does not match', async () => {
     const one = await underWay({ match: { tool: 'current_date' } }, [[search], 'Done.'], [slowTool])
     const canceled = await one.cancel()
     expect(story(canceled).at(-1)).toBe(`tool: ${ERROR}`)
@@ -155,8 +155,8 @@ describe('the result of a tool', () => {
   })
 })
 
-describe('what a model says', () => {
-  test('comes when the task is canceled, and is charged', async () => {
+describe('late model response', () => {
+  test('arrives after the task was canceled, and is charged', async () => {
     const one = await underWay({}, ['Never.'], [slowModel({ content: 'Late.' })])
     const canceled = await one.cancel()
     expect(story(canceled)).toEqual(['user: Go.'])
@@ -170,7 +170,7 @@ describe('what a model says', () => {
     expect(metrics.total_cost).toBeCloseTo(cost ?? 0, 10)
   })
 
-  test('calls no tool any more', async () => {
+  test('calls no more tools', async () => {
     const one = await underWay({}, ['Never.'], [slowModel({ tool_calls: [search] })])
     await one.cancel()
     await one.clock({ advance: '2m' })
@@ -186,7 +186,7 @@ const NEVER: [Json, string][] = [
     `at 'cancel', 'operation' must be omitted or "agents.cancellations"`,
   ],
 ]
-test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
+test.each(NEVER)('late-answer rule: reports why it can never be triggered: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
   expect(idleRules({ ...scenario, location: 'here' }, ['chat.completions'])).toEqual([expect.stringContaining(words)])
 })

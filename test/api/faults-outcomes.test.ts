@@ -1,4 +1,4 @@
-// What the gateway makes of the faults that come before an answer: retry, fallback, and what client and trace are told.
+// The gateway's reaction to faults before a response: retry, fallback, and what client and trace receive.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -89,26 +89,33 @@ const ROWS: Row[] = [
   { fault: { type: 'hang', for: '20s' }, ...disconnected, said: { openai: 'long silence' } },
 ]
 
-describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
+describe.each(Object.keys(MODELS) as Provider[])('fault outcome, %s', (provider) => {
   const model = MODELS[provider]
 
   describe.each([false, true])('with stream: %p', (stream) => {
-    test.each(ROWS.map((row) => [row.fault, row] as const))('%j', async (fault, row) => {
-      const { chat, rule } = await playing(app, [{ match: { provider }, fault }])
-      const status = row.of?.[provider] ?? row.status
-      const said = row.said[provider] ?? ''
-      const alone = await chat({ model, stream })
-      expect(alone.status).toBe(status)
-      expect(errorOf(alone.text, status).message).toContain(said)
-      expect(alone.headers.get('x-understudy-faults')).toBe('rule 1')
-      const attempt = {
-        target: model,
-        outcome: row.outcome,
-        status,
-        faults: ['rule 1'],
-        error: expect.stringContaining(said),
-      }
-      expect(await app.traceOf(alone)).toMatchObject({ status, outcome: row.outcome, faults: [], attempts: [attempt] })
+    test.each(ROWS.map((row) => [row.fault, row] as const))(
+      'is the same at each place and in the trace for %j',
+      async (fault, row) => {
+        const { chat, rule } = await playing(app, [{ match: { provider }, fault }])
+        const status = row.of?.[provider] ?? row.status
+        const said = row.said[provider] ?? ''
+        const alone = await chat({ model, stream })
+        expect(alone.status).toBe(status)
+        expect(errorOf(alone.text, status).message).toContain(said)
+        expect(alone.headers.get('x-understudy-faults')).toBe('rule 1')
+        const attempt = {
+          target: model,
+          outcome: row.outcome,
+          status,
+          faults: ['rule 1'],
+          error: expect.stringContaining(said),
+        }
+        expect(await app.traceOf(alone)).toMatchObject({
+          status,
+          outcome: row.outcome,
+          faults: [],
+          attempts: [attempt],
+        })
 
       const helped = await chat({ model, stream, fallbacks: [{ model: OTHER }] })
       const other = { target: OTHER, position: 1, reason: 'fallback', outcome: 'succeeded', status: 200, faults: [] }
@@ -125,7 +132,7 @@ describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
     })
   })
 
-  test('retries keep to the wait that is asked for, in each of its forms', async () => {
+  test('retries after each form of retry time', async () => {
     for (const form of ['seconds', 'date', 'ms']) {
       const fault = { type: 'http-error', status: 429, retry_after: '7s', retry_after_form: form }
       const { chat } = await playing(app, [{ match: { provider }, when: { calls: '1-2' }, fault }])
@@ -142,7 +149,7 @@ describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
   })
 })
 
-test('a hanging provider is ended by the timeout alone, whole and streamed, then retried and left', async () => {
+test('hang fault: is ended only by the timeout, whole and streamed, then retried and abandoned', async () => {
   for (const stream of [false, true]) {
     const { chat } = await playing(app, [{ match: { target: 'primary' }, fault: { type: 'hang' } }])
     const settings = { timeout: { call_timeout: 9000 }, retry: { count: 1, on_codes: [500] } }
@@ -158,7 +165,7 @@ test('a hanging provider is ended by the timeout alone, whole and streamed, then
 })
 
 test.each(['provider', 'gateway'])(
-  'a client that leaves a hang or a delay at the %s ends it, and no bug is reported',
+  'client disconnect: ends a hang or a delay at the %s without an internal error',
   async (at) => {
     for (const fault of [{ type: 'hang' }, { type: 'hang', for: '10m' }, { type: 'delay', for: '10m' }]) {
       const { prefix } = await playing(app, [{ at, fault }], { clock: 'real' })
@@ -181,7 +188,7 @@ test.each<[fault: object]>([
   [{ type: 'reset', after: '5s' }],
   [{ type: 'empty-reply', after: '5s' }],
   [{ type: 'hang', for: '5s' }],
-])('at the gateway %j breaks the connection of the client after its time', async (fault) => {
+])("gateway fault %j: breaks the client's connection after its time", async (fault) => {
   for (const stream of [false, true]) {
     const { chat, prefix } = await playing(app, [{ at: 'gateway', fault }])
     expect(chat({ stream })).rejects.toThrow(/connection/)
@@ -214,7 +221,7 @@ describe('quota-exceeded', () => {
     ['aws', 400],
     ['mistral', 429],
     ['cohere', 402],
-  ])('is %i of %s, and retrying where that is 429 changes nothing', async (provider, status) => {
+  ])('is a %i of %s, and retries do not help where that is 429', async (provider, status) => {
     const { chat } = await playing(app, [{ fault: { type: 'quota-exceeded' } }])
     const answer = await chat({ model: MODELS[provider], retry: { count: 2 } })
     expect(answer.status).toBe(status)
@@ -222,7 +229,7 @@ describe('quota-exceeded', () => {
   })
 })
 
-test('an input is too long from a limit on', async () => {
+test('context-length: rejects an input only above the limit', async () => {
   const { chat, rule } = await playing(app, [{ fault: { type: 'context-length', limit: 20 } }])
   expect((await chat()).status).toBe(200)
   expect(await rule()).toMatchObject({
@@ -238,7 +245,7 @@ test('an input is too long from a limit on', async () => {
   ])
 })
 
-test('the waits of a uniform delay are spread over all between its shortest and its longest', async () => {
+test('uniform delay: is spread over the range between its bounds', async () => {
   const fresh = createTestApp()
   const fault = { type: 'delay', distribution: 'uniform', min: '2s', max: '4s' }
   await accepted(
@@ -264,7 +271,7 @@ test('the waits of a uniform delay are spread over all between its shortest and 
   await fresh.close()
 })
 
-test('the same scenario twice gives the same bytes, ids and traces', async () => {
+test('reproducibility: the same scenario twice gives the same bytes, ids and traces', async () => {
   const rules = [
     { match: { provider: 'openai' }, when: { probability: 0.5 }, fault: { type: 'http-error', status: 500 } },
     { match: { provider: 'anthropic' }, fault: { type: 'delay', distribution: 'normal', mean: '3s', deviation: '1s' } },

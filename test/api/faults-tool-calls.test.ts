@@ -1,4 +1,4 @@
-// Models that call tools badly: with arguments that do not fit, tools that there are not, and without an end.
+// Models that call tools badly: with invalid arguments, unknown tools, and endlessly.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession, type ModelTurn, type StrictTask, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -34,7 +34,7 @@ describe('tool-wrong-arguments', () => {
     [{ as: 'missing' }, 'the arguments of google_search do not fit its schema: '],
     [{ as: 'json' }, 'the arguments must be a JSON object'],
   ]
-  test.each(FORMS)('%j is read by the model, which goes on', async (form, words) => {
+  test.each(FORMS)('%j is read by the model, which continues', async (form, words) => {
     const fault = { type: 'tool-wrong-arguments', ...form }
     const { ask, rule } = await rehearsal(fault, [[search], 'Sorry.'])
     const task = await ask('Go.')
@@ -62,7 +62,7 @@ describe('runaway', () => {
     expect(await rule()).toMatchObject({ applied: 4 })
   })
 
-  test('calls the tool that is named, with arguments that fit, for as long as the rule says', async () => {
+  test('calls the configured tool with valid arguments for as long as the rule says', async () => {
     const fault = { type: 'runaway', tool: 'google_search' }
     const { ask } = await rehearsal(fault, ['Done.'], { when: { calls: '1-2' } })
     const task = await ask('Go.')
@@ -73,7 +73,7 @@ describe('runaway', () => {
     expect(story(task).at(-1)).toBe('agent: Done.')
   })
 
-  test('says why it does nothing', async () => {
+  test('reports why it does nothing', async () => {
     const { ask, rule } = await rehearsal({ type: 'runaway', tool: 'hammer' }, [[search], 'Done.'])
     expect((await ask('Go.')).status.state).toBe('completed')
     expect(await rule()).toMatchObject({

@@ -1,5 +1,4 @@
-// Any settings and any failing providers: which targets are tried, how often, after which waits and with which end is what
-// ten lines say.
+// Any settings and any failing providers: the targets, tries, waits and the end are those of a ten-line reference.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
@@ -120,7 +119,7 @@ function play(seed: number) {
   }
 }
 
-test('order, number, waits and end of the attempts are those of the reference', async () => {
+test('property: attempts have the order, number, waits and end of the reference', async () => {
   const seed = 3
   const { make } = play(seed)
   let calls = 0
@@ -155,7 +154,7 @@ test('order, number, waits and end of the attempts are those of the reference', 
   )
 }, 60_000)
 
-test('the same seed gives the same traces, to the last byte; another one gives others', async () => {
+test('property: the same seed gives the same traces to the last byte, and another seed gives others', async () => {
   const calls = fc.sample(call, { seed: 6, numRuns: runs(40) })
   const traces = async (seed: number) => {
     const { make } = play(seed)
@@ -168,7 +167,7 @@ test('the same seed gives the same traces, to the last byte; another one gives o
   expect(other).not.toBe(one)
 }, 60_000)
 
-test('a stream that is cut after its first content makes no further attempt, whatever the settings', async () => {
+test('property: a stream cut after its first content is never retried, whatever the settings', async () => {
   const cut = { step: streams(ROLE, said('Half')), outcome: 'disconnected', status: 502 }
   const { make } = play(4)
   await fc.assert(

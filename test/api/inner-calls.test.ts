@@ -1,4 +1,4 @@
-// A call from inside, as evaluators make them, is a call: it is retried, falls back, meets faults, and has a trace of its own.
+// An inner call, as evaluators make them, is a call: it is retried, falls back, is subject to faults, and has a trace of its own.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import type { Answer } from '../support/app.ts'
@@ -36,7 +36,7 @@ const play = (...rules: object[]) =>
     headers: { 'content-type': 'application/json' },
   })
 
-test('it has a trace with its parent, which its parent names', async () => {
+test('inner call: has a trace that names its parent and is named by it', async () => {
   const answer = await ask()
   const parent = await app.traceOf(answer)
   const [own, inner] = (await traces()).sort((one, other) => Number(one.internal) - Number(other.internal))
@@ -51,7 +51,7 @@ test('it has a trace with its parent, which its parent names', async () => {
   expect(parent.guardrails).toMatchObject([{ id: 'gentle', outcome: 'passed', evaluation: { traces: [inner?.id] } }])
 })
 
-test('it meets the faults of providers, and those alone', async () => {
+test('inner call: is subject to provider faults only', async () => {
   await play(
     { match: { model: B }, fault: { type: 'http-error', status: 503 } },
     { at: 'gateway', match: { model: B }, fault: { type: 'http-error', status: 500 } },
@@ -75,7 +75,7 @@ test.each([
   expect((await ask({ model: B, guardrails: [] })).status).toBe(inner ? 200 : 503)
 })
 
-test('a client that leaves takes it along', async () => {
+test('inner call: is canceled when the client disconnects', async () => {
   await start({ [A]: [says('You are welcome.')], [B]: [hangs] })
   const client = new AbortController()
   const { clock } = app.understudy.sessions.get('default')
@@ -94,14 +94,14 @@ test('a client that leaves takes it along', async () => {
   ])
 })
 
-test('tried by hand, it has no parent', async () => {
+test('inner call: has no parent when an evaluator is run by hand', async () => {
   const run = await app.post('/_understudy/evaluators/gentle/run', { text: 'Thank you.' })
   expect(run.json()).toMatchObject({ passed: true, value: true, traces: [expect.any(String)] })
   expect(await traces()).toMatchObject([{ id: (run.json().traces as string[])[0], parent: null, internal: true }])
 })
 
-describe('in the report', () => {
-  test('it is an attempt at a provider, and no call of a client', async () => {
+describe('inner call in the report', () => {
+  test('counts as an attempt at a provider and not as a client call', async () => {
     await ask()
     const report = (await app.fetch('/_understudy/verify')).json() as unknown as Verification
     expect(report).toMatchObject({ calls: 1, attempts: 2 })

@@ -44,7 +44,7 @@ function samplesIn(text: string): Record<string, number> {
 }
 const ofCall = (labels: string) => `understudy_calls_total{operation="chat.completions",${labels},origin="client"}`
 
-test('calls, attempts, faults, findings and latencies are counted from the first one on', async () => {
+test('metrics: count calls, attempts, faults, findings and latencies from the first one on', async () => {
   const app = appWith()
   const scrape = async () => {
     const answer = await app.fetch('/_understudy/metrics')
@@ -80,7 +80,7 @@ test('calls, attempts, faults, findings and latencies are counted from the first
   expect(samplesIn(await scrape())[ofCall('outcome="succeeded",status="200"')]).toBe(102)
 })
 
-test('whatever scenarios and rules are called, the series are bounded', async () => {
+test('metrics: stay bounded whatever the names of scenarios and rules', async () => {
   const app = appWith()
   const { observers } = app.understudy
   const trace = await app.traceOf(await app.post(CHAT, body()))
@@ -92,7 +92,7 @@ test('whatever scenarios and rules are called, the series are bounded', async ()
   expect(faults.reduce((sum, [, count]) => sum + count, 0)).toBe(2_998)
 })
 
-test('the dashboard asks for metrics that there are', async () => {
+test('dashboard: queries only existing metrics', async () => {
   const app = appWith({ telemetry: readConfig({ otlp: 'http://127.0.0.1:9' }, {}).telemetry })
   const text = (await app.fetch('/_understudy/metrics')).text
   await app.understudy.telemetry?.stop(0)
@@ -103,7 +103,7 @@ test('the dashboard asks for metrics that there are', async () => {
   expect(asked.filter((name) => !known.includes(name))).toEqual([])
 })
 
-test('without a token that may call, no name of a scenario, a rule or a provider is shown', async () => {
+test('metrics: hide names of scenarios, rules and providers without a valid token', async () => {
   const own = { ...scenario, name: 'acme-secret-plan' }
   const rules = [
     ...own.rules,
@@ -145,7 +145,7 @@ test('without a token that may call, no name of a scenario, a rule or a provider
     }
   }
 })
-test('the count of dropped traces never goes back', async () => {
+test('metrics: never decrease the count of dropped traces', async () => {
   const app = appWith({ keep_traces: 2 })
   const dropped = async () => {
     const { understudy_traces_dropped_total: total } = samplesIn((await app.fetch('/_understudy/metrics')).text)

@@ -1,4 +1,4 @@
-// A long outage in no time: retries that wait as told, timeouts, cache expiry and recovery, in the right order.
+// A long outage in no time: retries with their waits, timeouts, cache expiry and recovery, in the right order.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { CHAT } from '../support/chat.ts'
@@ -33,7 +33,7 @@ const call = () =>
     cache: { type: 'exact_match', ttl: 90 },
   })
 
-test('ten minutes of outage play at once, each event at its instant', async () => {
+test('virtual outage: passes ten minutes at once, each event at its time', async () => {
   expect((await put('/_understudy/scenario', outage)).status).toBe(200)
   const story: { at: number; cache: string | undefined; attempts: string }[] = []
   for (let turn = 0; turn < 12; turn++) {

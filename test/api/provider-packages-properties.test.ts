@@ -1,5 +1,5 @@
-// Anthropic and Google through their model packages: whatever they send, a call ends as calls end, is no bug of ours, and has
-// its trace; what cannot be read says so.
+// Anthropic and Google through their model packages: whatever they send, a call ends properly, without an internal error, and has its
+// trace; what cannot be read says so.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'
@@ -66,7 +66,7 @@ for (const [kind, whole, events] of ROWS) {
     return trace
   }
 
-  test(`whole answers: ${kind}`, () =>
+  test(`property: odd whole responses to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(changeArbitrary, { maxLength: 3 }), async (changes) => {
         const sent = changes.reduce<unknown>(changedBy, whole)
@@ -78,7 +78,7 @@ for (const [kind, whole, events] of ROWS) {
       { numRuns: RUNS },
     ))
 
-  test(`streams: ${kind}`, () =>
+  test(`property: odd streams to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { maxLength: 3 }),
@@ -97,7 +97,7 @@ for (const [kind, whole, events] of ROWS) {
     ))
 }
 
-test('an answer that a package falls over is unreadable', async () => {
+test('model package: makes a response unreadable when it throws', async () => {
   const odd = oddProvider('anthropic')
   for (const sent of [null, 5, [], { content: 'x' }, { ...MESSAGE, content: [null] }]) {
     const answer = await odd.whole(PATH, HELLO, JSON.stringify(sent))

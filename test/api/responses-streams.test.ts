@@ -22,8 +22,8 @@ const app = responsesApp()
 const { ask } = app
 afterAll(app.close)
 
-describe('streams', () => {
-  test('the bytes of a short one', async () => {
+describe('responses stream', () => {
+  test('has exactly the expected bytes for a short text', async () => {
     const answer = await ask({ input: 'Say hi', stream: true })
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const id = answer.headers.get('x-understudy-trace')
@@ -69,7 +69,7 @@ describe('streams', () => {
     ['characters of several tokens', { input: 'Echo 👩‍🚀 and 漢字' }, 'completed'],
   ]
 
-  test.each(cases)('%s: the same as the whole answer', async (_, body, status) => {
+  test.each(cases)('%s: assembles to the whole response', async (_, body, status) => {
     const [streaming, plain] = [createTestApp({ fixtures }), createTestApp({ fixtures })]
     const answer = await streaming.post(PATH, { model, ...body, stream: true })
     const response = whole(await plain.post(PATH, { model, ...body }))
@@ -98,14 +98,14 @@ describe('streams', () => {
     plain.close()
   })
 
-  test('what there is after a few events', () => {
+  test('assembles to an empty object without events', () => {
     expect(assembleResponse([])).toEqual({})
   })
 })
 
-describe('a stream that breaks off', () => {
+describe('truncated responses stream', () => {
   const failure = { code: 'overloaded', message: 'the provider is overloaded' }
-  test('ends with error and response.failed, and no [DONE]', async () => {
+  test('ends with error and response.failed and no [DONE]', async () => {
     const [after, text] = [7, 'This is a']
     const body = JSON.stringify({ model, input: 'Whatever', stream: true })
     const response = await breakingFetch(app, after)(`http://localhost${PATH}`, { method: 'POST', body })
@@ -127,7 +127,7 @@ describe('a stream that breaks off', () => {
     expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(404)
   })
 
-  test('before its text is refused like any other call', async () => {
+  test('is an ordinary error before its text', async () => {
     const body = JSON.stringify({ model, input: 'Whatever', stream: true })
     const refused = breakingFetch(app, 4)(`http://localhost${PATH}`, { method: 'POST', body })
     expect(await refused.catch((error: unknown) => error)).toMatchObject({ status: 503, ...failure })

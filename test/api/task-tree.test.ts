@@ -14,7 +14,7 @@ const AGENT = {
   model: 'openai/gpt-4o',
 }
 
-describe('drawn', () => {
+describe('task tree', () => {
   const app = createTestApp({ seed_file: ['none'] })
   afterAll(app.close)
 
@@ -40,7 +40,7 @@ describe('drawn', () => {
   const plain = (drawn: Drawing) =>
     lines(drawn).map((line) => line.replaceAll(drawn.task.id, 'ID').replaceAll(/\d+ ms/g, 'N ms'))
 
-  test('iterations, tools and their faults', async () => {
+  test('shows iterations, tools and their faults', async () => {
     const rules = [
       { name: 'down', match: { tool: 'google_search' }, fault: { type: 'tool-error', message: 'It is down.' } },
     ]
@@ -57,7 +57,7 @@ describe('drawn', () => {
     ])
   })
 
-  test('the fixture that answered a tool, which verify then knows as used', async () => {
+  test('shows the fixture that answered a tool, which verify counts as used', async () => {
     const session = agentSession(app)
     const match = { operation: 'agents.tools', tool: 'google_search' }
     await session.begin(
@@ -85,7 +85,7 @@ describe('drawn', () => {
     expect(fixtures.unused).not.toContain('found')
   })
 
-  test('the attempts of a model that did not answer at once', async () => {
+  test('shows the attempts of a model when there were several', async () => {
     const rules = [{ name: 'busy', match: { attempt: 1 }, fault: { type: 'http-error', status: 503 } }]
     const model = { id: 'openai/gpt-4o', retry: { count: 1, on_codes: [503] } }
     const drawn = plain(await drawing(['Done.'], { rules, model }))
@@ -100,7 +100,7 @@ describe('drawn', () => {
     ])
   })
 
-  test('what the task waits for', async () => {
+  test('shows what the task waits for', async () => {
     const tools = [{ type: 'current_date', requires_approval: true }]
     expect(plain(await drawing([[date]], { tools })).slice(-1)).toEqual(['    └ waits for current_date'])
     const drawn = plain(await drawing([[date]], { tools }))
@@ -113,7 +113,7 @@ describe('drawn', () => {
   }
   const call = { name: 'call_sub_agent', arguments: { agent: 'writer', message: 'Write.' } }
   const WRITER = { match: { operation: 'chat.completions', user: 'Write.' }, reply: { content: 'Written.' } }
-  test('a sub-agent with its own iterations, and none when its trace is gone', async () => {
+  test('shows a sub-agent with its iterations, or without them when its trace is gone', async () => {
     const drawn = await drawing([[call], 'Done.'], { ...TEAM, fixtures: [WRITER] })
     expect(plain(drawn)).toEqual([
       '  task ID of helper, turn 1: completed',
@@ -128,7 +128,7 @@ describe('drawn', () => {
     expect(plain({ ...drawn, related: new Map() })).toContain('  │ └ agent writer succeeded in N ms')
   })
 
-  test.each([40, 41, 57, 80, 120, 250])('no line is longer than %d columns, and no word is lost', async (width) => {
+  test.each([40, 41, 57, 80, 120, 250])('has no line longer than %d columns and loses no word', async (width) => {
     const rules = [
       {
         name: 'a rule with quite a long name of its own',
@@ -145,7 +145,7 @@ describe('drawn', () => {
   })
 })
 
-describe('trace show', () => {
+describe('trace show of a task', () => {
   const folder = emptyFolder()
   let server: Server
   let id = ''
@@ -165,7 +165,7 @@ describe('trace show', () => {
     folder.remove()
   })
 
-  test.each(['server', 'file'])('draws it from the %s, and --json is the trace alone', async (from) => {
+  test.each(['server', 'file'])('draws it from the %s, and --json prints only the trace', async (from) => {
     const source = from === 'server' ? ['--url', server.url, '--token', 'secret'] : ['--db', 'traces.db']
     const shown = await runCommand(['trace', 'show', id, ...source], { cwd: folder.path })
     expect(shown).toMatchObject({ code: 0, stderr: '' })

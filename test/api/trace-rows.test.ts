@@ -1,5 +1,5 @@
-// What is stored of a trace is small, and what is read of it the same: whatever it holds, whatever its session's clock says, in
-// whatever order calls end, however many are kept, and after any restart.
+// A stored trace is small and reads as it was: whatever it contains, whatever its session's clock shows, in whatever order calls end,
+// however many are kept, and after any restart.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
@@ -98,7 +98,7 @@ const notes = fc.record({
   client: maybe(client),
 })
 
-test('a trace row: reads the record and its notes as they were written, to the order of their fields', () => {
+test('trace row: reads the record and its notes as they were written, to the order of their fields', () => {
   expect(Object.keys(TraceRecord.shape).sort()).toEqual(Object.keys(record).sort())
   expect(Object.keys(AttemptRecord.shape).sort()).toEqual(Object.keys(attempt).sort())
   fc.assert(
@@ -137,7 +137,7 @@ const exchange = fc.record(
   },
   { requiredKeys: [], noNullPrototype: true },
 )
-test('a trace row: reads what is kept of a connection as it was written', () => {
+test('trace row: reads the exchange as it was written', () => {
   fc.assert(
     fc.property(exchange, (note) => {
       expect(unpackedExchange(packedExchange(note as never) ?? '')).toEqual(note as never)
@@ -149,7 +149,7 @@ test('a trace row: reads what is kept of a connection as it was written', () => 
 /** A clock that stands still, goes, jumps ahead and is set back. */
 const steps = fc.array(fc.constantFrom(0, 0, 0, 1, 1, 40, 1e6, -1, -1e6), { minLength: 1, maxLength: 700 })
 
-test('ids are found by any clock, in any order of ends, over restarts, and never when they are not shown', async () => {
+test('property: trace ids are found for any clock and order, after restarts, and only when visible', async () => {
   await fc.assert(
     fc.asyncProperty(
       steps,
@@ -199,7 +199,7 @@ test('ids are found by any clock, in any order of ends, over restarts, and never
   )
 })
 
-test('a short call takes less than 1,650 bytes, 200 of them for the row itself and 450 for the headers of both sides', async () => {
+test('trace row: takes less than 1,650 bytes for a short call, 200 of them for the row and 450 for the headers', async () => {
   const app = createTestApp({ db: ':memory:' })
   expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hello, how are you?') })).status).toBe(200)
   const { traces } = app.understudy.sessions.get('default').counts()

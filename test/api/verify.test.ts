@@ -46,7 +46,7 @@ const outage = {
   ],
 }
 
-test('counts, order and ways are those of the calls', async () => {
+test('verify: reports counts, order and recovery paths of the calls', async () => {
   await call('before')
   await play(outage)
   await call('streamed', { stream: true, retry: { count: 1, on_codes: [429] }, ...FALLBACK })
@@ -100,7 +100,7 @@ test('counts, order and ways are those of the calls', async () => {
   ])
 })
 
-test('without a scenario, everything since the session began is looked at', async () => {
+test('verify: covers everything since the session began without a scenario', async () => {
   await call('one')
   await call('one', { cache: { type: 'exact_match', ttl: 60 } })
   await call('one', { cache: { type: 'exact_match', ttl: 60 } })
@@ -114,7 +114,7 @@ test('without a scenario, everything since the session began is looked at', asyn
   })
 })
 
-describe('expectations', () => {
+describe('verify expectations', () => {
   const met: [object, string][] = [
     [{ provider: 'openai', attempts: '2+' }, '3'],
     [{ provider: 'openai' }, '3'],
@@ -156,21 +156,21 @@ describe('expectations', () => {
     [{ retry_after_honored: true, model: 'x' }, 'cannot be combined with other conditions'],
     [{ outcome: 'fine' }, 'must be one of "succeeded"'],
   ]
-  test.each(mistakes)('%j is refused', async (expectation, message) => {
+  test.each(mistakes)('reject %j', async (expectation, message) => {
     const answer = await app.post('/_understudy/verify', { expect: [expectation] })
     expect(errorOf(answer.text, 400).message).toContain(message)
   })
 })
 
-describe('wait', () => {
-  test('gives a client time to get there', async () => {
+describe('verify wait', () => {
+  test('gives a client time to make its calls', async () => {
     await play({ ...outage, expect: [{ calls: 1 }] })
     const report = look('default', '?wait=30s')
     await call('late', FALLBACK)
     expect(await report).toMatchObject({ ok: true, calls: 1 })
   })
 
-  test('ends with what there is, and has a limit', async () => {
+  test('ends with the current state at its limit, which has a maximum', async () => {
     await play({ ...outage, expect: [{ calls: 1 }] })
     expect(await look('default', '?wait=30ms')).toMatchObject({ ok: false, calls: 0 })
     const answer = await app.fetch('/_understudy/verify?wait=2h')
@@ -178,7 +178,7 @@ describe('wait', () => {
   })
 })
 
-test('a client that calls again too early is told from one that waits', async () => {
+test('verify: tells an early retry from one that waits', async () => {
   await play({
     name: 'busy',
     rules: [{ name: 'limit', fault: { type: 'http-error', status: 429, retry_after: '20s' } }],
@@ -198,7 +198,7 @@ test('a client that calls again too early is told from one that waits', async ()
   expect(paths.client_retry).toBe(2)
   expect(ok).toBe(false)
 })
-test('a call that the client gives up is shown with what became of it', async () => {
+test('verify: shows a call that the client abandoned with its outcome', async () => {
   await play(outage)
   await accepted(app.post('/_understudy/sessions/default/clock', { freeze: true }))
   const gone = new AbortController()
@@ -216,7 +216,7 @@ test('a call that the client gives up is shown with what became of it', async ()
   expect((await look()).canceled).toEqual([{ trace: expect.any(String), after_ms: 7000, provider_stopped: true }])
 })
 
-test('fixtures that answered no call, and calls that found none, are told', async () => {
+test('verify: reports unused fixtures and unmatched calls', async () => {
   const match = { operation: 'chat.completions' }
   await accepted(
     app.post('/_understudy/sessions', {

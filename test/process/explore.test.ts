@@ -1,4 +1,4 @@
-// understudy explore: every break of every call of a program, what became of each, and what is left to repeat it.
+// understudy explore: every fault in every call of a program, the result of each, and what it leaves to repeat it.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -125,13 +125,13 @@ beforeAll(() => {
   )
 })
 
-describe('an exploration', () => {
+describe('explore', () => {
   let first: Awaited<ReturnType<typeof explore>>
   beforeAll(async () => {
     first = await explore('--jobs', '2', '--junit', 'junit.xml', ...program())
   })
 
-  test('finds the points, and says of every break what became of the program', () => {
+  test('finds the injection points and reports the result of each fault', () => {
     const { code, report } = first
     const [whole, stream] = report.injection_points.filter(({ discovered }) => !discovered)
     expect(report.injection_points.map(({ unstable }) => unstable)).not.toContain(true)
@@ -144,7 +144,7 @@ describe('an exploration', () => {
     expect(code).toBe(3)
   })
 
-  test('says how much of what can happen was delivered and held', () => {
+  test('reports how many applicable faults were injected and tolerated', () => {
     const all = Object.keys(WHOLE).length + Object.keys(STREAM).length
     const held = Object.values(WHOLE).filter((verdict) => verdict === 'tolerated').length
     expect(first.report.coverage).toEqual({
@@ -155,7 +155,7 @@ describe('an exploration', () => {
     })
   })
 
-  test('tells once for each routing configuration which faults of providers reach the client', () => {
+  test('reports once for each routing configuration which provider faults reach the client', () => {
     const [table, ...others] = first.report.routes
     expect(others).toEqual([])
     expect(table?.route).toBe('chat.completions: openai/gpt-4o, retry 1 on 429')
@@ -189,20 +189,20 @@ describe('an exploration', () => {
     )
   })
 
-  test('keeps the calls of all runs, with their points', async () => {
+  test('saves the calls of all runs, with their injection points', async () => {
     const { report } = first
     const [trace] = report.cases.find((cell) => cell.failure_mode === 'auth')?.traces ?? []
     const shown = await understudy('trace', '--db', 'explore/runs.db', 'show', trace ?? '', '--json')
     expect(report.injection_points.map(({ id }) => id)).toContain(JSON.parse(shown.stdout).call_site)
   })
 
-  test('has a case of JUnit for every cell', () => {
+  test('writes a JUnit case for every case', () => {
     const xml = readFileSync(join(cwd, 'junit.xml'), 'utf8')
     const bad = first.report.cases.filter(({ result }) => result !== 'tolerated').length
     expect(xml).toContain(`tests="${first.report.cases.length}" failures="${bad}"`)
   })
 
-  test('does not fail for cells that are known, and says which of them are mended', async () => {
+  test('passes with known failures and reports which of them are fixed', async () => {
     const known = [
       '{ injection_point: "*", failure_mode: "*", reason: we know }',
       '{ injection_point: gone, failure_mode: auth, reason: it was so }',
@@ -223,7 +223,7 @@ describe('an exploration', () => {
   })
 })
 
-test('a budget that is over leaves out what tells least, says so, and can be gone on from', async () => {
+test('explore budget: skips the least informative cases, says so, and can be resumed', async () => {
   const { report, code } = await explore('--budget', '1ms', '--out', 'short', ...program())
   expect(report.cases).toEqual([])
   expect(report.not_run.length).toBe(Object.keys(WHOLE).length + Object.keys(STREAM).length)
@@ -235,13 +235,13 @@ test('a budget that is over leaves out what tells least, says so, and can be gon
   expect(other.stderr).toContain('--resume cannot continue')
 })
 
-test('a command that calls no model is not called good', async () => {
+test('explore: is inconclusive when the command calls no model', async () => {
   const { code, stdout } = await understudy('explore', '--out', 'silent', '--', 'true')
   expect(stdout).toContain('explore: INCONCLUSIVE: no call to a model or an agent was received')
   expect(code).toBe(3)
 })
 
-test('what fails without a fault is not explored', async () => {
+test('explore: stops when the command fails without a fault', async () => {
   const { code, stderr, stdout } = await understudy('explore', '--json', '--out', 'red', ...program('red'))
   expect(code).toBe(7)
   expect(JSON.parse(stdout)).toMatchObject({ injection_points: [], cases: [], baseline_failure: { code: 7 } })
@@ -263,7 +263,7 @@ const MISTAKES: [string[], string][] = [
   ],
   [['--html', 'nowhere/page.html'], '--html "nowhere/page.html" cannot be written'],
 ]
-test.each(MISTAKES)('%p is refused in words', async (flags, message) => {
+test.each(MISTAKES)('explore: rejects %p with a reason', async (flags, message) => {
   const { code, stderr } = await understudy('explore', ...flags, ...program())
   expect(stderr).toContain(message)
   expect(code).toBe(2)

@@ -1,5 +1,5 @@
-// The examples under explore: every mistake that is planted in a careless program is found by its cell, and its careful twin has none.
-// They run in this process; test/slow/examples-doors.test.ts runs their own tests as readers do.
+// The examples under explore: every mistake planted in a careless program fails its case, and the careful twin passes. They run in this
+// process; test/slow/examples-runners.test.ts runs their own tests as readers do.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { readFileSync } from 'node:fs'
@@ -135,7 +135,7 @@ beforeAll(() => {
 const cellsOf = async (which: string): Promise<readonly CellResult[]> => (await explored.get(which))?.cells ?? []
 
 test.each(Object.entries(EXAMPLES))(
-  '%s: the careless program is found out, the careful one is as it should be',
+  'example %s: fails when careless and passes when careful',
   async (name, { mistakes }) => {
     const careless = await cellsOf(`careless ${name}`)
     for (const [mistake, verdict] of Object.entries(mistakes)) {
@@ -148,7 +148,7 @@ test.each(Object.entries(EXAMPLES))(
   },
 )
 
-test('docs/explore.md shows what the first example prints', async () => {
+test('docs/explore.md: shows what the first example prints', async () => {
   const shown = /```\n( +p1[\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
   const { found, cells } = (await explored.get('careless ticket-tool')) ?? {}
   if (!found || !cells) throw new Error('nothing was explored')

@@ -1,4 +1,4 @@
-// Everything that can be typed wrong gets one plain line, which names the value and what would be valid, and exit code 2.
+// Every usage error is one plain line that names the value and what is valid, with exit code 2.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,9 +25,9 @@ const rows: [string, Typed, string[]][] = [
   ['a port that is a word', flag('--port', 'http'), ['--port must be', 'got "http"', port]],
   ['a port that is too high', flag('--port', '65536'), ['--port must be', 'got "65536"', port]],
   ['a port below 0', flag('--port', '-1'), ['--port must be', 'got "-1"', port]],
-  ['half a port', flag('--port', '80.5'), ['--port must be', 'got "80.5"', port]],
+  ['a fractional port', flag('--port', '80.5'), ['--port must be', 'got "80.5"', port]],
   ['an empty port', flag('--port', ''), ['--port must be', 'got ""', port]],
-  ['a port that is left out', flag('--port'), ['--port <NUMBER> needs a value', '0 picks a free port']],
+  ['a missing port', flag('--port'), ['--port <NUMBER> needs a value', '0 picks a free port']],
   [
     'a host with a slash',
     flag('--host', 'http://x'),
@@ -46,23 +46,31 @@ const rows: [string, Typed, string[]][] = [
   ['a backend', flag('--backend', 'real'), ['--backend must be', 'got "real"', 'fixture or forward']],
   ['a seed that is a word', flag('--seed', 'lucky'), ['--seed must be', 'got "lucky"', 'a whole number from 0']],
   ['a seed that is too large', flag('--seed', '99999999999999999999'), ['--seed', 'a whole number from 0']],
-  ['no traces at all', flag('--keep-traces', '0'), ['--keep-traces must be', 'got "0"', 'a whole number from 1']],
-  ['no sessions at all', flag('--max-sessions', '0'), ['--max-sessions must be', 'got "0"', 'a whole number from 1']],
-  ['sessions that end at once', flag('--session-ttl', '10ms'), ['--session-ttl must be', 'got "10ms"', 'from 1s']],
-  ['a clock', flag('--clock', 'sundial'), ['--clock must be', 'got "sundial"', 'real or virtual']],
-  ['a namespace', flag('--namespace', 'My Space'), ['--namespace must be', 'got "My Space"', 'lowercase letters']],
+  ['a limit of 0 traces', flag('--keep-traces', '0'), ['--keep-traces must be', 'got "0"', 'a whole number from 1']],
+  [
+    'a limit of 0 sessions',
+    flag('--max-sessions', '0'),
+    ['--max-sessions must be', 'got "0"', 'a whole number from 1'],
+  ],
+  ['a session ttl of 0', flag('--session-ttl', '10ms'), ['--session-ttl must be', 'got "10ms"', 'from 1s']],
+  ['an invalid clock', flag('--clock', 'sundial'), ['--clock must be', 'got "sundial"', 'real or virtual']],
+  [
+    'an invalid namespace',
+    flag('--namespace', 'My Space'),
+    ['--namespace must be', 'got "My Space"', 'lowercase letters'],
+  ],
   ['a token with a space', flag('--token', 'a b'), ['--token must be a string', 'without spaces or #']],
-  ['one token of two', flag('--token', 'good', '--token', 'a#b'), ['--token must be a string']],
+  ['an invalid token of two', flag('--token', 'good', '--token', 'a#b'), ['--token must be a string']],
   [
     'an origin with a path',
     flag('--cors', 'http://localhost:3000/'),
     ['--cors must be', 'got "http://localhost:3000/"', 'http://localhost:3000, or *'],
   ],
-  ['a size', flag('--max-body', 'huge'), ['--max-body must be', 'got "huge"', '32MiB']],
-  ['no size at all', flag('--max-body', '0'), ['--max-body must be', 'got "0"', '32MiB']],
+  ['an invalid size', flag('--max-body', 'huge'), ['--max-body must be', 'got "huge"', '32MiB']],
+  ['a size of 0', flag('--max-body', '0'), ['--max-body must be', 'got "0"', '32MiB']],
   ['a switch with a value', flag('--json=no'), ["'--json=...'", '--ready-file']],
   [
-    'a ready file in no folder',
+    'a ready file in a missing folder',
     flag('--ready-file', 'nowhere/ready'),
     ['--ready-file "nowhere/ready"', 'cannot be written'],
   ],
@@ -71,25 +79,29 @@ const rows: [string, Typed, string[]][] = [
   ['a short flag', flag('-p', '1'), ["'-p'", '--port']],
   ['an argument too many', flag('now'), ['(now)', "'serve'"]],
   ['an unknown command', { args: ['!', 'sing'] }, ["unknown command 'sing'", 'serve', 'help']],
-  ['a command that is a name of the language', { args: ['!', 'toString'] }, ["unknown command 'toString'", 'serve']],
-  ['a command that every object has', { args: ['!', '__proto__'] }, ["unknown command '__proto__'", 'serve']],
+  ['a command named like a keyword', { args: ['!', 'toString'] }, ["unknown command 'toString'", 'serve']],
+  ['a command named like an object property', { args: ['!', '__proto__'] }, ["unknown command '__proto__'", 'serve']],
   ['help for an unknown command', { args: ['!', 'help', 'sing'] }, ["'sing'", 'serve', 'help']],
   ['an unknown flag without a command', { args: ['!', '--sing'] }, ["'--sing'", '--version']],
-  ['a settings file that is not there', flag('--config', 'nowhere.yaml'), ['"nowhere.yaml"', 'does not exist']],
+  ['a missing settings file', flag('--config', 'nowhere.yaml'), ['"nowhere.yaml"', 'does not exist']],
   ['a settings file that is a folder', flag('--config', 'a-folder'), ['"a-folder"', 'cannot be read']],
-  ['a variable that is wrong', variable('UNDERSTUDY_PORT', 'http'), ['UNDERSTUDY_PORT must be', 'got "http"', port]],
-  ['a variable with one wrong item', variable('UNDERSTUDY_TOKEN', 'a, b c'), ['UNDERSTUDY_TOKEN must be a string']],
+  ['an invalid variable', variable('UNDERSTUDY_PORT', 'http'), ['UNDERSTUDY_PORT must be', 'got "http"', port]],
+  ['a variable with one invalid item', variable('UNDERSTUDY_TOKEN', 'a, b c'), ['UNDERSTUDY_TOKEN must be a string']],
   [
-    'a switch in the environment',
+    'an invalid switch in the environment',
     variable('UNDERSTUDY_JSON', 'maybe'),
     ['UNDERSTUDY_JSON must be', 'got "maybe"', 'true or false'],
   ],
   ['an unknown variable', variable('UNDERSTUDY_PROT', '1'), ['UNDERSTUDY_PROT', 'UNDERSTUDY_PORT, UNDERSTUDY_HOST']],
-  ['a settings file named by a variable', variable('UNDERSTUDY_CONFIG', 'nowhere.yaml'), ['"nowhere.yaml"']],
-  ['a value in the file', file('seed: 1\nport: http'), ['understudy.yaml:2: port must be', 'got "http"', port]],
-  ['a value left out in the file', file('port:'), ['understudy.yaml:1: port must be', 'got null', port]],
-  ['an item in the file', file('token: [good, "a b"]'), ['understudy.yaml:1: token must be a string']],
-  ['a list in the file that is a number', file('fixtures: 5'), ['fixtures must be', 'got 5', 'a file or folder']],
+  ['an invalid settings file named by a variable', variable('UNDERSTUDY_CONFIG', 'nowhere.yaml'), ['"nowhere.yaml"']],
+  [
+    'an invalid value in the file',
+    file('seed: 1\nport: http'),
+    ['understudy.yaml:2: port must be', 'got "http"', port],
+  ],
+  ['an empty value in the file', file('port:'), ['understudy.yaml:1: port must be', 'got null', port]],
+  ['an invalid item in the file', file('token: [good, "a b"]'), ['understudy.yaml:1: token must be a string']],
+  ['a number for a list in the file', file('fixtures: 5'), ['fixtures must be', 'got 5', 'a file or folder']],
   ['an unknown key in the file', file('db: x\nprot: 1'), ['understudy.yaml:2: prot', 'port, host, db']],
   ['a flag as key in the file', file('on-unmatched: error'), ['on-unmatched', 'on_unmatched']],
   ['a key twice in the file', file('port: 1\nport: 2'), ['understudy.yaml:2', 'unique']],
@@ -103,16 +115,16 @@ const rows: [string, Typed, string[]][] = [
     file('port'),
     ['understudy.yaml must be a mapping of settings, got a string', 'port, host, db'],
   ],
-  ['a file that is no YAML', file('port: "1'), ['understudy.yaml:', 'quote']],
+  ['a file that is invalid YAML', file('port: "1'), ['understudy.yaml:', 'quote']],
   [
-    'a provider in the file',
+    'an invalid provider in the file',
     file('seed: 1\nproviders:\n  x:\n    kind: y'),
     ['understudy.yaml:4: providers.x.kind must be', 'got "y"'],
   ],
-  ['an alias of nothing', file('db: *other'), ['understudy.yaml', 'other']],
+  ['an alias without an anchor', file('db: *other'), ['understudy.yaml', 'other']],
 ]
 
-test.each(rows)('%s', async (_, { args = [], env = {}, yaml }, said) => {
+test.each(rows)('start error: is one line for %s', async (_, { args = [], env = {}, yaml }, said) => {
   const settings = join(cwd, 'understudy.yaml')
   if (yaml === undefined) rmSync(settings, { force: true })
   else writeFileSync(settings, `${yaml}\n`)

@@ -1,4 +1,4 @@
-// Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
+// Lists and drawings fit the terminal, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
 import { paint, printer, safeLine } from '../../src/cli/print/output.ts'
@@ -71,7 +71,7 @@ test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an ove
   expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
 })
 
-test('a report goes on under its beginning, with its colours', () => {
+test('terminal report: wraps under its beginning and keeps its colors', () => {
   const red = paint('red', 'NOT MET: there were none at all')
   const lines = [
     'Understudy: outage: FAIL',
@@ -102,7 +102,7 @@ test('a report goes on under its beginning, with its colours', () => {
   ).toStartWith('of others \\u001b[31mred')
 })
 
-test('a pipe gets every column in full', () => {
+test('terminal list: prints every column in full to a pipe', () => {
   const line = traceLine(traceOf(), { paint: plain, width: undefined, sessions: false })
   for (const part of [
     '00:00:00.000',
@@ -112,7 +112,7 @@ test('a pipe gets every column in full', () => {
     expect(line).toContain(part)
 })
 
-test('the less room there is, the less is said, the model last', () => {
+test('terminal list: shortens columns as room gets scarce, the model last', () => {
   const at = (width: number) => traceLine(traceOf(), { paint: plain, width, sessions: false })
   expect(at(80)).toContain('anthropic/c…')
   expect(at(80)).not.toContain('images')
@@ -121,7 +121,7 @@ test('the less room there is, the less is said, the model last', () => {
   expect(at(120)).toContain('…a-long-name')
 })
 
-test('an overview says how many calls came to what, by model and over time', () => {
+test('terminal overview: counts outcomes by model and over time', () => {
   const calls = Array.from({ length: 24 }, (_, index) =>
     traceOf({
       started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
@@ -137,14 +137,14 @@ test('an overview says how many calls came to what, by model and over time', () 
   expect(lines[3]).toMatch(/^ {2}over time {2}[█ ]+[░ ]+$/)
 })
 
-test('texts are filled, cut and broken between words', () => {
+test('terminal texts: are padded, cut and wrapped between words', () => {
   expect(fitText('abc', 5)).toBe('abc  ')
   expect(fitText('abcdef', 4)).toBe('abc…')
   expect(fitText('abcdef', 4, 'start')).toBe('…def')
   expect(wrapText('one two  three\nfourfourfour', 7)).toEqual(['one two', 'three', 'fourfou', 'rfour'])
 })
 
-test('a stream decides whether colours are shown and how wide lines are', () => {
+test('terminal stream: decides about colors and width', () => {
   const printed = (isTTY: boolean, columns: number, colours: boolean) => {
     const written: string[] = []
     const write = (text: string) => void written.push(text)

@@ -1,4 +1,4 @@
-// Nobody who behaves well is accused, and whoever does not is found: thousands of simulated clients before the judge.
+// Compliant clients have no findings and violating ones do: thousands of simulated clients are judged.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Finding, FindingKind } from '../../src/contract/core/finding.ts'
 import { judgeClient } from '../../src/verdict/findings.ts'
@@ -32,7 +32,7 @@ const isUnproved = ({ kind, severity }: Finding) => severity === 'warning' && UN
 /** What a correct client may be warned of, since nobody can tell it from others: a retry without any mark or pause, and its last error. */
 const UNPROVED: FindingKind[] = ['swallowed', 'gave-up', 'no-backoff']
 
-test(`compliant clients: no error is found on ${INNOCENT} days, and few warnings`, () => {
+test(`compliant clients: have no error in ${INNOCENT} generated runs, and few warnings`, () => {
   let calls = 0
   const warned: Partial<Record<FindingKind, number>> = {}
   const accused = seedsUpTo(INNOCENT).flatMap((seed) => {
@@ -52,24 +52,28 @@ test(`compliant clients: no error is found on ${INNOCENT} days, and few warnings
   expect(calls).toBeGreaterThan(10 * INNOCENT)
 })
 
-describe(`each of ${GUILTY} days with a fault has its finding, and no other that it does not explain`, () => {
+describe(`generated violations in ${GUILTY} runs each`, () => {
   // Who hammers takes no notice of waits either, and stops without an answer.
   const beside: Partial<Record<FindingKind, FindingKind[]>> = {
     'retry-storm': ['early-retry', 'gave-up', 'retry-amplification'],
   }
 
-  test.each(Object.keys(plants) as (keyof typeof plants)[])('%s', (kind) => {
-    const explained = [kind, ...(beside[kind] ?? [])]
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
-      const found = judge(guiltyDay(kind, seed))
-      const isRight =
-        found.some((one) => one.kind === kind) && found.every((one) => explained.includes(one.kind) || isUnproved(one))
-      return isRight ? [] : [{ seed, found }]
-    })
-    expect(wrong.slice(0, 3)).toEqual([])
-  })
+  test.each(Object.keys(plants) as (keyof typeof plants)[])(
+    'have their finding and no unexplained other: %s',
+    (kind) => {
+      const explained = [kind, ...(beside[kind] ?? [])]
+      const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+        const found = judge(guiltyDay(kind, seed))
+        const isRight =
+          found.some((one) => one.kind === kind) &&
+          found.every((one) => explained.includes(one.kind) || isUnproved(one))
+        return isRight ? [] : [{ seed, found }]
+      })
+      expect(wrong.slice(0, 3)).toEqual([])
+    },
+  )
 
-  test('no more requests are said to be without an answer than there are', () => {
+  test('report no more unanswered requests than there are', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(guiltyDay('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
       return found.every(({ count }) => count === 1) && found.length === 1 ? [] : [{ seed, found }]
@@ -77,7 +81,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('a failure that was never repeated is an error', () => {
+  test('report a failure that was never repeated as an error', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(neverRepeats(seed)).filter(({ kind }) => kind === 'gave-up')
       return found.length === 1 && found[0]?.severity === 'error' ? [] : [{ seed, found }]
@@ -85,7 +89,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('items that a batch loses are found, each of them, although all items end with the same words', () => {
+  test('report each item that a batch loses, even when all items end with the same words', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const { lost, ...day } = lostItems(seed)
       const found = judge(day).filter(({ kind }) => kind === 'gave-up')
@@ -96,10 +100,10 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
   })
 
   test.each([
-    ['a part of a batch that is lost', lostPart, 'gave-up', 'error'],
-    ['half an answer that is taken for a whole one', halfAnswer, 'swallowed', 'warning'],
-    ['an API key that is used again before its wait is over', backTooEarly, 'early-retry', 'error'],
-  ] as const)('%s', (_, day, kind, severity) => {
+    ['a lost part of a batch', lostPart, 'gave-up', 'error'],
+    ['half a response taken for a whole one', halfAnswer, 'swallowed', 'warning'],
+    ['an API key used again before its wait is over', backTooEarly, 'early-retry', 'error'],
+  ] as const)('have exactly their finding: %s', (_, day, kind, severity) => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(day(seed)).filter((one) => one.kind === kind || !isUnproved(one))
       return found.length === 1 && found[0]?.kind === kind && found[0].severity === severity ? [] : [{ seed, found }]
@@ -107,7 +111,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('half stories that one user after the other receives are reported, all of them', () => {
+  test('report all half responses that users receive in sequence', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const { users, ...day } = halfStories(seed)
       const found = judge(day).filter(({ kind }) => kind === 'swallowed')
@@ -121,7 +125,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test("equal calls that come at once, slowly, are nobody's repetition, and those that failed have given up", () => {
+  test('report slow equal calls at once as given up and not as repeats', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const { calls, failed } = slowCrowd(seed)
       const found = judgeClient(calls, { end: 'well' }).findings.map(({ kind, count }) => ({ kind, count }))
@@ -147,7 +151,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
   })
 })
 
-describe('many workers with one prompt on one connection', () => {
+describe('parallel workers with one prompt on one connection', () => {
   const step = 40
   const wait = 1_000
   const CALL = {
@@ -174,7 +178,7 @@ describe('many workers with one prompt on one connection', () => {
   })
 })
 
-describe('one client that says how often it has tried', () => {
+describe('client that counts its tries', () => {
   /** What is found of so many failures one after the other, each repeated at once or after the ms of its number. */
   const found = (count: number, pauseOf = (_: number) => 0) => {
     const world = createWorld(luckOf(1))
@@ -190,7 +194,7 @@ describe('one client that says how often it has tried', () => {
     world.run()
     return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
   }
-  test('hurries after ten tries', () => {
+  test('has a no-backoff finding after ten tries', () => {
     expect(found(10)).toContain('no-backoff')
     expect(found(10)).not.toContain('retry-storm')
   })

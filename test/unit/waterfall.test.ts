@@ -30,7 +30,7 @@ const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
 })
 const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain, 120).join('\n')
 
-test('retries, a fallback, waits and faults over time', () => {
+test('waterfall: shows retries, a fallback, waits and faults over time', () => {
   const attempts = [
     attempt({ duration_ms: 500, outcome: 'http_error', status: 429, error: 'slow down', faults: ['rush hour'] }),
     attempt({
@@ -61,7 +61,7 @@ test('retries, a fallback, waits and faults over time', () => {
   )
 })
 
-test('cache, guardrails, retrieval, usage and cost, in the order in which they come', () => {
+test('waterfall: shows cache, guardrails, retrieval, usage and cost in order', () => {
   const search = { knowledge_id: 'shop', search_type: 'vector_search', query: 'x', chunks: [] }
   const steps = shown({
     retrievals: [
@@ -96,11 +96,11 @@ test('cache, guardrails, retrieval, usage and cost, in the order in which they c
   )
 })
 
-test('an answer from the cache has no attempts', () => {
+test('waterfall: shows no attempts of a cached response', () => {
   expect(shown({ cache: { status: 'hit', key: 'k', age_ms: 61_500 } })).toBe('  cache      hit, 61.5 s old')
 })
 
-test('a call that was refused at once has nothing to show', () => {
+test('waterfall: shows nothing for a call that was rejected at once', () => {
   expect(shown({})).toBe('')
 })
 

@@ -15,7 +15,7 @@ describe('--on-unmatched generate', () => {
   const app = createTestApp()
   afterAll(app.close)
 
-  test('answers, and says so in the header and the trace', async () => {
+  test('returns a generated response and says so in the header and the trace', async () => {
     const answer = await app.post(CHAT, call('Is anybody there?'))
     expect(answer.status).toBe(200)
     expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
@@ -29,7 +29,7 @@ describe('--on-unmatched generate', () => {
       generated: true,
     })
   })
-  test('gives the same text for the same call, whole and streamed, and another for another', async () => {
+  test('generates the same text for the same call, whole and streamed, and another for another call', async () => {
     const textOf = async (body: object) => {
       const { choices } = (await app.post(CHAT, body)).json() as { choices: { message: { content: string } }[] }
       return choices[0]?.message.content
@@ -64,7 +64,7 @@ describe('--on-unmatched error', () => {
 
   const rows: [string, object, string[]][] = [
     [
-      'one condition differs and another holds; then one that differs alone',
+      'two conditions of which one differs, then one that differs alone',
       call('Good morning', { metadata: { tier: 'silver' } }),
       [
         'night (user: expected contains "night", got "Good morning")',
@@ -73,7 +73,7 @@ describe('--on-unmatched error', () => {
       ],
     ],
     [
-      'a field that is not there, and a turn',
+      'a missing field and a turn',
       call('Good night', { model: 'groq/some-model' }),
       [
         'late (turn: expected 3, got 1)',
@@ -91,14 +91,14 @@ describe('--on-unmatched error', () => {
       ],
     ],
   ]
-  test.each(rows)('%s', async (_, body, said) => {
+  test.each(rows)('names the nearest fixtures: %s', async (_, body, said) => {
     const answer = await app.post(CHAT, body)
     expect(answer.status).toBe(404)
     const error = errorOf(answer.text, 404)
     expect(error).toMatchObject({ code: 'fixture_not_found', type: 'not_found_error', param: null })
     expect(error.message).toBe(`no fixture matches this call; nearest: ${said.join('; ')}`)
   })
-  test('several conditions that differ are all told', async () => {
+  test('lists all conditions that differ', async () => {
     const folder = folderWith({
       'chat.completions/x.yaml': 'match: { model: openai/*, turn: 2, system: { regex: "^A" } }\nreply: { content: x }',
     })
@@ -108,19 +108,19 @@ describe('--on-unmatched error', () => {
     folder.remove()
     expect(message).toContain('x (system: expected to match /^A/, got "", turn: expected 2, got 1)')
   })
-  test('is recorded as refused', async () => {
+  test('records the call as an HTTP error', async () => {
     const answer = await app.post(CHAT, call('x'))
     const trace = await app.traceOf(answer)
     expect(trace).toMatchObject({ status: 404, outcome: 'http_error', fixture: null, generated: false, response: null })
     expect(trace.error).toMatchObject({ code: 'fixture_not_found' })
     expect(trace.request).toEqual(call('x'))
   })
-  test('refuses a streamed call the same way, before the stream', async () => {
+  test('rejects a streamed call the same way before the stream', async () => {
     const answer = await empty.post(CHAT, call('x', { stream: true }))
     expect(answer.headers.get('content-type')).toStartWith('application/json')
     expect(errorOf(answer.text, 404).code).toBe('fixture_not_found')
   })
-  test('does not touch what a fixture answers', async () => {
+  test('does not affect calls that match a fixture', async () => {
     expect((await app.post(CHAT, call('Good night'))).headers.get('x-understudy-fixture')).toBe('night')
     expect((await empty.post(CHAT, call('Hello!'))).status).toBe(200)
   })

@@ -1,4 +1,4 @@
-// What exec finds in a program without being told to look: each misbehaviour is found, its innocent look-alikes are not.
+// The findings of exec without a scenario's expectations: each misbehavior has its finding, and compliant look-alikes have none.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
@@ -35,7 +35,7 @@ const STUCK = scenario('', 'type: delay, for: 10s').replace('virtual', 'real')
 const WELL = `${scenario('calls: "1000"', 'type: http-error, status: 503')}accept: [not-exercised]
 `
 
-describe('is found', () => {
+describe('exec finding', () => {
   const rows: [string, Program, string, string][] = [
     ['who does not wait as long as Retry-After says', client('plain', 'impatient'), BUSY, 'early-retry'],
     ['who calls 300 times without a pause', client('plain', 'storm'), DOWN, 'retry-storm'],
@@ -50,7 +50,7 @@ describe('is found', () => {
     ['who leaves a call open that it asks again for', client('openai', 'leaving open', '4'), SLOW, 'not-canceled'],
     ['who has the wrong address', client('plain', 'stranger'), WELL, 'unknown-path'],
   ]
-  test.each(rows)('%s', async (_, command, yaml, kind) => {
+  test.each(rows)('is reported for a client that %s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
     expect(findings.day).toContain(kind)
     expect(code).toBe(3)
@@ -58,10 +58,10 @@ describe('is found', () => {
   })
 
   const warnings: [string, Program, string, string][] = [
-    ['who takes half a stream for the whole and exits with 0', client('plain', 'swallower'), CUT, 'swallowed'],
-    ['who hangs up on every try, with pauses', client('openai', 'timing out', '2'), STUCK, 'gave-up'],
+    ['takes half a stream for a whole one and exits with 0', client('plain', 'swallower'), CUT, 'swallowed'],
+    ['disconnects on every try, with pauses', client('openai', 'timing out', '2'), STUCK, 'gave-up'],
   ]
-  test.each(warnings)('with a warning, %s', async (_, command, yaml, kind) => {
+  test.each(warnings)('is a warning for a client that %s', async (_, command, yaml, kind) => {
     const { code, run, findings } = await play(command, yaml)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: [kind] })
     const lines = plainLines(runLines(run))
@@ -70,7 +70,7 @@ describe('is found', () => {
     expect((await play(command, yaml, { strict: true })).run).toMatchObject({ verdict: 'fail', ok: false })
   })
 
-  test('with a warning, who hangs up on equal calls that may be different requests', async () => {
+  test('is a warning for a client that disconnects from equal calls that may be different requests', async () => {
     const { code, run, findings } = await play(client('plain', 'hanging up'), STUCK)
     expect({ code, findings: findings.day }).toEqual({ code: 0, findings: ['gave-up'] })
     expect(plainLines(runLines(run)).join('\n')).toMatch(
@@ -78,13 +78,13 @@ describe('is found', () => {
     )
   })
 
-  test('and may be accepted by the scenario', async () => {
+  test('can be accepted by the scenario', async () => {
     const { code, run, findings } = await play(client('plain', 'quitter'), `${DOWN}accept: [gave-up]\n`)
     expect({ code, findings }).toEqual({ code: 0, findings: { day: [] } })
     expect(plainLines(runLines(run)).join('\n')).toContain('  accepted      gave-up: ')
   })
 
-  test('where the address was wrong, with the likely one', async () => {
+  test('names the likely address when a wrong one was called', async () => {
     const { run } = await play(client('plain', 'stranger'))
     const said = plainLines(runLines(run)).join('\n')
     expect(said).toContain('/openai/v1/chat/completions')
@@ -92,28 +92,28 @@ describe('is found', () => {
   })
 })
 
-describe.concurrent('is innocent', () => {
+describe.concurrent('exec without findings', () => {
   const rows: [string, Program, string][] = [
-    ['who asks the same again and again and is answered', client('plain', 'polling'), WELL],
-    ['who asks the same twelve times at once', client('plain', 'crowd'), WELL],
-    ['who asks the same six times at once, is refused, and waits', client('plain', 'patient crowd'), CROWDED],
-    ['who waits as it is told', client('plain', 'patient'), BUSY],
-    ['who waits ever longer', client('plain', 'patient'), RESTARTING],
-    ['who mends a request that was refused', client('plain', 'correcting'), WELL],
-    ['who asks again after a stream that broke off', client('plain', 'asking again'), CUT],
-    ['who has read enough of a stream', client('plain', 'reading enough'), WELL],
-    ['the openai package with six equal prompts at once', client('openai', 'equal', '6'), CROWDED],
-    ['the openai package with twelve', client('openai', 'equal', '12'), CROWDED],
-    ['the openai package that times out, and is patient in the end', client('openai', 'timing out', '3'), SLOW],
-    ['who hedges', client('openai', 'hedging'), SLOW],
-    ['whose user stops it twice', client('openai', 'stopping'), STUCK],
-    ['the AI SDK with six', client('ai-sdk', 'equal', '6'), CROWDED],
-    ['the AI SDK with twelve', client('ai-sdk', 'equal', '12'), CROWDED],
-    ['the AI SDK, whole', client('ai-sdk', 'chat'), WELL],
-    ['the AI SDK as it is by itself', client('ai-sdk', 'responses'), WELL],
-    ['the AI SDK, streamed', client('ai-sdk', 'stream'), WELL],
+    ['repeats an answered question', client('plain', 'polling'), WELL],
+    ['sends twelve equal requests at once', client('plain', 'crowd'), WELL],
+    ['sends six equal requests at once, gets an error, and waits', client('plain', 'patient crowd'), CROWDED],
+    ['honors Retry-After', client('plain', 'patient'), BUSY],
+    ['waits with growing pauses', client('plain', 'patient'), RESTARTING],
+    ['corrects a rejected request', client('plain', 'correcting'), WELL],
+    ['repeats a truncated stream', client('plain', 'asking again'), CUT],
+    ['leaves a stream early', client('plain', 'reading enough'), WELL],
+    ['uses the openai package with six equal prompts at once', client('openai', 'equal', '6'), CROWDED],
+    ['uses the openai package with twelve equal prompts at once', client('openai', 'equal', '12'), CROWDED],
+    ['uses the openai package, times out, and waits longer in the end', client('openai', 'timing out', '3'), SLOW],
+    ['hedges', client('openai', 'hedging'), SLOW],
+    ['is stopped twice by its user', client('openai', 'stopping'), STUCK],
+    ['uses the AI SDK with six equal prompts', client('ai-sdk', 'equal', '6'), CROWDED],
+    ['uses the AI SDK with twelve equal prompts', client('ai-sdk', 'equal', '12'), CROWDED],
+    ['uses the AI SDK without streaming', client('ai-sdk', 'chat'), WELL],
+    ['uses the AI SDK with its default retries', client('ai-sdk', 'responses'), WELL],
+    ['uses the AI SDK with streaming', client('ai-sdk', 'stream'), WELL],
   ]
-  test.each(rows)('%s', async (_, command, yaml) => {
+  test.each(rows)('passes a client that %s', async (_, command, yaml) => {
     const { code, run, findings } = await play(command, yaml)
     expect({ code, findings, report: code === 0 ? '' : plainLines(runLines(run)).join('\n') }).toEqual({
       code: 0,
@@ -123,7 +123,7 @@ describe.concurrent('is innocent', () => {
   })
 })
 
-describe('a rule by time', () => {
+describe('time-based rule under exec', () => {
   const outage = (until: number) => `
 name: day
 clock: virtual
@@ -132,14 +132,14 @@ rules:
     when: { schedule: [{ phase: healthy, for: 1s }, { phase: down, for: ${until}ms }, { phase: healthy }] }
     fault: { type: http-error, status: 503 }
 `
-  test('is met by a client that waits by itself, and so is the recovery', async () => {
+  test('is triggered for a client that waits by itself, and so is the recovery', async () => {
     const { run } = await play(client('plain', 'waiting'), outage(1500))
     const [report] = run.sessions
     expect(report?.rules[0]?.triggered).toBeGreaterThan(0)
     expect(report?.order.at(-1)?.outcome).toBe('succeeded')
   })
 
-  test('reports a rule that never became active', async () => {
+  test('is reported when it never became active', async () => {
     const { run } = await play(client('plain', 'one'), outage(60_000))
     expect(plainLines(runLines(run)).join('\n')).toMatch(
       /rule +outage: not triggered: active from t=1 s, last matching request at t=0 s/,
@@ -147,7 +147,7 @@ rules:
   })
 })
 
-describe('a day on which nothing went wrong', () => {
+describe('exec without an injected fault', () => {
   const late = scenario('after: 60s', 'type: http-error, status: 503')
   const other = scenario('', 'type: http-error, status: 503', 'provider: cohere')
   test.each([
@@ -173,7 +173,7 @@ describe('a day on which nothing went wrong', () => {
     expect({ code, verdict: run.verdict }).toEqual({ code: 0, verdict: 'pass' })
   })
 
-  test('needs a fault that acts in one of its sessions only', async () => {
+  test('passes when a fault was injected in one of its sessions', async () => {
     const { code, run } = await play(
       client('openai', 'sessions', '2'),
       scenario('', 'type: delay, for: 1ms', 'session: worker-1'),

@@ -1,4 +1,4 @@
-// A fault is in the trace, in the report and before expectations when it has acted, and only then: every kind, acting and not.
+// A fault is in the trace, in the report and before expectations when it was injected, and only then: every type, injected and not.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { faultKinds } from '../../src/faults/index.ts'
@@ -74,7 +74,7 @@ const OF_WORKSPACE = ['stuck-processing', 'stale-read', 'shifted-page']
 // Theirs are test/api/faults-tools.test.ts and test/api/faults-tasks.test.ts.
 const OF_TOOLS = ['tool-error', 'tool-timeout', 'sub-agent-failed', 'stuck-task', 'approval-never', 'late-response']
 
-test('every kind has its row', () => {
+test('fault table: has a row for every type', () => {
   expect(faultKinds.map(({ type }) => type).sort()).toEqual([...Object.keys(ROWS), ...OF_WORKSPACE, ...OF_TOOLS].sort())
 })
 
@@ -93,8 +93,8 @@ for (const { type, example, points } of faultKinds.filter(({ type }) => ROWS[typ
   const places = points.filter(
     (point) => ['provider', 'gateway'].includes(point) && !(type === 'hang' && point === 'gateway'),
   )
-  describe.each(places as ('provider' | 'gateway')[])(`${type} at the %s`, (point) => {
-    test('that acts is in the trace, the report and before expectations', async () => {
+  describe.each(places as ('provider' | 'gateway')[])(`fault ${type} at the %s`, (point) => {
+    test('is in the trace, the report and expectations when it is injected', async () => {
       const heard = await fixtures.hear({ stream: true, ...acts, point, fault: faultOf(acts.fault) })
       expect(rulesIn(heard)).toEqual([RULE])
       expect(heard.rule).toMatchObject({ applied: 1, skipped: {} })
@@ -102,7 +102,7 @@ for (const { type, example, points } of faultKinds.filter(({ type }) => ROWS[typ
     })
 
     if (idle)
-      test('that has nothing to act on is nowhere, with a reason', async () => {
+      test('is nowhere but in the skip reasons when it has nothing to act on', async () => {
         const { fault, stream = true } = idle
         const faults = Array.isArray(fault)
           ? fault.map((one) => ('type' in one ? (one as Fault) : faultOf(one)))
@@ -115,7 +115,7 @@ for (const { type, example, points } of faultKinds.filter(({ type }) => ROWS[typ
         expect(await isExpected(fixtures)).toBe(false)
       })
 
-    test('that another kept from acting is nowhere', async () => {
+    test('is nowhere when another fault prevented it', async () => {
       const first = { type: 'delay', for: 0 }
       const heard = await fixtures.hear({ stream: false, point, fault: [first, refused, faultOf(acts.fault)] })
       expect(rulesIn(heard)).toEqual(['rule 2'])
@@ -127,13 +127,13 @@ for (const { type, example, points } of faultKinds.filter(({ type }) => ROWS[typ
   })
 }
 
-test('what acts once the headers have left is in the trace alone', async () => {
+test('fault: is only in the trace when it acts after the headers were sent', async () => {
   const heard = await fixtures.hear({ stream: true, fault: { type: 'cut-stream', after_chunks: 6 } })
   expect(heard.headers.get('x-understudy-faults')).toBe('')
   expect(heard.trace.attempts[0]?.faults).toEqual([RULE])
 })
 
-describe('kinds of the workspace', () => {
+describe('workspace fault', () => {
   const play = async (app: TestApp, fault: object) => {
     const body = JSON.stringify({ name: 'bad-day', rules: [{ name: RULE, at: 'workspace', fault }] })
     await accepted(
@@ -143,7 +143,7 @@ describe('kinds of the workspace', () => {
   const read = async (app: TestApp, path: string) => (await app.fetch(path)).headers.get('x-understudy-faults')
   const dataset = (app: TestApp) => app.post('/v2/datasets', { display_name: 'One', path: 'Default' })
 
-  test('shifted-page', async () => {
+  test('shifted-page is reported when it is injected', async () => {
     const app = apps.appWith()
     await dataset(app)
     const { _id } = (await dataset(app)).json() as { _id: string }
@@ -151,14 +151,14 @@ describe('kinds of the workspace', () => {
     expect(await read(app, `/v2/datasets/${_id}`)).toBe('')
     expect(await read(app, '/v2/datasets')).toBe(RULE)
   })
-  test('stale-read', async () => {
+  test('stale-read is reported when it is injected', async () => {
     const app = apps.appWith()
     await play(app, { type: 'stale-read' })
     expect(await read(app, '/v2/datasets')).toBe('')
     await dataset(app)
     expect(await read(app, '/v2/datasets')).toBe(RULE)
   })
-  test('stuck-processing', async () => {
+  test('stuck-processing is reported when it is injected', async () => {
     const app = apps.appWith()
     await play(app, { type: 'stuck-processing' })
     expect(await read(app, '/v2/datasets')).toBe('')

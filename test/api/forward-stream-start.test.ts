@@ -1,4 +1,4 @@
-// When a forwarded stream begins: at once where nothing else could be tried, else with the first content.
+// When a forwarded stream begins: at once where no other target can be tried, else with the first content.
 import { afterAll, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -41,7 +41,7 @@ function forwarding(pieces: readonly string[]) {
   return { app, call, send: (...numbers: number[]) => numbers.forEach((number) => void gates[number]?.resolve()) }
 }
 
-test('the beginning of an answer is passed on before there is content', async () => {
+test('forwarded stream: is passed on from its beginning, before there is content', async () => {
   const { call, send } = forwarding([ROLE, WORD, END])
   send(0)
   const response = await call()
@@ -54,7 +54,7 @@ test('the beginning of an answer is passed on before there is content', async ()
   send(2)
 })
 
-test('what fails behind it is told in the stream', async () => {
+test('forwarded stream: reports later failures inside the stream', async () => {
   const { app, call, send } = forwarding([ROLE, ''])
   send(0, 1)
   const response = await call()
@@ -67,12 +67,8 @@ test('what fails behind it is told in the stream', async () => {
 
 test.each([
   ['another target', { fallbacks: [{ model: 'sound/m' }] }, 'sound/m'],
-  [
-    'the time that an attempt may take',
-    { timeout: { call_timeout: 60_000 }, fallbacks: [{ model: 'sound/m' }] },
-    'sound/m',
-  ],
-])('with %s, an attempt that ends before its content gives way', async (_, more, model) => {
+  ['a timeout', { timeout: { call_timeout: 60_000 }, fallbacks: [{ model: 'sound/m' }] }, 'sound/m'],
+])('forwarded stream with %s: falls back when an attempt ends before its content', async (_, more, model) => {
   const { call, send } = forwarding([ROLE, ''])
   send(0, 1)
   const response = await call(more)
@@ -82,9 +78,9 @@ test.each([
 
 const REFUSAL = `data: ${JSON.stringify({ error: { message: 'no', code: 'server_error' } })}\n\n`
 test.each([
-  ['a time limit and nothing else to try', { timeout: { call_timeout: 60_000 } }, ROLE],
-  ['a refusal for its first event', {}, REFUSAL],
-])('with %s, an attempt that fails before its content is an error', async (_, more: object, first) => {
+  ['a timeout and no other target', { timeout: { call_timeout: 60_000 } }, ROLE],
+  ['a refusal as its first event', {}, REFUSAL],
+])('forwarded stream with %s: is an error when an attempt fails before its content', async (_, more: object, first) => {
   const { call, send } = forwarding([first, ''])
   send(0, 1)
   const response = await call(more)

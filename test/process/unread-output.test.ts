@@ -1,4 +1,4 @@
-// Who reads what the program prints may stop reading, or go: calls are answered all the same.
+// The reader of the program's output may stop reading or disconnect: calls are answered all the same.
 import { afterAll, expect, test } from 'bun:test'
 import { closeSync, constants, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -51,7 +51,7 @@ async function callAround(url: string, times: number) {
 }
 
 onPosix.each(LOGS)(
-  'with %s: a server goes on when nobody reads what it prints, and when the reader goes',
+  'unread output with %s: does not stop a server, even when the reader disconnects',
   async (_, args) => {
     const ready = newPath('ready')
     const { writer, close } = pipe()
@@ -68,7 +68,7 @@ onPosix.each(LOGS)(
   },
 )
 
-onPosix('the exit code of exec is that of the command when nobody reads its report', async () => {
+onPosix('unread output of exec: does not change the exit code of the command', async () => {
   const { writer, close } = pipe()
   close()
   const command = [EXECUTABLE, 'exec', '--scenario', 'rate-limit-burst', '--', 'sh', '-c', 'exit 7']

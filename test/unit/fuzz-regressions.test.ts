@@ -1,4 +1,4 @@
-// What npm run fuzz has found, as small as it could be made: each row once made an answer that no client should get.
+// What npm run fuzz has found, minimized: each row once caused a response that no client should receive.
 import { expect, test } from 'bun:test'
 import { replay } from '../fuzz/program.ts'
 import type { FuzzRequest } from '../fuzz/requests.ts'
@@ -19,11 +19,11 @@ const trace = (request: string) => ({
 
 const ROWS: [found: string, requests: FuzzRequest[]][] = [
   [
-    'an unknown path in a session whose name is none was answered without an envelope',
+    'unknown path in a session with an invalid name returns the envelope',
     [{ method: 'PATCH', path: '//', headers: { ...headers, 'x-understudy-session': '' }, body: { json: {} } }],
   ],
   [
-    'the task of an agent had no id of its request',
+    'task of an agent has the id of its request',
     [
       post('/v2/agents', {
         ...{ key: 'support', role: 'S', description: 'A', instructions: 'H', path: 'D', model: 'openai/gpt-4o' },
@@ -33,11 +33,11 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
     ],
   ],
   [
-    'the name of a table was quoted in full',
+    'table name is shortened in the error',
     [post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { ['x'.repeat(20_000)]: 1 } })],
   ],
   [
-    'a virtual clock went where no id can name the time',
+    'virtual clock stays within the range of ids',
     [
       post('/_understudy/sessions/default/clock', { set: '0001-01-01T00:00:00Z' }),
       post('/v2/contacts', { external_id: 'a' }),
@@ -46,24 +46,27 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
     ],
   ],
   [
-    'a trace whose request is no JSON was loaded, and could not be verified',
+    'trace with an invalid JSON request can be verified',
     [
       post('/_understudy/snapshot', { understudy_snapshot: 1, tables: { traces: [trace('{')] } }),
       { method: 'GET', path: '/_understudy/verify', headers },
     ],
   ],
   [
-    'an authorization that is no token was thrown at the server, where nobody renders errors',
+    'invalid authorization is an error in the envelope',
     ['Bearer a b', 'Basic eDp5', 'fuzz'].map((authorization) => ({
       ...post('/v2/router/chat/completions', {}),
       headers: { ...headers, authorization },
     })),
   ],
-  ['a length that is no number was a bug', [post('/v2/feedback', { property: { length: { toString: 'u' } } })]],
+  [
+    'invalid content length is an error in the envelope',
+    [post('/v2/feedback', { property: { length: { toString: 'u' } } })],
+  ],
 ]
 
 test.each(ROWS)(
-  '%s',
+  'fixed by fuzzing: %s',
   async (_, requests) => {
     expect(await replay(requests)).toBeUndefined()
   },

@@ -1,4 +1,4 @@
-// One hostile text in every place from which a text of others comes: whatever a command prints of it, a terminal and a CI runner see text.
+// One hostile text in every place that accepts text: whatever a command prints of it, a terminal and a CI runner see text.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -129,10 +129,10 @@ const ROWS: Row[] = [
   ['serve with a seed of that name', () => ['serve', '--port', '0', '--seed-file', NASTY]],
   ['serve with a database in no folder', () => ['serve', '--port', '0', '--db', `none/${NASTY}`], ESCAPED],
   ['health of a hostile server', () => ['health', ...at()], ESCAPED],
-  ['health of a server that refuses', () => ['health', ...at('/refused')], /.+/],
+  ['health of a server that returns errors', () => ['health', ...at('/refused')], /.+/],
   ['reset of a hostile server', () => ['reset', ...at()], ESCAPED],
-  ['reset of a server that refuses', () => ['reset', ...at('/refused')], ESCAPED],
-  ['trace list of a server that refuses', () => ['trace', 'list', ...at('/refused')], ESCAPED],
+  ['reset of a server that returns errors', () => ['reset', ...at('/refused')], ESCAPED],
+  ['trace list of a server that returns errors', () => ['trace', 'list', ...at('/refused')], ESCAPED],
   ['snapshot load', () => ['snapshot', 'load', NASTY, ...at()], ESCAPED],
   ['snapshot save', () => ['snapshot', 'save', `none/${NASTY}`, ...at()], ESCAPED],
   ['seed', () => ['seed', NASTY, ...at()], ESCAPED],
@@ -140,7 +140,7 @@ const ROWS: Row[] = [
 ]
 for (const [name, args, printed] of ROWS)
   for (const env of [{}, { FORCE_COLOR: '1' }] as Record<string, string>[])
-    test(`${name}: nothing acts on it${env.FORCE_COLOR ? ', with colours' : ''}`, async () => {
+    test(`hostile name, ${name}: is printed as text${env.FORCE_COLOR ? ', with colors' : ''}`, async () => {
       const [command] = args()
       // What these print is beside that of a process which they start.
       const start = command === 'exec' || command === 'explore' ? run : runCommand
@@ -150,7 +150,7 @@ for (const [name, args, printed] of ROWS)
       if (printed) expect(stdout + stderr).toMatch(printed)
     })
 
-test('settings of the environment and of a file: a mistake is one line', async () => {
+test('hostile settings: are an error of one line, from the environment and from a file', async () => {
   writeFileSync(join(cwd, 'nasty-settings.yaml'), JSON.stringify({ [NASTY]: NASTY }))
   writeFileSync(join(cwd, 'nasty-values.yaml'), JSON.stringify({ clock: NASTY, scenario: NASTY }))
   for (const [args, env] of [
@@ -168,7 +168,7 @@ test('settings of the environment and of a file: a mistake is one line', async (
   }
 })
 
-test('a file whose name has line feeds is one line, on the terminal and in the log', async () => {
+test('hostile file name: is printed on one line, on the terminal and in the log', async () => {
   for (const args of [
     ['check', 'files'],
     ['fixture', 'list', 'files'],
@@ -181,7 +181,7 @@ test('a file whose name has line feeds is one line, on the terminal and in the l
   }
 })
 
-test('files that are written hold text', async () => {
+test('hostile text in written files: is escaped', async () => {
   const flags = ['--junit', 'report.xml', '--json-file', 'report.json']
   const texts: string[] = []
   for (const args of [

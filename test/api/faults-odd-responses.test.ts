@@ -1,4 +1,4 @@
-// A fault acts on whatever a provider has sent, odd as it may be, and is never a bug of ours.
+// A fault applies to whatever a provider has sent, odd as it may be, and never causes an internal error.
 import { afterAll, expect, test } from 'bun:test'
 import { faultKinds } from '../../src/faults/index.ts'
 import { rehearsal } from '../support/faults.ts'

@@ -1,5 +1,5 @@
-// Whatever a provider does to its answers (fields dropped, nulled, retyped, added), a client's stream ends as streams end,
-// no call is a bug of ours, and every call has its trace; what passes, passes byte for byte.
+// Whatever a provider does to its responses (fields dropped, nulled, retyped, added), a client's stream ends properly, no call is an
+// internal error, and every call has its trace; what passes, passes byte for byte.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'
@@ -181,7 +181,7 @@ async function hold(answer: Awaited<ReturnType<typeof odd.whole>>) {
 let calls = 0
 for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
   const { stream_options: _, ...asked } = body as Json
-  test(`whole answers: ${name}`, () =>
+  test(`property: odd whole responses never cause a server error (${name})`, () =>
     fc.assert(
       fc.asyncProperty(changes, async (all) => {
         const text = JSON.stringify(apply(whole, all))
@@ -201,7 +201,7 @@ for (const [name, { path, body, whole, events = [] }] of Object.entries(ROWS)) {
     ))
 
   if (events.length === 0) continue
-  test(`streams: ${name}`, () =>
+  test(`property: odd streams never cause a server error (${name})`, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { minLength: 1, maxLength: 3 }),

@@ -1,4 +1,4 @@
-// Clients that leave in the middle of silence, or close their side of the connection: their call is canceled, and no other one is.
+// Clients that leave during a silence, or close their side of the connection: their call is canceled, and no other one is.
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { listen } from '../../src/cli/run/listen.ts'
@@ -78,7 +78,7 @@ test.each(rows)('%s, %s, left by %s: is canceled, while another session goes on'
 
 /** Numbers to call, no two alike: a guardrail takes seconds for them. */
 const numbers = Array.from({ length: 80_000 }, (_, index) => `+1555${1_000_000 + index}`).join(' ')
-test('a client that leaves while a worker checks its texts for a guardrail: the call is canceled, and no bug', async () => {
+test('disconnect: cancels the call without an error while a worker checks its texts for a guardrail', async () => {
   const left = new AbortController()
   const guardrails = [{ id: 'svc_pii_detection', execute_on: 'input' }]
   const request = new Request('http://localhost/s/guarded/v2/router/chat/completions', {

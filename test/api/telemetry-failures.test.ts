@@ -1,4 +1,4 @@
-// A collector that fails in any way costs no call anything: what it does not take is counted, and said once.
+// A collector that fails in any way delays no call: spans that it does not accept are counted, and reported once.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ function collectorThat(answer: (request: Request, number: number) => Response | 
 }
 const call = async ({ app }: ReturnType<typeof collectorThat>) => expect((await app.post(CHAT, body)).status).toBe(200)
 
-describe('what a collector does not take is dropped, counted and said once:', () => {
+describe('spans that a collector does not accept', () => {
   const hang = () => new Promise<Response>(() => {})
   const elsewhere = () => new Response(null, { status: 307, headers: { location: 'http://127.0.0.1:9/v1/traces' } })
   const rows: [string, () => Response | Promise<Response>, object, string][] = [
@@ -52,14 +52,14 @@ describe('what a collector does not take is dropped, counted and said once:', ()
     ['400', () => new Response('no', { status: 400 }), {}, 'it answers 400'],
     ['a redirect', elsewhere, {}, 'it answers 307, a redirect, which is not followed'],
     [
-      'a page of a proxy',
+      'an HTML page of a proxy',
       () => new Response('<h1>Log in</h1>', { headers: { 'content-type': 'text/html; charset=utf-8' } }),
       {},
       'it answers 200 with a page (text/html), as no collector does',
     ],
     ['a collector that hangs', hang, { timeout: 20 }, 'no answer within 20 ms'],
   ]
-  test.each(rows)('%s', async (_, answer, more, problem) => {
+  test.each(rows)('are dropped, counted and reported once: %s', async (_, answer, more, problem) => {
     const collector = collectorThat(answer, more)
     await call(collector)
     await call(collector)
@@ -76,7 +76,7 @@ describe('what a collector does not take is dropped, counted and said once:', ()
   })
 })
 
-test('a collector that takes a batch says what it likes, and closes when it likes', async () => {
+test('collector: may answer anything and close at any time after it accepted a batch', async () => {
   const garbage = [
     '',
     'not JSON',
@@ -96,7 +96,7 @@ test('a collector that takes a batch says what it likes, and closes when it like
   }
 })
 
-test('a collector that closes in the middle of its answer', async () => {
+test('collector: counts as failed when it closes in the middle of its response', async () => {
   const listener = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,
@@ -115,14 +115,14 @@ test('a collector that closes in the middle of its answer', async () => {
   expect(app.said.filter((line) => line.includes('takes no traces'))).toHaveLength(1)
 })
 
-test('a collector that rejects more than it got has taken nothing', async () => {
+test('collector: counts as having accepted nothing when it rejects more than it received', async () => {
   const collector = collectorThat(() => Response.json({ partialSuccess: { rejectedSpans: 1e6 } }))
   await call(collector)
   await collector.app.stop()
   expect(await collector.counts()).toMatchObject({ exported: 0, dropped: SPANS })
 })
 
-describe('certificates', () => {
+describe('collector certificate', () => {
   const folder = emptyFolder()
   afterAll(folder.remove)
   const file = (name: string, text: string) => {
@@ -134,13 +134,13 @@ describe('certificates', () => {
   const damaged = file('damaged.pem', AUTHORITY.replaceAll('A', 'B'))
   const UNTRUSTED = 'its certificate is not trusted; OTEL_EXPORTER_OTLP_CERTIFICATE names the file of its authority ('
   const rows: [string, { cert: string; trusted?: string }, string | null][] = [
-    ['of an authority that is named', { cert: HERE, trusted: authority }, null],
-    ['of an authority that nobody has named', { cert: HERE }, UNTRUSTED],
-    ['of another authority than is named', { cert: HERE, trusted: other }, UNTRUSTED],
-    ['that has expired', { cert: EXPIRED, trusted: authority }, 'its certificate has expired ('],
+    ['of a configured authority', { cert: HERE, trusted: authority }, null],
+    ['of an unknown authority', { cert: HERE }, UNTRUSTED],
+    ['of another authority', { cert: HERE, trusted: other }, UNTRUSTED],
+    ['expired', { cert: EXPIRED, trusted: authority }, 'its certificate has expired ('],
     ['of another host', { cert: ELSEWHERE, trusted: authority }, 'its certificate is of another host ('],
   ]
-  test.each(rows)('one %s', async (_, { cert, trusted }, problem) => {
+  test.each(rows)('is trusted or rejected when it is %s', async (_, { cert, trusted }, problem) => {
     const tls = { cert, key: SERVER_KEY }
     const server = Bun.serve({ hostname: '127.0.0.1', port: 0, tls, fetch: () => Response.json({}) })
     const environment = {
@@ -161,7 +161,7 @@ describe('certificates', () => {
     expect(app.said.filter((line) => line.includes(problem))).toHaveLength(1)
   })
 
-  test('one that is none, though it looks like one, is refused at the start', () => {
+  test('is rejected at the start when the file contains no valid one', () => {
     const environment = { OTEL_EXPORTER_OTLP_CERTIFICATE: damaged }
     expect(() => readConfig({ otlp: 'env' }, environment)).toThrow(
       `OTEL_EXPORTER_OTLP_CERTIFICATE ${JSON.stringify(damaged)} contains no valid certificate`,
@@ -169,7 +169,7 @@ describe('certificates', () => {
   })
 })
 
-test('nobody at the address', async () => {
+test('telemetry: drops and counts spans when nothing listens at the address', async () => {
   const app = exportingApp('http://127.0.0.1:9')
   ends.push(() => app.close())
   expect((await app.post(CHAT, body)).status).toBe(200)
@@ -182,7 +182,7 @@ test('nobody at the address', async () => {
   })
 })
 
-test('429 is repeated after the wait that it asks for, and the same spans arrive once', async () => {
+test('telemetry: repeats a batch after a 429 and its wait, and spans arrive once', async () => {
   const busy = () => new Response('later', { status: 429, headers: { 'retry-after': '0' } })
   const collector = collectorThat((_, number) => (number <= 2 ? busy() : Response.json({})))
   await call(collector)
@@ -197,7 +197,7 @@ test('429 is repeated after the wait that it asks for, and the same spans arrive
   ])
 })
 
-test('however long a collector wants to be left alone, the end does not wait for it', async () => {
+test("telemetry: does not wait for a collector's long retry time at the end", async () => {
   const busy = () => new Response('later', { status: 503, headers: { 'retry-after': '86400' } })
   const collector = collectorThat(busy)
   await call(collector)
@@ -208,7 +208,7 @@ test('however long a collector wants to be left alone, the end does not wait for
   expect(collector.app.telemetry.counts()).toMatchObject({ exported: 0, dropped: SPANS, waiting: 0 })
 })
 
-test('the end waits for a collector that hangs for as long as it is told and no longer', async () => {
+test('telemetry: waits at the end for a collector that hangs, no longer than configured', async () => {
   const collector = collectorThat(() => new Promise<Response>(() => {}))
   await call(collector)
   await collector.app.stop(30)
@@ -216,7 +216,7 @@ test('the end waits for a collector that hangs for as long as it is told and no 
   expect(collector.app.said.at(-1)).toContain(`has not taken the last ${SPANS} spans`)
 })
 
-test('what a collector rejects of a batch is counted as dropped', async () => {
+test('telemetry: counts spans that a collector rejects as dropped', async () => {
   const collector = collectorThat(() =>
     Response.json({ partialSuccess: { rejectedSpans: '1', errorMessage: 'too old' } }),
   )
@@ -229,7 +229,7 @@ test('what a collector rejects of a batch is counted as dropped', async () => {
   })
 })
 
-test('the queue is bounded: what does not fit is dropped, and calls go on', async () => {
+test('telemetry: bounds its queue, drops what does not fit, and calls continue', async () => {
   const collector = collectorThat(() => new Promise<Response>(() => {}))
   const { telemetry, understudy } = collector.app
   const trace = await collector.app.traceOf(await collector.app.post(CHAT, body))
@@ -294,7 +294,7 @@ test('telemetry: never counts fewer dropped spans than before', async () => {
   expect(collector.app.telemetry.counts()).toMatchObject({ exported: 0, dropped: SPANS * 20_001, waiting: 0 })
 })
 
-test('the name and the password of an address are a header, and are shown nowhere', async () => {
+test('telemetry: sends name and password of an address as a header and shows them nowhere', async () => {
   let authorization: string | null = null
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -317,19 +317,19 @@ test('the name and the password of an address are a header, and are shown nowher
   expect(shown).not.toContain('s3cret')
 })
 
-describe('the standard variables', () => {
+describe('OTEL environment variables', () => {
   const folder = emptyFolder()
   afterAll(folder.remove)
   const read = (environment: Record<string, string>) => readConfig({ otlp: 'env' }, environment).telemetry
 
-  test('count only when they are asked for', () => {
+  test('apply only when requested', () => {
     const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318' }
     expect(readConfig({}, environment).telemetry).toBeUndefined()
     expect(readConfig({ otlp: 'http://localhost:1' }, environment).telemetry?.url).toBe('http://localhost:1/v1/traces')
     expect(read(environment)?.url).toBe('http://collector.example:4318/v1/traces')
   })
 
-  test('say where, as whom and what', () => {
+  test('set address, headers and content', () => {
     expect(read({})).toMatchObject({ url: 'http://localhost:4318/v1/traces', timeout: 10_000, content: false })
     expect(
       read({
@@ -373,11 +373,14 @@ describe('the standard variables', () => {
     [{ OTEL_EXPORTER_OTLP_CERTIFICATE: join(folder.path, 'none.pem') }, 'none.pem" cannot be read'],
     [{ OTEL_EXPORTER_OTLP_CERTIFICATE: text }, 'text.pem" contains no PEM certificate or key'],
   ]
-  test.each(mistakes.map(([environment, message]) => [message, environment] as const))('%s', (message, environment) => {
-    expect(() => read(environment)).toThrow(message)
-  })
+  test.each(mistakes.map(([environment, message]) => [message, environment] as const))(
+    'are rejected when invalid: %s',
+    (message, environment) => {
+      expect(() => read(environment)).toThrow(message)
+    },
+  )
 
-  test('an address that is none is refused at the start', () => {
+  test('do not excuse an invalid address, which is rejected at the start', () => {
     const valid = 'must be an address such as http://localhost:4318, or env'
     expect(() => readConfig({ otlp: 'localhost:4318' }, {})).toThrow(`--otlp ${valid}, got "localhost:4318"`)
     expect(() => readConfig({}, { UNDERSTUDY_OTLP: 'grpc://x' })).toThrow(`UNDERSTUDY_OTLP ${valid}, got "grpc://x"`)

@@ -1,4 +1,4 @@
-// Anthropic's Messages API at /v1/messages: its requests are chat completions, and its answers and errors are put in its words.
+// Anthropic's Messages API at /v1/messages: its requests are chat completions, and its responses and errors have its shapes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { generateText, jsonSchema, streamText, tool } from 'ai'
@@ -56,8 +56,8 @@ function messageEvents(text: string): MessageEvent[] {
     })
 }
 
-describe('a message', () => {
-  test('is that of a fixture, with its model, end and token counts', async () => {
+describe('Anthropic message', () => {
+  test('contains the text of a fixture, with its model, stop reason and token counts', async () => {
     const answer = await app.post(PATH, say('hello'))
     expect(answer.json()).toEqual({
       id: expect.stringMatching(/^msg_/),
@@ -91,11 +91,11 @@ describe('a message', () => {
     })
   })
 
-  test('ends where its tokens do', async () => {
+  test('ends at its token limit', async () => {
     expect((await app.post(PATH, say('hello', { max_tokens: 2 }))).json().stop_reason).toBe('max_tokens')
   })
 
-  test('streamed says the same, from its start to its stop', async () => {
+  test('has the same content when streamed, from start to stop', async () => {
     const events = messageEvents((await app.post(PATH, say('hello', { stream: true }))).text)
     const kinds = events.map(({ type }) => type)
     expect([...new Set(kinds)]).toEqual([
@@ -107,7 +107,7 @@ describe('a message', () => {
     expect(events.at(-2)?.delta?.stop_reason).toBe('end_turn')
   })
 
-  test('may begin with thoughts, whole and streamed', async () => {
+  test('may begin with thinking, whole and streamed', async () => {
     const asked = say('think', { thinking: { type: 'enabled', budget_tokens: 50 } })
     const { content } = (await app.post(PATH, asked)).json() as { content: { type: string }[] }
     expect(content.map(({ type }) => type)).toEqual(['thinking', 'text'])
@@ -117,7 +117,7 @@ describe('a message', () => {
     expect(deltas).toContain('text_delta')
   })
 
-  test('reads system texts, pictures, documents and the results of tools', async () => {
+  test('reads system texts, images, documents and tool results', async () => {
     const answer = await app.post(PATH, {
       ...say(''),
       system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
@@ -145,7 +145,7 @@ describe('a message', () => {
   })
 })
 
-test('the AI SDK talks and calls tools, whole and streamed', async () => {
+test('AI SDK on the Anthropic API: generates text and calls tools, whole and streamed', async () => {
   const anthropic = createAnthropic({ baseURL: 'http://localhost/v1', apiKey: 'session:ai', fetch: fetchInto(app) })
   const model = anthropic(MODEL)
   expect((await generateText({ model, prompt: 'hello' })).text).toBe('one two three four five six seven eight')
@@ -161,14 +161,14 @@ test('the AI SDK talks and calls tools, whole and streamed', async () => {
   expect(data).toHaveLength(4)
 })
 
-describe('what is refused is told in its shape', () => {
+describe('Anthropic error shape', () => {
   const rows: [what: string, body: object, headers: Record<string, string>, status: number, type: string][] = [
-    ['without a limit of tokens', { ...say('hello'), max_tokens: undefined }, {}, 400, 'invalid_request_error'],
+    ['without a token limit', { ...say('hello'), max_tokens: undefined }, {}, 400, 'invalid_request_error'],
     ['without a message', { ...say('hello'), messages: [] }, {}, 400, 'invalid_request_error'],
     ['without a token', say('hello'), { authorization: '' }, 401, 'authentication_error'],
-    ['of a provider nobody knows', { ...say('hello'), model: 'nobody/x' }, {}, 404, 'not_found_error'],
+    ['of an unknown provider', { ...say('hello'), model: 'nobody/x' }, {}, 404, 'not_found_error'],
   ]
-  test.each(rows)('a call %s', async (_, body, headers, status, type) => {
+  test.each(rows)('is used for a call %s', async (_, body, headers, status, type) => {
     const answer = await app.post(PATH, body, headers)
     const id = answer.headers.get('x-request-id')
     const told = { type: 'error', error: { type, message: expect.any(String) }, request_id: id }
@@ -177,7 +177,7 @@ describe('what is refused is told in its shape', () => {
   })
 
   const refusing = (at: string) => ({ at, match: {}, fault: { type: 'http-error', status: 529 } })
-  test.each(['provider', 'gateway'])('by a fault of the %s', async (at) => {
+  test.each(['provider', 'gateway'])('is used for a fault at the %s', async (at) => {
     const { post } = await playing(app, [refusing(at)])
     const answer = await post(PATH, say('hello'))
     expect([answer.status, answer.json()]).toEqual([
@@ -190,7 +190,7 @@ describe('what is refused is told in its shape', () => {
     ])
   })
 
-  test('in a stream that has begun, which then does not stop as it should', async () => {
+  test('is used in a stream that has begun, which then has no regular end', async () => {
     const { post } = await playing(app, [{ match: {}, fault: { type: 'cut-stream', after_tokens: 3, close: 'reset' } }])
     const body = say('hello', { stream: true, timeout: { call_timeout: 60_000 } })
     const events = messageEvents((await post(PATH, body)).text)
@@ -198,7 +198,7 @@ describe('what is refused is told in its shape', () => {
     expect(events.map(({ type }) => type)).not.toContain('message_stop')
   })
 
-  test('and a cut between the gateway and the client cuts these events', async () => {
+  test('allows a cut between gateway and client to cut its events', async () => {
     const { post } = await playing(app, [
       { at: 'gateway', match: {}, fault: { type: 'cut-stream', after_chunks: 3, close: 'clean' } },
     ])
@@ -207,7 +207,7 @@ describe('what is refused is told in its shape', () => {
   })
 })
 
-test('the trace has the message as it came and as it was understood, and what is made of it answers an equal one', async () => {
+test('Anthropic trace: has the message as received and as understood, and a generated fixture returns an equal one', async () => {
   const answer = await app.post(PATH, say('hello', { system: 'Be brief.' }))
   const trace = await app.traceOf(answer)
   expect(trace.request).toMatchObject({ model: MODEL, system: 'Be brief.' })
@@ -227,7 +227,7 @@ test('the trace has the message as it came and as it was understood, and what is
   expect(made.test.text).toContain('"role": "system"')
 })
 
-test('the tokens of a message are counted as its answer counts them', async () => {
+test('Anthropic token count: equals the usage of the response', async () => {
   const { max_tokens: _, ...asked } = say('hello', { system: 'Be brief.' })
   const counted = await app.post(`${PATH}/count_tokens`, asked)
   const { usage } = (await app.post(PATH, { ...asked, max_tokens: 9 })).json() as { usage: { input_tokens: number } }
@@ -236,7 +236,7 @@ test('the tokens of a message are counted as its answer counts them', async () =
   expect([refused.status, refused.json().type]).toEqual([400, 'error'])
 })
 
-test('the key in x-api-key is a token, and says the session', async () => {
+test('x-api-key: is read as the token and selects the session', async () => {
   const headers = { 'x-api-key': 'session:keyed', 'content-type': 'application/json' }
   const request = new Request(`http://localhost${PATH}`, {
     method: 'POST',
@@ -260,25 +260,28 @@ const nullsIn = (value: unknown): string[] =>
 const REPLIES: [string, object][] = [
   ['a text', { content: 'Hello.' }],
   ['a refusal', { refusal: 'I will not.' }],
-  ['thoughts', { reasoning: 'Hm.', content: 'Yes.' }],
-  ['calls of tools', { content: 'Let me look.', tool_calls: [{ name: 'look_up', arguments: { city: 'Paris' } }] }],
+  ['thinking', { reasoning: 'Hm.', content: 'Yes.' }],
+  ['tool calls', { content: 'Let me look.', tool_calls: [{ name: 'look_up', arguments: { city: 'Paris' } }] }],
 ]
-test.each(REPLIES)('%s has null only where every client takes it, whole and streamed', async (_, reply) => {
-  const own = createTestApp()
-  await accepted(
-    own.fetch('/_understudy/fixtures', {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify([{ match: { operation: 'chat.completions' }, reply }]),
-    }),
-  )
-  const body = { model: 'claude-sonnet-4', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
-  const whole = await own.post('/v1/messages', body)
-  const streamed = await own.post('/v1/messages', { ...body, stream: true })
-  own.close()
-  const events = streamed.text
-    .split('\n')
-    .flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
-  expect([whole.status, streamed.status, events.length > 3]).toEqual([200, 200, true])
-  expect(nullsIn([whole.json(), events]).filter((name) => !NULLABLE.has(name))).toEqual([])
-})
+test.each(REPLIES)(
+  'Anthropic response with %s: has null only where every client accepts it, whole and streamed',
+  async (_, reply) => {
+    const own = createTestApp()
+    await accepted(
+      own.fetch('/_understudy/fixtures', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify([{ match: { operation: 'chat.completions' }, reply }]),
+      }),
+    )
+    const body = { model: 'claude-sonnet-4', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
+    const whole = await own.post('/v1/messages', body)
+    const streamed = await own.post('/v1/messages', { ...body, stream: true })
+    own.close()
+    const events = streamed.text
+      .split('\n')
+      .flatMap((line) => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+    expect([whole.status, streamed.status, events.length > 3]).toEqual([200, 200, true])
+    expect(nullsIn([whole.json(), events]).filter((name) => !NULLABLE.has(name))).toEqual([])
+  },
+)

@@ -1,4 +1,4 @@
-// What is wrong in a sessions folder is an error of the session that it belongs to, which can be deleted: all else is answered.
+// A problem in a session folder is an error of the session that it belongs to, which can be deleted: all else is answered.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import {
   type Dirent,
@@ -94,13 +94,13 @@ const ways: [string, (dir: string) => void, string][] = [
   ['a newer schema', (dir) => withPragma(fileOf(dir), 'user_version = 999'), 'has schema version 999'],
   ['the tables of an older build', (dir) => withPragma(fileOf(dir), OLDER_BUILD), 'was made by an older build'],
   ['a damaged database', (dir) => damage(fileOf(dir)), 'is not a healthy SQLite file'],
-  ['half of what it was made with', (dir) => setSettings(dir, '{"session":'), 'one.session.db'],
+  ['half of its settings', (dir) => setSettings(dir, '{"session":'), 'one.session.db'],
   ['invalid settings', (dir) => setSettings(dir, '{"settings":{"seed":"x"}}'), "'seed'"],
-  ['a scenario that is gone', (dir) => setSettings(dir, '{"settings":{"scenario":"gone"}}'), 'gone'],
+  ['a missing scenario', (dir) => setSettings(dir, '{"settings":{"scenario":"gone"}}'), 'gone'],
 ]
 
-describe('a session that was left', () => {
-  test.each(ways)('with %s says so in each answer, and nothing else does', async (_, spoil, said) => {
+describe('restored session file', () => {
+  test.each(ways)('with %s is reported on each response and nowhere else', async (_, spoil, said) => {
     const dir = newFolder()
     const first = start(dir)
     await put(first, 'one', { seed: 7 })
@@ -132,7 +132,7 @@ describe('a session that was left', () => {
     expect((await put(app, 'one', { seed: 8 })).json()).toMatchObject({ seed: 8, calls: 0, origin: 'made' })
   })
 
-  test('is the same when it is asked for first after a restart', async () => {
+  test('is the same when PUT again after a restart', async () => {
     const dir = newFolder()
     const settings = { seed: 7, scenario: 'rate-limit-burst' }
     await put(start(dir), 'one', settings)
@@ -145,7 +145,7 @@ describe('a session that was left', () => {
     expect((await put(start(dir), 'one')).json()).toMatchObject({ seed: 7, scenario: 'rate-limit-burst' })
   })
 
-  test('leaves no half of a file', async () => {
+  test('ignores a half-written file', async () => {
     const dir = newFolder()
     await say(start(dir), 'one')
     close()
@@ -157,7 +157,7 @@ describe('a session that was left', () => {
   })
 })
 
-describe('a session whose file is spoiled while nobody uses it', () => {
+describe('session file damaged while the session is unloaded', () => {
   const all = (file: string) => ['', '-wal', '-shm'].map((end) => file + end)
   const removeAll = (file: string) => {
     for (const one of all(file)) rmSync(one, { force: true })
@@ -166,9 +166,14 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     ['damaged', damage, 'is not a healthy SQLite file', 'deleted'],
     ['cut', halve, 'is not a healthy SQLite file', 'deleted'],
     ['empty', (file) => truncateSync(file, 0), 'is empty', 'deleted'],
-    ['gone', removeAll, 'is gone', 'deleted'],
+    ['deleted', removeAll, 'is gone', 'deleted'],
     ['of a newer version', (file) => withPragma(file, 'user_version = 999'), 'has schema version 999', 'deleted'],
-    ['full of other bytes', (file) => writeFileSync(file, Buffer.alloc(9_000, 'x')), 'is not a session file', 'stays'],
+    [
+      'overwritten with other bytes',
+      (file) => writeFileSync(file, Buffer.alloc(9_000, 'x')),
+      'is not a session file',
+      'stays',
+    ],
     ['shorter than a header', (file) => truncateSync(file, 60), 'is not a session file', 'stays'],
     [
       'replaced by a folder',
@@ -189,7 +194,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
       'stays',
     ],
   ]
-  test.each(spoiled)('%s: it alone fails, and DELETE ends that', async (_, spoil, said, end) => {
+  test.each(spoiled)('%s: fails that session alone until it is deleted', async (_, spoil, said, end) => {
     const dir = newFolder()
     const app = start(dir)
     for (const name of ['one', 'two']) expect((await say(app, name)).status).toBe(200)
@@ -221,7 +226,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     expect((await say(app, 'one')).headers.get('x-understudy-session-new')).toBe('true')
   })
 
-  test('where only its rows are read: lists leave it out, and its own answers name it', async () => {
+  test('with unreadable rows is left out of lists and named in its own errors', async () => {
     const dir = newFolder()
     const first = start(dir)
     for (let number = 0; number < 40; number++)
@@ -248,7 +253,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
   })
 
   test.each(spoiled.filter(([how]) => how !== 'cut' && how !== 'damaged'))(
-    '%s while it is open: whoever asks for it is told, and so is the next call',
+    '%s while it is open: is reported to the reader and the next call',
     async (_, spoil, said) => {
       const app = start(newFolder())
       const dir = join(folder.path, `sessions-${count}`)
@@ -276,12 +281,12 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     ],
   ]
   const ends: [string, (app: TestApp) => unknown][] = [
-    ['asked for', (app) => app.fetch('/_understudy/sessions/one')],
-    ['put to sleep', (app) => sleep(app, 'one')],
+    ['read', (app) => app.fetch('/_understudy/sessions/one')],
+    ['unloaded', (app) => sleep(app, 'one')],
     ['closed with the server', close],
   ]
   test.each(theirBytes.flatMap(([what, bytes]) => ends.map(([when, end]) => [what, when, bytes, end] as const)))(
-    '%s that is written over its open file stays when it is %s',
+    '%s written over its open file stays when it is %s',
     async (_, __, bytes, end) => {
       const dir = newFolder()
       const app = start(dir)
@@ -295,7 +300,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     },
   )
 
-  test('what is written over the open default database stays when the server ends', async () => {
+  test('is not restored over the open default database when the server ends', async () => {
     const db = `${newFolder()}.db`
     const app = createTestApp({ db, clock: 'real' })
     expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hello') })).status).toBe(200)
@@ -309,7 +314,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
       [end, 'a folder', (file) => mkdirSync(file)],
       [end, 'a link to nothing', (file) => symlinkSync(`${file}-nothing`, file)],
     ]),
-  )('a %s that is %s is left alone and named', async (end, _, make) => {
+  )('with a %s that is %s is left alone and named', async (end, _, make) => {
     const dir = newFolder()
     const app = start(dir)
     for (const name of ['one', 'two']) expect((await say(app, name)).status).toBe(200)
@@ -331,7 +336,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     expect((await say(app, 'one')).headers.get('x-understudy-session-new')).toBe('true')
   })
 
-  test('a log that does not fit is no part of it', async () => {
+  test('ignores a log that does not fit', async () => {
     const dir = newFolder()
     const app = start(dir)
     await say(app, 'one')
@@ -340,7 +345,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
     expect((await app.fetch('/s/one/_understudy/traces')).json().data).toHaveLength(1)
   })
 
-  test('mended, it goes on as it was', async () => {
+  test('continues when it is repaired', async () => {
     const dir = newFolder()
     const app = start(dir)
     await say(app, 'one')
@@ -355,7 +360,7 @@ describe('a session whose file is spoiled while nobody uses it', () => {
   })
 })
 
-describe('what another program has in the folder', () => {
+describe('foreign file in the session folder', () => {
   const sqlite = (file: string) => {
     const database = new Driver(file)
     database.exec('CREATE TABLE theirs (id)')
@@ -373,7 +378,7 @@ describe('what another program has in the folder', () => {
       })
       .sort()
 
-  test('is left alone by sessions of the same names, by their deletion and by the next start', async () => {
+  test('is left alone by sessions of the same name, their deletion and the next start', async () => {
     const dir = newFolder()
     mkdirSync(join(dir, 'folder.db'), { recursive: true })
     for (const name of [
@@ -409,7 +414,7 @@ describe('what another program has in the folder', () => {
     ['another database', sqlite],
     ['a folder', (file) => mkdirSync(file)],
     [
-      'a link to a session of ours',
+      'a link to one of the session files',
       (file, dir) => {
         const other = newFolder()
         const app = start(other)
@@ -421,7 +426,7 @@ describe('what another program has in the folder', () => {
     ],
     ['a link to nothing', (file, dir) => symlinkSync(join(dir, 'nothing'), file)],
   ]
-  test.each(theirs)('%s with the very name of a session is neither used nor deleted', async (_, make) => {
+  test.each(theirs)('%s with the exact name of a session is neither used nor deleted', async (_, make) => {
     const dir = newFolder()
     mkdirSync(dir)
     make(fileOf(dir), dir)
@@ -442,7 +447,7 @@ describe('what another program has in the folder', () => {
     expect(contentOf(dir).filter(([path = '']) => !path.endsWith('understudy-lock'))).toEqual(before)
   })
 
-  test('a default database inside the folder is refused, however the two are written', () => {
+  test('is rejected when it is the default database, however the paths are written', () => {
     const dir = newFolder()
     mkdirSync(join(dir, 'sub'), { recursive: true })
     symlinkSync(dir, `${dir}-link`)
@@ -459,7 +464,7 @@ describe('what another program has in the folder', () => {
   })
 })
 
-test('names are files of their own wherever the folder is, and none is a way out of it', async () => {
+test('session file names: are distinct in any folder and cannot leave it', async () => {
   const dir = newFolder()
   const app = start(dir)
   const names = [
@@ -489,7 +494,7 @@ test('names are files of their own wherever the folder is, and none is a way out
   expect(readdirSync(join(dir, '..')).filter((name) => !name.startsWith('sessions-'))).toEqual([])
 })
 
-test.skipIf(process.platform !== 'linux')('deleted sessions leave no file open', async () => {
+test.skipIf(process.platform !== 'linux')('deleted sessions: leave no file open', async () => {
   const app = start(newFolder())
   const openFiles = () => readdirSync('/proc/self/fd').length
   const before = openFiles()

@@ -1,4 +1,4 @@
-// What is made of a call in the inspector: a fixture, a scenario and a test that repeat it, and what differs between two calls.
+// What the inspector generates from a call: a fixture, a scenario and a test that repeat it, and the difference between two calls.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { YAML } from 'bun'
 import type { Page } from 'playwright-core'
@@ -22,7 +22,7 @@ interface Made {
 const made = async (session: string, id: string | null) =>
   (await app.fetch(`/s/${session}/_understudy/traces/${id}/made`)).json() as unknown as Made
 
-test('the fixture and the scenario of a call have the same happen again', async () => {
+test('inspector generate: makes a fixture and a scenario that repeat a call', async () => {
   const json = { 'content-type': 'application/json' }
   const fixtures = [
     {
@@ -54,7 +54,7 @@ test('the fixture and the scenario of a call have the same happen again', async 
   )
 })
 
-test('a call that failed makes a fixture of its error, and one that went well no scenario', async () => {
+test('inspector generate: makes a fixture of an error, and no scenario of a successful call', async () => {
   const failed = await app.post(CHAT, { model: 'nobody/x', ...user('Hi') })
   const one = await made('default', failed.headers.get('x-understudy-trace'))
   expect(YAML.parse(one.fixture?.text ?? '')).toMatchObject({ reply: { error: { status: 404 } } })
@@ -84,7 +84,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('the page shows the fixture as a file, which a session then answers from', async () => {
+test('inspector generate: shows the fixture as a file, and a session can use it', async () => {
   await page.locator('.row').first().click()
   await page.getByRole('tab', { name: 'Generate' }).click()
   const text = page.locator('.editor .cm-content')
@@ -106,7 +106,7 @@ test('the page shows the fixture as a file, which a session then answers from', 
   await page.locator('.row').first().waitFor()
 })
 
-test('two calls are compared: what differs in their requests is marked', async () => {
+test('inspector comparison: marks what differs in two requests', async () => {
   const ids = await page.locator('.row').evaluateAll((rows) => rows.map((row) => row.id.replace('call-', '')))
   await page.evaluate((hash) => void (location.hash = hash), `#/compare?a=${ids[0]}&b=${ids[1]}`)
   const request = page.getByRole('region', { name: 'Request (parsed)', exact: true })

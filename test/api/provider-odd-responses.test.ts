@@ -1,5 +1,5 @@
-// What providers send that no reference describes: what makes sense reaches the client byte for byte and the trace, what
-// cannot be an answer is a failure that says so. Nothing of it is a bug of ours, and nothing breaks a client's stream.
+// Provider data that no reference describes: what makes sense reaches the client byte for byte and the trace, and an invalid response is a
+// failure that says so. None of it is an internal error, and none breaks a client's stream.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import type { Answer } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -24,7 +24,7 @@ const STOP = chunk({ delta: {}, finish_reason: 'stop' })
 const DONE = '[DONE]'
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 
-describe('a stream of chat chunks', () => {
+describe('odd provider stream of chat chunks', () => {
   const filter = { content_filter_offsets: { check_offset: 0, start_offset: 0, end_offset: 9 } }
   const call = (piece: object) => chunk({ delta: { tool_calls: [piece] } })
   const begun = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":' } }
@@ -33,8 +33,8 @@ describe('a stream of chat chunks', () => {
     ['a choice without a delta', [said('Hi'), chunk({ ...filter }), STOP], { content: 'Hi' }],
     ['delta: null', [said('Hi'), chunk({ delta: null }), STOP], { content: 'Hi' }],
     ['a delta that is a text', [said('Hi'), chunk({ delta: 'x' }), STOP], { content: 'Hi' }],
-    ['a choice that is null', [said('Hi'), JSON.stringify({ ...frame, choices: [null] }), STOP], { content: 'Hi' }],
-    ['no choice', [JSON.stringify({ ...frame, choices: [] }), said('Hi'), STOP], { content: 'Hi' }],
+    ['a null choice', [said('Hi'), JSON.stringify({ ...frame, choices: [null] }), STOP], { content: 'Hi' }],
+    ['no choices', [JSON.stringify({ ...frame, choices: [] }), said('Hi'), STOP], { content: 'Hi' }],
     ['usage without choices', [said('Hi'), STOP, JSON.stringify({ ...frame, usage })], { content: 'Hi' }],
     ['choices: null beside usage', [said('Hi'), STOP, JSON.stringify({ choices: null, usage })], { content: 'Hi' }],
     [
@@ -59,23 +59,23 @@ describe('a stream of chat chunks', () => {
       { content: 'Hi' },
     ],
     [
-      'an index beyond all',
+      'an index that is too large',
       [chunk({ index: 4_294_967_290, delta: { content: 'Hi' }, finish_reason: 'stop' })],
       { content: 'Hi' },
     ],
-    ['an index below all', [chunk({ index: -1, delta: { content: 'Hi' }, finish_reason: 'stop' })], { content: 'Hi' }],
+    ['a negative index', [chunk({ index: -1, delta: { content: 'Hi' }, finish_reason: 'stop' })], { content: 'Hi' }],
     [
-      'a piece of a call without function',
+      'a call chunk without function',
       [call(begun), call({ index: 0 }), call({ index: 0, function: { arguments: '1}' } }), STOP],
       { tool_calls: calls },
     ],
     [
-      'a piece with function: null',
+      'a call chunk with function: null',
       [call(begun), call({ index: 0, function: null }), call({ index: 0, function: { arguments: '1}' } }), STOP],
       { tool_calls: calls },
     ],
     [
-      'arguments: null at the begin',
+      'arguments: null at the beginning',
       [
         call({ ...begun, function: { name: 'f', arguments: null } }),
         call({ index: 0, function: { arguments: '{"a":1}' } }),
@@ -94,7 +94,7 @@ describe('a stream of chat chunks', () => {
       { tool_calls: calls },
     ],
     [
-      'calls without an index, told apart by their ids',
+      'calls without an index, distinguished by their ids',
       [
         call({ id: 'a', function: { name: 'f', arguments: '1' } }),
         call({ id: 'b', function: { name: 'g', arguments: '2' } }),
@@ -108,14 +108,14 @@ describe('a stream of chat chunks', () => {
       },
     ],
     [
-      'a call with an index beyond all',
+      'a call with an index that is too large',
       [call({ ...begun, index: 4_294_967_290, function: { name: 'f', arguments: '{"a":1}' } }), STOP],
       { tool_calls: calls },
     ],
     ['tool_calls: null', [chunk({ delta: { content: 'Hi', tool_calls: null } }), STOP], { content: 'Hi' }],
     ['error: null', [chunk({ delta: { content: 'Hi' } }, { error: null, message: 'fine' }), STOP], { content: 'Hi' }],
     ['error: {}', [chunk({ delta: { content: 'Hi' } }, { error: {} }), STOP], { content: 'Hi' }],
-    ['a call that is null', [said('Hi'), call(null as unknown as object), STOP], { content: 'Hi' }],
+    ['a null call', [said('Hi'), call(null as unknown as object), STOP], { content: 'Hi' }],
     [
       'a custom call',
       [
@@ -159,7 +159,7 @@ describe('a stream of chat chunks', () => {
     ],
     ['audio that is a text', [chunk({ delta: { content: 'Hi', audio: 'x' } }), STOP], { content: 'Hi' }],
     [
-      'audio in pieces without an id',
+      'audio chunks without an id',
       [
         said('Hi'),
         chunk({ delta: { audio: { transcript: 'a' } } }),
@@ -169,7 +169,7 @@ describe('a stream of chat chunks', () => {
       { content: 'Hi', audio: { transcript: 'ab' } },
     ],
   ]
-  test.each(rows)('with %s passes byte for byte and is traced', async (_, data, message) => {
+  test.each(rows)('with %s is passed on byte for byte and traced', async (_, data, message) => {
     const answer = await odd.stream(CHAT, { ...HELLO, stream_options: { include_usage: true } }, [...data, DONE])
     expect(dataIn(answer.text)).toEqual([...data, DONE])
     const trace = await traced(answer)
@@ -179,7 +179,7 @@ describe('a stream of chat chunks', () => {
   })
 
   // A client has to send them back, or the provider takes no further turn.
-  test('with marks of thoughts and calls has them in the trace and again from the cache', async () => {
+  test('with redacted reasoning and call signatures has them in the trace and from the cache', async () => {
     const marked = { ...begun, function: { name: 'f', arguments: '{}' }, thought_signature: 'sig' }
     const data = [chunk({ delta: { redacted_reasoning: 'hidden' } }), call(marked), STOP, DONE]
     const cached = { ...HELLO, cache: { type: 'exact_match', ttl: 60 }, user: 'marks' }
@@ -201,11 +201,11 @@ describe('a stream of chat chunks', () => {
   })
 
   const refused: [string, string[]][] = [
-    ['no object', ['5']],
+    ['not an object', ['5']],
     ['null', ['null']],
     ['a list', ['[]']],
     ['choices that are a text', ['{"choices":"none"}']],
-    ['neither choices nor counts', ['{"id":"c1"}']],
+    ['without choices and counts', ['{"id":"c1"}']],
   ]
   test.each(refused)(
     'with a chunk that is %s fails before anything was sent, and later in an event',
@@ -231,7 +231,7 @@ const whole = (choice: object, more: object = {}) => ({
 const HI = { role: 'assistant', content: 'Hi' }
 const CUSTOM = { id: 'call_3', type: 'custom', custom: { name: 'sh', input: 'ls' } }
 
-describe('a whole answer', () => {
+describe('odd provider response', () => {
   const rows: [string, string, object, object][] = [
     ['a custom tool call', CHAT, HELLO, whole({ message: { ...HI, content: null, tool_calls: [CUSTOM] } })],
     [
@@ -298,15 +298,15 @@ describe('a whole answer', () => {
     ['no id', RESPONSES, { input: 'x' }, { status: 'completed', output: [] }],
     ['an id of another type', RESPONSES, { input: 'x' }, { id: 5, status: 'completed', output: [] }],
     [
-      'pictures in a new form',
+      'images in a new form',
       '/v2/router/images/generations',
       { prompt: 'x' },
       { data: [{ url: 'https://x.test/1.png', seed: 3 }], timings: {} },
     ],
-    ['error: {} beside an answer', CHAT, HELLO, whole({ message: HI }, { error: {} })],
+    ['error: {} beside a response', CHAT, HELLO, whole({ message: HI }, { error: {} })],
     ['a vector in a new form', '/v2/router/embeddings', { input: 'x' }, { data: [{ embedding: [1, 2], index: null }] }],
   ]
-  test.each(rows)('with %s passes byte for byte, is traced and can be cached', async (name, path, body, sent) => {
+  test.each(rows)('with %s is passed on byte for byte, traced and cacheable', async (name, path, body, sent) => {
     const text = JSON.stringify(sent, null, 1)
     const asked = { ...body, metadata: { name }, user: name }
     const answer = await odd.whole(path, asked, text)
@@ -326,7 +326,7 @@ describe('a whole answer', () => {
     }
   })
 
-  test('with a custom tool call is seen by guardrails', async () => {
+  test('with a custom tool call is checked by guardrails', async () => {
     const text = JSON.stringify(
       whole({
         message: {
@@ -345,25 +345,25 @@ describe('a whole answer', () => {
   })
 
   const refused: [string, string, object, unknown][] = [
-    ['no object', CHAT, HELLO, 5],
+    ['a value that is not an object', CHAT, HELLO, 5],
     ['null', CHAT, HELLO, null],
     ['a list', CHAT, HELLO, []],
     ['a choice without a message', CHAT, HELLO, whole({})],
     ['message: null', CHAT, HELLO, whole({ message: null })],
-    ['a choice that is null', CHAT, HELLO, { choices: [null] }],
+    ['a null choice', CHAT, HELLO, { choices: [null] }],
     ['no choices', CHAT, HELLO, { id: 'c1' }],
     ['choices of another type', CHAT, HELLO, { choices: { 0: {} } }],
     ['no finish reason', CHAT, HELLO, whole({ message: HI, finish_reason: null })],
-    ['a completion that is null', COMPLETIONS, { prompt: 'x' }, { choices: [null] }],
+    ['a null completion', COMPLETIONS, { prompt: 'x' }, { choices: [null] }],
     ['a completion without text', COMPLETIONS, { prompt: 'x' }, { choices: [{ index: 0, finish_reason: 'stop' }] }],
     ['no output', RESPONSES, { input: 'x' }, { id: 'resp_1', status: 'completed' }],
     ['output of another type', RESPONSES, { input: 'x' }, { id: 'resp_1', output: 'Hi' }],
-    ['no pictures', '/v2/router/images/generations', { prompt: 'x' }, { created: 1 }],
-    ['a picture that is none', '/v2/router/images/generations', { prompt: 'x' }, { data: [{ url: 5 }] }],
+    ['no images', '/v2/router/images/generations', { prompt: 'x' }, { created: 1 }],
+    ['an invalid image', '/v2/router/images/generations', { prompt: 'x' }, { data: [{ url: 5 }] }],
     ['no vectors', '/v2/router/embeddings', { input: 'x' }, { data: [] }],
-    ['a vector that is none', '/v2/router/embeddings', { input: 'x' }, { data: [{ index: 0, embedding: null }] }],
+    ['an invalid vector', '/v2/router/embeddings', { input: 'x' }, { data: [{ index: 0, embedding: null }] }],
   ]
-  test.each(refused)('with %s (%s) is no answer', async (_, path, body, sent) => {
+  test.each(refused)('with %s (%s) is invalid', async (_, path, body, sent) => {
     const answer = await odd.whole(path, body, JSON.stringify(sent))
     const { code, message } = errorOf(answer.text, 502)
     expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('is not a valid')])
@@ -375,14 +375,14 @@ describe('a whole answer', () => {
 })
 
 // What is nested deeper than a stack is high can be read, but neither shown in a trace nor written to a snapshot.
-describe('what is nested without an end', () => {
+describe('deeply nested provider data', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
   const nested = (text: string) => text.replace('"Hi"', `"Hi","more":${deep}`)
   test.each<[string, () => Promise<Answer>]>([
-    ['an answer', () => odd.whole(CHAT, HELLO, nested(JSON.stringify(whole({ message: HI }))))],
+    ['a response', () => odd.whole(CHAT, HELLO, nested(JSON.stringify(whole({ message: HI }))))],
     ['a chunk', () => odd.stream(CHAT, HELLO, [nested(said('Hi')), STOP, DONE])],
     ['an error', () => odd.whole(CHAT, HELLO, `{"error":${deep.replace('[]', '[{"a":1}]')}}`)],
-  ])('as %s is no answer', async (_, call) => {
+  ])('is unreadable in %s', async (_, call) => {
     const answer = await call()
     const { code, message } = errorOf(answer.text, 502)
     expect([code, message]).toEqual(['provider_unreadable', expect.stringContaining('nested more than 500 levels')])
@@ -390,7 +390,7 @@ describe('what is nested without an end', () => {
   })
 })
 
-test('an error outside of `error` is told in its own words', async () => {
+test('provider error outside of `error`: is reported with its own message', async () => {
   const quota = { code: 429, message: 'used up', status: 'RESOURCE_EXHAUSTED' }
   const listed = await odd.whole(CHAT, HELLO, JSON.stringify([{ error: quota }]))
   expect(errorOf(listed.text, 429)).toMatchObject({ code: 'RESOURCE_EXHAUSTED', message: 'used up (odd)' })
@@ -398,7 +398,7 @@ test('an error outside of `error` is told in its own words', async () => {
   expect(errorOf(plain.text, 502).message).toBe('come back later (odd)')
 })
 
-test('an error of any length leaves a short trace', async () => {
+test('provider error of any length: leaves a short trace', async () => {
   const long = (length: number) => 'x'.repeat(length)
   const error = { message: long(3_000_000), code: long(100_000), param: long(100_000), type: long(100_000) }
   const answer = await odd.whole(CHAT, HELLO, JSON.stringify({ error }))
@@ -406,27 +406,27 @@ test('an error of any length leaves a short trace', async () => {
   expect(JSON.stringify(await traced(answer)).length).toBeLessThan(50_000)
 })
 
-describe('a stream whose client did not ask for counts', () => {
+describe('stream for a client that requested no usage', () => {
   const counts = (choices: unknown) => JSON.stringify({ ...frame, choices, usage })
   test.each([
     ['choices: []', []],
     ['choices: null', null],
     ['no choices', undefined],
-  ])('gets none in a chunk with %s', async (_, choices) => {
+  ])('hides usage in a chunk with %s', async (_, choices) => {
     const answer = await odd.stream(CHAT, HELLO, [said('Hi'), STOP, counts(choices), DONE])
     expect(dataIn(answer.text)).toEqual([said('Hi'), STOP, DONE])
     expect((await traced(answer)).usage).toEqual(usage)
   })
 
-  test('gets none whatever the case of the content type', async () => {
+  test('hides usage whatever the case of the content type', async () => {
     const body = [said('Hi'), STOP, counts([]), DONE].map((data) => `data: ${data}\n\n`).join('')
     const answer = await odd.typed(CHAT, { ...HELLO, stream: true }, { text: body, type: 'Text/Event-Stream' })
     expect(dataIn(answer.text)).toEqual([said('Hi'), STOP, DONE])
   })
 })
 
-describe('a body that cannot be unpacked', () => {
-  test.each(['gzip', 'br'])('as %s is a broken connection, told without an address', async (encoding) => {
+describe('response that cannot be decompressed', () => {
+  test.each(['gzip', 'br'])('with %s is reported as a broken connection, without an address', async (encoding) => {
     const sent = { text: 'x'.repeat(99), type: 'application/json', headers: { 'content-encoding': encoding } }
     const answer = await odd.typed(CHAT, HELLO, sent)
     const { code, message } = errorOf(answer.text, 502)
@@ -435,20 +435,20 @@ describe('a body that cannot be unpacked', () => {
   })
 })
 
-test('a page in the place of a transcript is no answer', async () => {
+test('HTML page in place of a transcript: is an invalid response', async () => {
   const form = formOf({ model: ODD_MODEL, response_format: 'text', file: fileOf(await speak('wav'), 'a.wav') })
   const page = { text: '<html>Bad gateway</html>', type: 'text/html' }
   const answer = await odd.typed('/v2/router/audio/translations', form, page)
   expect(errorOf(answer.text, 502).code).toBe('provider_unreadable')
 })
 
-test('a stream of pictures without a picture is not complete', async () => {
+test('image stream without an image: is incomplete', async () => {
   const data = ['image_generation.partial_image', 'image_generation.completed'].map((type) => JSON.stringify({ type }))
   const answer = await odd.stream('/v2/router/images/generations', { prompt: 'x' }, data)
   expect(errorOf(answer.text, 502).code).toBe('provider_disconnected')
 })
 
-describe('a stream of completions', () => {
+describe('odd provider stream of completions', () => {
   const text = (choice: object) => JSON.stringify({ id: 'cmpl', choices: [choice] })
   const rows: [string, string[]][] = [
     ['no index', [text({ text: 'Hi', finish_reason: 'stop' })]],
@@ -457,17 +457,17 @@ describe('a stream of completions', () => {
       [text({ index: 0, text: 'Hi', finish_reason: null }), text({ index: 0, text: null, finish_reason: 'stop' })],
     ],
     [
-      'a choice that is null',
+      'a null choice',
       [
         text({ index: 0, text: 'Hi' }),
         JSON.stringify({ choices: [null] }),
         text({ index: 0, text: '', finish_reason: 'stop' }),
       ],
     ],
-    ['an index beyond all', [text({ index: 4_294_967_290, text: 'Hi', finish_reason: 'stop' })]],
-    ['counts alone', [text({ index: 0, text: 'Hi', finish_reason: 'stop' }), JSON.stringify({ usage })]],
+    ['an index that is too large', [text({ index: 4_294_967_290, text: 'Hi', finish_reason: 'stop' })]],
+    ['only counts', [text({ index: 0, text: 'Hi', finish_reason: 'stop' }), JSON.stringify({ usage })]],
   ]
-  test.each(rows)('with %s passes byte for byte and is traced', async (_, data) => {
+  test.each(rows)('with %s is passed on byte for byte and traced', async (_, data) => {
     const answer = await odd.stream(COMPLETIONS, { prompt: 'x', stream_options: { include_usage: true } }, [
       ...data,
       DONE,
@@ -481,7 +481,7 @@ describe('a stream of completions', () => {
   })
 })
 
-describe('a stream of response events', () => {
+describe('odd provider stream of response events', () => {
   const event = (type: string, more: object = {}) => JSON.stringify({ type, ...more })
   const response = { id: 'resp_1', object: 'response', status: 'in_progress', output: [] }
   const CREATED = event('response.created', { response })
@@ -496,11 +496,8 @@ describe('a stream of response events', () => {
   const ended = { ...response, status: 'completed' }
   const COMPLETED = event('response.completed', { response: ended })
   const rows: [string, string[]][] = [
-    ['a response that is null', [event('response.created', { response: null }), HELLO_DELTA]],
-    [
-      'an item that is null',
-      [CREATED, event('response.output_item.added', { output_index: 0, item: null }), HELLO_DELTA],
-    ],
+    ['a null response', [event('response.created', { response: null }), HELLO_DELTA]],
+    ['a null item', [CREATED, event('response.output_item.added', { output_index: 0, item: null }), HELLO_DELTA]],
     [
       'an item without content',
       [CREATED, event('response.output_item.added', { output_index: 0, item: { type: 'message' } }), PART, HELLO_DELTA],
@@ -510,11 +507,11 @@ describe('a stream of response events', () => {
       [CREATED, event('response.output_item.added', { output_index: 0, item: { type: 'new' } }), PART, HELLO_DELTA],
     ],
     [
-      'an item without a place',
+      'an item without an index',
       [CREATED, event('response.output_item.added', { item: { type: 'message', content: [] } }), HELLO_DELTA],
     ],
     [
-      'an item beyond all',
+      'an item with an index that is too large',
       [
         CREATED,
         event('response.output_item.added', { output_index: 4_294_967_290, item: { type: 'message', content: [] } }),
@@ -522,7 +519,7 @@ describe('a stream of response events', () => {
       ],
     ],
     [
-      'a part that is null',
+      'a null part',
       [CREATED, ADDED, event('response.content_part.added', { output_index: 0, part: null }), HELLO_DELTA],
     ],
     ['a delta that is an object', [CREATED, ADDED, PART, delta({ delta: {} }), HELLO_DELTA]],
@@ -532,7 +529,7 @@ describe('a stream of response events', () => {
       [event('response.created', { response: { ...response, output: 'x' } }), ADDED, HELLO_DELTA],
     ],
     [
-      'a summary that is null',
+      'a null summary',
       [
         CREATED,
         event('response.output_item.added', { output_index: 0, item: { type: 'reasoning', summary: null } }),
@@ -541,7 +538,7 @@ describe('a stream of response events', () => {
       ],
     ],
   ]
-  test.each(rows)('with %s passes byte for byte and is traced', async (_, data) => {
+  test.each(rows)('with %s is passed on byte for byte and traced', async (_, data) => {
     const answer = await odd.stream(RESPONSES, { input: 'x' }, [...data, COMPLETED])
     expect(dataIn(answer.text)).toEqual([...data, COMPLETED, DONE])
     expect(await traced(answer)).toMatchObject({
@@ -554,7 +551,7 @@ describe('a stream of response events', () => {
     expect(await traced(cut)).toMatchObject({ outcome: 'disconnected', error: { code: 'provider_disconnected' } })
   })
 
-  test('that ends with a response of an odd form can be continued or not, and is traced', async () => {
+  test('with an odd final response is traced, whether it can be continued or not', async () => {
     for (const output of [
       null,
       'x',

@@ -1,4 +1,4 @@
-// The examples of tests in vitest, bun test, Playwright and pytest, each run as its readers run it.
+// The example tests in vitest, bun test, Playwright and pytest, each run as its readers run it.
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { EXECUTABLE } from '../support/server.ts'
 
 const root = join(import.meta.dir, '..', '..')
 
-test('vitest', async () => {
+test('vitest example: passes', async () => {
   const project = await makeProject('vitest', ['vitest', 'vite', 'openai', '@anthropic-ai/sdk'])
   const { code, said } = await project.run([
     'node',
@@ -29,13 +29,13 @@ test('vitest', async () => {
   expect(run.sessions).toEqual([expect.objectContaining(session)])
 }, 60_000)
 
-test('bun test', async () => {
+test('bun test example: passes', async () => {
   const project = await makeProject('bun-test', ['openai'])
   const { code, said } = await project.run([process.execPath, 'test', '--timeout', '30000'])
   expect([code, said]).toEqual([0, expect.stringContaining(' 3 pass')])
 }, 60_000)
 
-test('Playwright', async () => {
+test('Playwright example: passes', async () => {
   const project = await makeProject('playwright', ['@playwright/test', 'playwright', 'playwright-core'])
   const command = ['node', 'node_modules/@playwright/test/cli.js', 'test']
   const { code, said } = await project.run(command, { CHROMIUM: chromiumPath() })
@@ -58,7 +58,7 @@ except AssertionError as error: assert 'contents' in str(error), error
 else: raise AssertionError('a broken fixture was taken')
 print(len(tests), 'passed')
 `
-test('pytest', async () => {
+test('pytest example: passes', async () => {
   const cwd = join(root, 'examples', 'pytest')
   const run = async (...command: string[]) => {
     const child = Bun.spawn([EXECUTABLE, 'exec', '--', 'python3', '-B', ...command], {
@@ -84,7 +84,7 @@ test.each([
   ['summarizer', NODE],
   ['parcel-agent', NODE],
 ])(
-  'the test of %s passes without a fault',
+  'test of example %s: passes without a fault',
   async (name, command) => {
     const child = Bun.spawn([EXECUTABLE, 'exec', '--json', '--', ...command], {
       cwd: join(root, 'examples', name),
@@ -99,7 +99,7 @@ test.each([
   60_000,
 )
 
-test('what docs/testing.md shows of the examples stands there', () => {
+test('docs/testing.md: quotes the examples as they are', () => {
   const page = readFileSync(join(root, 'docs', 'testing.md'), 'utf8')
   const shown = [...page.matchAll(/^(?:.* )?From `(examples\/[^`]+)`:\n\n```\w+\n([\s\S]*?)```$/gm)]
   expect(shown.map(([, file]) => file)).toEqual([

@@ -1,4 +1,4 @@
-// OpenAI's own API at /v1: programs that were written for it work as they are, and so do models without a provider elsewhere.
+// OpenAI's own API at /v1: programs written for it work unchanged, and so do models without a provider elsewhere.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { ChatOpenAI } from '@langchain/openai'
@@ -19,8 +19,8 @@ const clientOf = (more: object = {}) =>
   new OpenAI({ baseURL: 'http://localhost/v1', apiKey: 'any', maxRetries: 0, fetch: fetchInto(app), ...more })
 const client = clientOf()
 
-describe('each operation answers the SDK under its bare model', () => {
-  test('a chat completion, whole and streamed', async () => {
+describe('OpenAI API under a bare model', () => {
+  test('returns a chat completion, whole and streamed', async () => {
     const completion = await client.chat.completions.create(say)
     expect(completion).toMatchObject({ object: 'chat.completion', model: MODEL })
     expect(completion.choices[0]?.message.content).toBeTruthy()
@@ -34,7 +34,7 @@ describe('each operation answers the SDK under its bare model', () => {
     expect(text).toBe(completion.choices[0]?.message.content ?? '')
   })
 
-  test('a response, whole and streamed, and one that goes on', async () => {
+  test('returns a response, whole, streamed and continued', async () => {
     const first = await client.responses.create({ model: MODEL, input: 'Hello!' })
     expect(first).toMatchObject({ object: 'response', model: MODEL })
     expect(first.output_text).toBeTruthy()
@@ -44,32 +44,32 @@ describe('each operation answers the SDK under its bare model', () => {
     expect([final.model, final.output_text]).toEqual([MODEL, first.output_text])
   })
 
-  test('a legacy completion', async () => {
+  test('returns a legacy completion', async () => {
     const model = 'gpt-3.5-turbo-instruct'
     const { choices, ...rest } = await client.completions.create({ model, prompt: 'Once' })
     expect([rest.model, choices.length]).toEqual([model, 1])
   })
 
-  test('embeddings', async () => {
+  test('returns embeddings', async () => {
     const model = 'text-embedding-3-small'
     const list = await client.embeddings.create({ model, input: ['a', 'b'], dimensions: 8 })
     expect([list.model, list.data.map(({ embedding }) => embedding.length)]).toEqual([model, [8, 8]])
   })
 
-  test('pictures', async () => {
+  test('returns images', async () => {
     const { data } = await client.images.generate({ model: 'dall-e-2', prompt: 'A dot', size: '256x256' })
     const url = data?.[0]?.url ?? ''
     const picture = await app.fetch(new URL(url).pathname)
     expect(picture.status).toBe(200)
   })
 
-  test('a translation', async () => {
+  test('returns a translation', async () => {
     const speech = new Uint8Array(await Bun.file(new URL('../support/media/tone.webm', import.meta.url)).arrayBuffer())
     const file = new File([speech], 'tone.webm', { type: 'audio/webm' })
     expect((await client.audio.translations.create({ model: 'whisper-1', file })).text).toBeString()
   })
 
-  test('the models, and one of them', async () => {
+  test('lists the models and retrieves one', async () => {
     const { data } = await client.models.list()
     const ids = data.map(({ id }) => id)
     expect(ids.slice(0, 1)).toEqual(['gpt-5.1'])
@@ -82,7 +82,7 @@ describe('each operation answers the SDK under its bare model', () => {
     expect(error).toMatchObject({ code: 'model_not_found', error: { message: expect.stringContaining('"gpt-99"') } })
   })
 
-  test('the AI SDK, whole and streamed, by both of its OpenAI models', async () => {
+  test('works with both OpenAI models of the AI SDK, whole and streamed', async () => {
     const openai = createOpenAI({ baseURL: 'http://localhost/v1', apiKey: 'any', fetch: fetchInto(app) })
     for (const model of [openai.chat(MODEL), openai.responses(MODEL)]) {
       const { text, response } = await generateText({ model, prompt: 'Hello!' })
@@ -92,7 +92,7 @@ describe('each operation answers the SDK under its bare model', () => {
     }
   })
 
-  test('LangChain, whole and streamed', async () => {
+  test('works with LangChain, whole and streamed', async () => {
     const configuration = { baseURL: 'http://localhost/v1', fetch: fetchInto(app) }
     const chat = new ChatOpenAI({ model: MODEL, apiKey: 'any', maxRetries: 0, useResponsesApi: false, configuration })
     const answer = await chat.invoke('Hello!')
@@ -103,11 +103,11 @@ describe('each operation answers the SDK under its bare model', () => {
 })
 
 test.each([
-  ['a response that was stored', () => client.responses.retrieve('resp_1'), '/v1/responses/resp_1'],
+  ['a stored response', () => client.responses.retrieve('resp_1'), '/v1/responses/resp_1'],
   ['files', () => client.files.list(), '/v1/files'],
   ['batches', () => client.batches.list(), '/v1/batches'],
   ['assistants', () => client.beta.assistants.list(), '/v1/assistants'],
-] as const)('what is not emulated is named: %s', async (_, ask, path) => {
+] as const)('OpenAI API: names what is not emulated: %s', async (_, ask, path) => {
   const error = await Promise.resolve(ask()).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(NotFoundError)
   const message: unknown = expect.stringContaining(`${path} of OpenAI's API is not emulated`)
@@ -115,7 +115,7 @@ test.each([
 })
 
 /** What is heard of faults between the gateway and the client, in the words of OpenAI alone. */
-describe('a fault behind the gateway', () => {
+describe('fault on the OpenAI API', () => {
   const heard = async (fault: object, stream: boolean) => {
     const { post } = await playing(app, [{ at: 'gateway', match: {}, fault }])
     return post('/v1/chat/completions', { ...say, stream })
@@ -126,7 +126,7 @@ describe('a fault behind the gateway', () => {
     [{ type: 'quota-exceeded' }, 429, 'insufficient_quota'],
     [{ type: 'content-filter', as: 'error' }, 400, 'content_policy_violation'],
     [{ type: 'http-error', status: 503 }, 503, null],
-  ])('%p refuses', async (fault, status, code) => {
+  ])('%p returns an error', async (fault, status, code) => {
     const answer = await heard(fault, false)
     expect([answer.status, Object.keys(answer.json()), (answer.json().error as { code: unknown }).code]).toEqual([
       status,
@@ -135,7 +135,7 @@ describe('a fault behind the gateway', () => {
     ])
   })
 
-  test('an error in a stream is one of these', async () => {
+  test('is an error event in a stream', async () => {
     const last = eventsOf((await heard({ type: 'stream-error', after_chunks: 3, status: 503 }, true)).text).at(-1)
     expect(Object.keys(last as object)).toEqual(['error'])
   })
@@ -143,7 +143,7 @@ describe('a fault behind the gateway', () => {
   test.each([
     ['direct', {}],
     ['through the gateway', { retry: { count: 1 } }],
-  ])('a stream of responses ends with its last event, %s; that of the router with [DONE]', async (_, more) => {
+  ])('leaves a responses stream ending with its last event %s, and with [DONE] on the router', async (_, more) => {
     const ask = { model: 'openai/gpt-4o', input: 'Hi', stream: true, ...more }
     const answer = await app.post('/v1/responses', ask)
     const last = eventsOf(answer.text.replace(/^event: .*\n/gm, '')).at(-1)
@@ -152,7 +152,7 @@ describe('a fault behind the gateway', () => {
     expect((await app.post('/v2/router/responses', ask)).text).toEndWith('\n\ndata: [DONE]\n\n')
   })
 
-  test('what is withheld has its reason, and its model as it was called', async () => {
+  test('of a content filter has its finish reason and the model as called', async () => {
     const answer = await heard({ type: 'content-filter' }, false)
     expect(answer.json()).toMatchObject({ model: MODEL, choices: [{ finish_reason: 'content_filter' }] })
     const streamed = eventsOf((await heard({ type: 'content-filter' }, true)).text)
@@ -161,26 +161,26 @@ describe('a fault behind the gateway', () => {
   })
 })
 
-describe('a model', () => {
+describe('model on the OpenAI API', () => {
   const answerTo = (path: string, body: object) => app.post(path, { ...say, ...body })
   const CHAT = '/v1/chat/completions'
   const ROUTER = '/v2/router/chat/completions'
   const rows: [what: string, path: string, body: object, shown: string, assumed: Record<string, string> | undefined][] =
     [
-      ['bare at /v1', CHAT, {}, MODEL, { model: `openai/${MODEL}` }],
+      ['without a provider at /v1', CHAT, {}, MODEL, { model: `openai/${MODEL}` }],
       ['with its provider at /v1', CHAT, { model: 'openai/gpt-4o' }, 'openai/gpt-4o', undefined],
       ['of another provider at /v1', CHAT, { model: 'mistral/x' }, 'mistral/x', undefined],
-      ['bare in the router', ROUTER, {}, 'openai/gpt-4o', { model: `openai/${MODEL}` }],
-      ['as ever in the router', ROUTER, { model: 'openai/gpt-4o' }, 'openai/gpt-4o', undefined],
+      ['without a provider in the router', ROUTER, {}, 'openai/gpt-4o', { model: `openai/${MODEL}` }],
+      ['with its provider in the router', ROUTER, { model: 'openai/gpt-4o' }, 'openai/gpt-4o', undefined],
       [
-        'that is a fallback',
+        'as a fallback',
         ROUTER,
         { model: 'mistral/x', fallbacks: [{ model: 'o3' }] },
         'mistral/x',
         { 'fallbacks[0].model': 'openai/o3' },
       ],
       [
-        'that is balanced',
+        'in a load balancer',
         CHAT,
         { model: 'mistral/x', load_balancer: { type: 'weight_based', models: [{ model: 'o3', weight: 1 }] } },
         'o3',
@@ -194,16 +194,19 @@ describe('a model', () => {
         { 'svc.fallbacks[0].model': 'openai/o3' },
       ],
     ]
-  test.each(rows)('%s is answered, and the trace says what was assumed', async (_, path, body, shown, assumed) => {
-    const answer = await answerTo(path, body)
-    expect([answer.status, answer.json().model]).toEqual([200, shown])
-    expect(answer.headers.get('x-understudy-assumed')).toBe(assumed ? Object.values(assumed).join(', ') : null)
-    const trace = await app.traceOf(answer)
-    expect(trace.assumed).toEqual(assumed as never)
-    expect(trace.operation).toBe('chat.completions')
-  })
+  test.each(rows)(
+    '%s is accepted, and the trace records the assumed provider',
+    async (_, path, body, shown, assumed) => {
+      const answer = await answerTo(path, body)
+      expect([answer.status, answer.json().model]).toEqual([200, shown])
+      expect(answer.headers.get('x-understudy-assumed')).toBe(assumed ? Object.values(assumed).join(', ') : null)
+      const trace = await app.traceOf(answer)
+      expect(trace.assumed).toEqual(assumed as never)
+      expect(trace.operation).toBe('chat.completions')
+    },
+  )
 
-  test('without a provider is of the default one', async () => {
+  test('has the configured default provider when it names none', async () => {
     const other = appWith({ default_provider: 'anthropic' })
     const answer = await other.post(CHAT, { ...say, model: 'claude-sonnet-4' })
     expect([answer.json().model, (await other.traceOf(answer)).model]).toEqual([
@@ -214,14 +217,14 @@ describe('a model', () => {
     expect(data.map(({ id }) => id)).toContain('openai/gpt-4o')
   })
 
-  test('of a default provider that there is not cannot be configured', () => {
+  test('cannot have an unknown default provider', () => {
     expect(() => readConfig({ default_provider: 'opnai' }, {})).toThrow(
       /--default-provider must be one of anthropic, .*openai.*, got "opnai"/,
     )
   })
 })
 
-describe('what is refused is told in the shape of OpenAI alone', () => {
+describe('OpenAI error shape', () => {
   const shape = (answer: Answer) => ({ status: answer.status, ...answer.json() })
   const error = (code: string) => ({
     message: expect.any(String),
@@ -230,10 +233,10 @@ describe('what is refused is told in the shape of OpenAI alone', () => {
     code,
   })
   const rows: [what: string, path: string, init: RequestInit, status: number, code: string][] = [
-    ['a wrong field', '/v1/chat/completions', { method: 'POST', body: '{"model":"gpt-4o"}' }, 400, 'invalid_value'],
-    ['no JSON', '/v1/responses', { method: 'POST', body: '{' }, 400, 'invalid_json'],
+    ['an invalid field', '/v1/chat/completions', { method: 'POST', body: '{"model":"gpt-4o"}' }, 400, 'invalid_value'],
+    ['invalid JSON', '/v1/responses', { method: 'POST', body: '{' }, 400, 'invalid_json'],
     [
-      'no token',
+      'a missing token',
       '/v1/embeddings',
       { method: 'POST', body: '{}', headers: { authorization: '' } },
       401,
@@ -242,7 +245,7 @@ describe('what is refused is told in the shape of OpenAI alone', () => {
     ['another method', '/v1/responses', { method: 'PUT', body: '{}' }, 405, 'method_not_allowed'],
     ['an unknown path', '/s/one/v1/nothing', {}, 404, 'unknown_path'],
   ]
-  test.each(rows)('%s', async (_, path, init, status, code) => {
+  test.each(rows)('is used for %s', async (_, path, init, status, code) => {
     const answer = await app.fetch(path, { ...init, headers: { 'content-type': 'application/json', ...init.headers } })
     const told = shape(answer)
     expect(Object.keys(told).sort()).toEqual(['error', 'status'])
@@ -252,13 +255,13 @@ describe('what is refused is told in the shape of OpenAI alone', () => {
     })
   })
 
-  test('by the SDK', async () => {
+  test('is read by the SDK', async () => {
     const thrown = await client.chat.completions.create({ ...say, temperature: 9 }).catch((refusal: unknown) => refusal)
     expect(thrown).toBeInstanceOf(BadRequestError)
     expect(thrown).toMatchObject({ status: 400, param: 'temperature' })
   })
 
-  test('in a stream that has begun', async () => {
+  test('is used in a stream that has begun', async () => {
     const fault = { type: 'cut-stream', after_chunks: 3, close: 'reset' }
     const { prefix, post } = await playing(app, [{ match: {}, fault }])
     // Through the gateway, which tells of it.
@@ -277,7 +280,7 @@ describe('what is refused is told in the shape of OpenAI alone', () => {
   })
 })
 
-test('a quota is counted down in the headers of every answer, and what is too much is a 429 in this shape', async () => {
+test('OpenAI API quota: is counted down in the headers of every response and exceeded with a 429', async () => {
   const fault = { type: 'rate-limit', requests: 2, per: '1m' }
   const { post } = await playing(app, [{ at: 'gateway', match: {}, fault }])
   const answers = []
@@ -292,7 +295,7 @@ test('a quota is counted down in the headers of every answer, and what is too mu
   expect(Object.keys(answers[2]?.json() ?? {})).toEqual(['error'])
 })
 
-test('sessions are chosen by token, header and address', async () => {
+test('OpenAI API session: is selected by token, header and path', async () => {
   await clientOf({ apiKey: 'session:a' }).chat.completions.create(say)
   await clientOf({ defaultHeaders: { 'x-understudy-session': 'b' } }).chat.completions.create(say)
   await clientOf({ baseURL: 'http://localhost/s/c/v1' }).chat.completions.create(say)

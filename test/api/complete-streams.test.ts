@@ -1,4 +1,4 @@
-// A stream whose events are all there leaves in one piece: its bytes and its trace are those of the same stream sent event by event.
+// A stream whose events are all known is sent in one write: its bytes and its trace are those of the same stream sent event by event.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Reply } from '../../src/contract/core/reply.ts'
@@ -50,7 +50,7 @@ async function outcomeIn(app: TestApp) {
   return { status: answer.status, headers: [...answer.headers], text: answer.text, trace, sent: sent.json() }
 }
 
-test('a stream that is all there: is sent and recorded like one whose events come one by one', async () => {
+test('complete stream: is sent and recorded like one whose events arrive one by one', async () => {
   const streams = fc.array(anyEvent, { maxLength: 200, size: 'max' })
   await fc.assert(
     fc.asyncProperty(streams, async (between) => {
@@ -61,7 +61,7 @@ test('a stream that is all there: is sent and recorded like one whose events com
   )
 })
 
-test('a stream that is all there: ends its call before its first byte leaves, and is refused where the call cannot be stored', async () => {
+test('complete stream: ends its call before its first byte, and is rejected if the call cannot be stored', async () => {
   events = [dataEvent(chunk('Hello'), { tokens: 1 }), dataEvent(chunk('', 'stop'))]
   const reported: unknown[] = []
   const app = appWhere((all) => [all], reported)
@@ -73,7 +73,7 @@ test('a stream that is all there: ends its call before its first byte leaves, an
   expect(reported).toEqual(['Error: the disk is full'])
 })
 
-test('equal streams at the same time: have their own ids', async () => {
+test('parallel equal streams: have their own ids', async () => {
   const app = createTestApp()
   apps.push(app)
   const answers = await Promise.all(Array.from({ length: 30 }, () => app.post(CHAT, bodyOf({ stream: true }))))

@@ -1,4 +1,4 @@
-// A forwarded stream that comes in one piece is answered and recorded like one that comes byte by byte, whatever is in it.
+// A forwarded stream that arrives in one piece is answered and recorded like one that arrives byte by byte, whatever is in it.
 import { afterAll, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
@@ -21,12 +21,12 @@ const STREAMS: readonly [string, string][] = [
   ['without a finish reason', words + done],
   ['without an end mark', words + finish],
   ['with comments and names', `: hello\n\nevent: chunk\n${words}id: 7\n${finish}: bye\n\n${done}`],
-  ['with something behind its end mark', words + finish + done + words],
-  ['with what is no JSON in the middle', `${words}data: {"no\n\n${words}${finish}${done}`],
+  ['with something after its end mark', words + finish + done + words],
+  ['with invalid JSON in the middle', `${words}data: {"no\n\n${words}${finish}${done}`],
   ['with an error in the middle', words + event({ error: { message: 'busy', code: 503 } }) + finish + done],
-  ['with an error in the place of content', role + event({ error: { message: 'busy', code: 503 } }) + done],
-  ['with a bad event behind its finish reason', `${words}${finish}data: [1]\n\n${done}`],
-  ['of nothing but an end mark', done],
+  ['with an error in place of content', role + event({ error: { message: 'busy', code: 503 } }) + done],
+  ['with an invalid event after its finish reason', `${words}${finish}data: [1]\n\n${done}`],
+  ['of only an end mark', done],
 ]
 
 /** How the provider sends it. */
@@ -58,7 +58,7 @@ async function outcome() {
   return { code: answer.status, text: answer.text.replaceAll(id, 'ID'), outcome, status, error, usage, tried, sent }
 }
 
-test.each(STREAMS)('a stream %s', async (_, stream) => {
+test.each(STREAMS)('forwarded stream %s: has the same outcome in one piece and in small pieces', async (_, stream) => {
   text = stream
   const bytes = new TextEncoder().encode(stream)
   send = () => [bytes]

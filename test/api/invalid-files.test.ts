@@ -1,4 +1,4 @@
-// What is named as a file and is none (a folder, a link that leads nowhere, something else) gets one plain line, never a stack.
+// An invalid file argument (a folder, a link that leads nowhere, something else) is one plain error line, never a stack.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,19 +20,24 @@ const onPosix = process.platform === 'win32' ? [] : [true]
 const rows: [string, string[], number, string[]][] = [
   ...onPosix.flatMap((): typeof rows => [
     ['fixtures in a link to itself', ['check', 'loop'], 2, ['fixtures loop cannot be read: ELOOP']],
-    ['fixtures in a round of links', ['check', 'round'], 2, ['fixtures round cannot be read: ELOOP']],
-    ['fixtures of a device', ['check', '/dev/null'], 2, ['/dev/null:1:1', 'the file is empty']],
+    ['fixtures in a cycle of links', ['check', 'round'], 2, ['fixtures round cannot be read: ELOOP']],
+    ['fixtures in a device file', ['check', '/dev/null'], 2, ['/dev/null:1:1', 'the file is empty']],
   ]),
-  ['a seed', ['serve', '--port', '0', '--seed-file', 'a-folder'], 2, ['seed file a-folder cannot be read: ']],
   [
-    'a report',
+    'a seed that is a folder',
+    ['serve', '--port', '0', '--seed-file', 'a-folder'],
+    2,
+    ['seed file a-folder cannot be read: '],
+  ],
+  [
+    'a report that is a folder',
     ['exec', '--junit', 'a-folder', '--', 'true'],
     2,
     ['--junit "a-folder" cannot be written: it is a folder'],
   ],
 ]
 
-test.each(rows)('%s', async (_, args, code, parts) => {
+test.each(rows)('invalid file: is one error line for %s', async (_, args, code, parts) => {
   const ended = await runCommand(args, { cwd })
   expect(ended).toMatchObject({ code, stdout: '' })
   expect(ended.stderr).toStartWith('understudy: ')
@@ -40,7 +45,7 @@ test.each(rows)('%s', async (_, args, code, parts) => {
   for (const part of parts) expect(ended.stderr).toContain(part)
 })
 
-test('a snapshot', async () => {
+test('invalid snapshot file: is one error line', async () => {
   const server = await serveHere(['--db', ':memory:'], { cwd })
   const env = { UNDERSTUDY_URL: server.url }
   try {

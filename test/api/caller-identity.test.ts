@@ -1,4 +1,4 @@
-// Who calls and what belongs together: the identity of a call becomes a contact, its thread groups the traces.
+// The identity of a call becomes a contact, and its thread groups the traces.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { A, closeScripted, createScripted, FORMS, refuses, type ScriptedApp, says } from '../support/scripted.ts'
 import { strict } from '../support/strict/workspace.ts'
@@ -19,12 +19,12 @@ const contactsOf = async (app: ScriptedApp, headers: Record<string, string> = {}
   return data
 }
 
-describe.each(FORMS)('%s', (_, stream) => {
+describe.each(FORMS)('caller identity, %s', (_, stream) => {
   test.each<[where: string, body: object]>([
     ['identity', { identity: ada }],
     ['the older contact', { contact: ada }],
     ['the service options', { svc: { identity: ada } }],
-  ])('%s: a new person is a contact once the call is answered, and in the trace', async (_, body) => {
+  ])('%s: becomes a contact when the call is answered, and is in the trace', async (_, body) => {
     const app = appOf()
     const answer = await app.ask({ stream, ...body })
     const [contact, ...others] = await contactsOf(app)
@@ -42,7 +42,7 @@ describe.each(FORMS)('%s', (_, stream) => {
   })
 })
 
-test('one person is one contact, however often and however fast the calls come', async () => {
+test('caller identity: is one contact, however many calls arrive at once', async () => {
   const app = appOf()
   const [one, two] = [{ identity: { id: 'a' } }, { identity: { id: 'b' } }]
   await Promise.all([one, two, one, one, two].map((body) => app.ask(body)))
@@ -50,7 +50,7 @@ test('one person is one contact, however often and however fast the calls come',
   expect((await contactsOf(app)).map(({ external_id }) => external_id)).toEqual(['b', 'a'])
 })
 
-test('a known person stays as the workspace has it', async () => {
+test('caller identity: leaves a known contact as it is', async () => {
   const app = appOf()
   await app.post('/v2/contacts', { external_id: 'user-1', display_name: 'Countess' })
   const before = await contactsOf(app)
@@ -58,7 +58,7 @@ test('a known person stays as the workspace has it', async () => {
   expect(await contactsOf(app)).toEqual(before)
 })
 
-test('a call that fails makes a person known; one that is refused for its body does not', async () => {
+test('caller identity: is stored when the call fails, and not when its body is rejected', async () => {
   const app = createScripted({ [A]: [refuses(500)] }, { seed_file: ['none'] })
   await app.ask({ identity: { id: 'a' } })
   await app.ask({ identity: { id: 'b' }, temperature: 9 })
@@ -66,7 +66,7 @@ test('a call that fails makes a person known; one that is refused for its body d
   expect((await contactsOf(app)).map(({ external_id }) => external_id)).toEqual(['a'])
 })
 
-test('what no contact can have is left out, and nobody is made of what is no id of one', async () => {
+test('caller identity: leaves out invalid fields, and an invalid id creates no contact', async () => {
   const app = appOf()
   await app.ask({ identity: { id: 'a', logo_url: 'logo.png', display_name: 'A' } })
   await app.ask({ identity: { id: 'x'.repeat(121) } })
@@ -76,14 +76,14 @@ test('what no contact can have is left out, and nobody is made of what is no id 
   expect(contacts[0]).not.toHaveProperty('avatar_url')
 })
 
-test('an e-mail address that is invalid is refused, and nobody is made', async () => {
+test('caller identity: rejects an invalid e-mail address and creates no contact', async () => {
   const app = appOf()
   const answer = await app.ask({ identity: { id: 'a', email: 'at home' } })
   expect([answer.status, JSON.parse(answer.text).error.param]).toEqual([400, 'identity.email'])
   expect(await contactsOf(app)).toHaveLength(0)
 })
 
-test('a person belongs to the session and the workspace of the call', async () => {
+test('caller identity: belongs to the session and workspace of the call', async () => {
   const tokens = { 'key-1': { workspace: 'acme' }, 'key-2': { workspace: 'other' } }
   const app = createScripted({ [A]: [says('Yes.')] }, { seed_file: ['none'], tokens })
   const message = { model: A, messages: [{ role: 'user', content: 'Hi' }], identity: { id: 'a' } }
@@ -98,7 +98,7 @@ test('a person belongs to the session and the workspace of the call', async () =
   expect(counts).toEqual([1, 0, 0, 1])
 })
 
-test('a new session has its seed besides its first caller', async () => {
+test('caller identity: does not prevent the seed of a new session', async () => {
   const app = createScripted({ [A]: [says('Yes.')] })
   await app.ask({ identity: { id: 'somebody-new' } })
   const contacts = await contactsOf(app)
@@ -107,7 +107,7 @@ test('a new session has its seed besides its first caller', async () => {
 })
 
 describe('threads', () => {
-  test('group traces, wherever they stand in the call', async () => {
+  test('group traces, wherever they are given in the call', async () => {
     const app = appOf()
     const threads = [
       { thread: { id: 'one', tags: ['x'] } },
@@ -125,7 +125,7 @@ describe('threads', () => {
     expect(await named('three')).toEqual([])
   })
 
-  test('say so in the trace', async () => {
+  test('are named in the trace', async () => {
     const app = appOf()
     const thread = { id: 'one', tags: ['x'] }
     expect((await app.traceOf(await app.ask({ thread }))).thread).toEqual(thread)

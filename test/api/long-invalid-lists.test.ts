@@ -1,4 +1,4 @@
-// Lists of very many wrong entries are a 400 that names the first or the list that is too long, soon, wherever a list is taken; the server is not held up by them.
+// Lists of very many invalid entries are quickly a 400 that names the first, or the list that is too long, and do not block the server.
 import { afterAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 
@@ -29,19 +29,19 @@ const ROWS: [what: string, place: string, body: string, param: string][] = [
     'fallbacks',
   ],
   [
-    'lists in lists',
+    'nested lists',
     'POST /v1/chat/completions',
     `{"model":"gpt-4o","messages":[${'[1],'.repeat(MANY)}[1]]}`,
     'messages[0]',
   ],
   [
-    'messages after good ones',
+    'messages after valid ones',
     'POST /v1/chat/completions',
     `{"model":"gpt-4o","messages":${many('1', Array(12_000).fill(GOOD))}}`,
     'messages[12000]',
   ],
   [
-    'messages of Anthropic',
+    'Anthropic messages',
     'POST /v1/messages',
     `{"model":"claude-sonnet-4","max_tokens":5,"messages":${many('"a"')}}`,
     '',
@@ -63,13 +63,16 @@ const ROWS: [what: string, place: string, body: string, param: string][] = [
     'tables.records[0]',
   ],
 ]
-test.each(ROWS)('very many wrong %s', async (_, place, body, param) => {
-  const [method, path = ''] = place.split(' ')
-  const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
-  const answer = await app.fetch(path, { method, headers, body })
-  expect([answer.status, answer.text.length < 2_000]).toEqual([400, true])
-  expect((answer.json() as { error: { param?: string } }).error.param ?? '').toStartWith(param)
-})
+test.each(ROWS)(
+  'request with very many invalid %s: is a short 400 that names the first',
+  async (_, place, body, param) => {
+    const [method, path = ''] = place.split(' ')
+    const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+    const answer = await app.fetch(path, { method, headers, body })
+    expect([answer.status, answer.text.length < 2_000]).toEqual([400, true])
+    expect((answer.json() as { error: { param?: string } }).error.param ?? '').toStartWith(param)
+  },
+)
 
 const MORE = 1_500_000
 test.each([
@@ -77,14 +80,14 @@ test.each([
   ['POST /v2/router/rerank', `{"model":"cohere/rerank-v3.5","query":"a","documents":${many('"a"', [], MORE)}}`],
   ['POST /v2/contacts', `{"external_id":"a","tags":${many('1', [], MORE)}}`],
   ['POST /_understudy/verify', `{"expect":${many('{}', [], MORE)}}`],
-])('more than a body may hold (%s)', async (place, body) => {
+])('request with too many values: is a 400 (%s)', async (place, body) => {
   const [method, path = ''] = place.split(' ')
   const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
   const answer = await app.fetch(path, { method, headers, body })
   expect([answer.status, answer.text]).toEqual([400, expect.stringMatching(/the body has more than \d+ values/)])
 })
 
-test('objects with very many unknown keys are a 400 too', async () => {
+test('request with very many unknown keys: is a short 400', async () => {
   const keys = Array.from({ length: 300_000 }, (_, index) => `"k${index}":1`).join(',')
   const answer = await app.fetch('/_understudy/sessions', {
     ...{ method: 'POST', headers: { authorization: 'Bearer any', 'content-type': 'application/json' } },

@@ -1,4 +1,4 @@
-// The inverse of an answer: as the reply of a fixture it makes the same answer again, for all six operations.
+// The inverse of a response: as the reply of a fixture it gives the same response again, for all six operations.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { asTemplate, fill } from '../../src/answers/template.ts'
@@ -128,7 +128,7 @@ const ROWS: [string, string, Json, fc.Arbitrary<unknown>][] = [
     fc.record({ embedding: vector, usage: fc.record({ prompt_tokens: count }) }),
   ],
   [
-    'pictures',
+    'images',
     'images.generations',
     { ...image, n: 2 },
     fc.constantFrom({ images: [PNG] }, { images: [PNG], usage: { input_tokens: 3 } }),
@@ -155,8 +155,8 @@ const ROWS: [string, string, Json, fc.Arbitrary<unknown>][] = [
   ),
 ]
 
-describe('an answer made again of its script', () => {
-  test.each(ROWS)('%s', (_, name, body, scripts) =>
+describe('response from the script of a response', () => {
+  test.each(ROWS)('is the same for %s', (_, name, body, scripts) =>
     fc.assert(
       fc.asyncProperty(scripts, async (script) => {
         const first = await answerTo(name, body, asTemplate(script))
@@ -169,24 +169,27 @@ describe('an answer made again of its script', () => {
   )
 })
 
-describe('a stream made again of its script', () => {
-  test.each(ROWS.filter(([, name, { n }]) => operationOf(name).events && !n))('%s', (_, name, body, scripts) => {
-    const operation = operationOf(name)
-    const usage = name === 'responses' ? {} : { stream_options: { include_usage: true } }
-    const streamed = { ...body, ...usage, stream: true }
-    return fc.assert(
-      fc.asyncProperty(scripts, async (script) => {
-        const first = (await answerTo(name, streamed, asTemplate(script))) as unknown[]
-        const chunks = first.filter((data) => data !== '[DONE]').map((data) => ({ data }))
-        const inverse = operation.scriptOf(operation.assembly && assembled(operation.assembly(), chunks))
-        expect(content(await answerTo(name, streamed, asTemplate(inverse)))).toEqual(content(first))
-      }),
-      { numRuns: runs(4) },
-    )
-  })
+describe('stream from the script of a stream', () => {
+  test.each(ROWS.filter(([, name, { n }]) => operationOf(name).events && !n))(
+    'is the same for %s',
+    (_, name, body, scripts) => {
+      const operation = operationOf(name)
+      const usage = name === 'responses' ? {} : { stream_options: { include_usage: true } }
+      const streamed = { ...body, ...usage, stream: true }
+      return fc.assert(
+        fc.asyncProperty(scripts, async (script) => {
+          const first = (await answerTo(name, streamed, asTemplate(script))) as unknown[]
+          const chunks = first.filter((data) => data !== '[DONE]').map((data) => ({ data }))
+          const inverse = operation.scriptOf(operation.assembly && assembled(operation.assembly(), chunks))
+          expect(content(await answerTo(name, streamed, asTemplate(inverse)))).toEqual(content(first))
+        }),
+        { numRuns: runs(4) },
+      )
+    },
+  )
 })
 
-test('drawn pictures come again, with their revised prompt', async () => {
+test('script of generated images: returns the same images with the revised prompt', async () => {
   const body = { model: 'openai/dall-e-3', prompt: 'A lighthouse', response_format: 'b64_json' }
   const first = await answerTo('images.generations', body, {})
   const script = operationOf('images.generations').scriptOf(first)
@@ -194,7 +197,7 @@ test('drawn pictures come again, with their revised prompt', async () => {
   expect(content(await answerTo('images.generations', body, script))).toEqual(content(first))
 })
 
-test('a script is as short as it can be', () => {
+test('script: contains only what is necessary', () => {
   const message = { role: 'assistant', content: 'Hi', refusal: null }
   const answer = { choices: [{ index: 0, message, finish_reason: 'stop' }] }
   expect(operationOf('chat.completions').scriptOf(answer)).toEqual({ content: 'Hi' })
@@ -205,7 +208,7 @@ test('a script is as short as it can be', () => {
   })
 })
 
-test('what is not an answer has no script', () => {
+test('script: does not exist for an invalid response', () => {
   for (const operation of operations) {
     for (const value of [null, 5, [], {}, { choices: [null] }, { data: [{}] }, { output: 'x' }]) {
       expect({ name: operation.name, script: operation.scriptOf(value) }).toEqual({
@@ -216,7 +219,7 @@ test('what is not an answer has no script', () => {
   }
 })
 
-test('braces in an answer are no templates of its script', () => {
+test('script: escapes braces so that they are no templates', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('{', '}', '\n', 'a', '=', '<', '%', '>', '#', '/') }), (value) => {
       expect(fill(asTemplate({ content: [value] }), () => ({ a: 'wrong' }), undefined)).toEqual({ content: [value] })
@@ -225,7 +228,7 @@ test('braces in an answer are no templates of its script', () => {
   )
 })
 
-test('a fixture generated from a call: returns the same text when that has braces in it', async () => {
+test('fixture generated from a call: returns the same text when that has braces in it', async () => {
   const says = 'Write {{prompt.user}} or {{{name}}} in a template.'
   const model = 'openai/gpt-4o'
   const body = { model, messages: [{ role: 'user', content: 'How do templates look?' }] }

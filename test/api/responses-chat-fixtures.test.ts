@@ -1,5 +1,5 @@
-// A fixture for a chat completion answers a model response that asks the same, unless one is written for it; and a miss names
-// what is near in the other operation.
+// A fixture for a chat completion also answers an equal model response, unless that has its own; and a near miss names those of the other
+// operation.
 import { afterAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText } from 'ai'
@@ -36,7 +36,12 @@ const look = { type: 'function', name: 'look', parameters: { type: 'object' } }
 
 const rows: [string, object, string, object][] = [
   ['the same question', { input: 'refund' }, 'chat/refund', { output_text: 'From the chat.' }],
-  ['one that has its own', { input: 'both' }, 'responses/both', { output_text: 'From the response.' }],
+  [
+    'a question that has a responses fixture',
+    { input: 'both' },
+    'responses/both',
+    { output_text: 'From the response.' },
+  ],
   ['a tool call', { input: 'x', tools: [look] }, 'chat/tool', { output: [{ type: 'function_call', name: 'look' }] }],
   [
     'a tool result',
@@ -64,28 +69,28 @@ const rows: [string, object, string, object][] = [
     { output_text: 'Second.' },
   ],
   [
-    'a shipped one',
+    'a question of a shipped fixture',
     { input: 'Hello!' },
     'chat.completions/greeting',
     { output_text: expect.stringContaining('Understudy') },
   ],
 ]
-test.each(rows)('%s', async (_, body, name, said) => {
+test.each(rows)('responses API: uses chat fixtures for %s', async (_, body, name, said) => {
   const answer = await app.post(PATH, { model: MODEL, ...body })
   expect(answer.headers.get('x-understudy-fixture')).toBe(name)
   expect(answer.json()).toMatchObject(said)
 })
 
-test('an error', async () => {
+test('responses API: returns the error of a chat fixture', async () => {
   expect((await app.post(PATH, { model: MODEL, input: 'down' })).status).toBe(503)
 })
 
-test('the default model of the AI SDK', async () => {
+test('responses API: uses chat fixtures for the default model of the AI SDK', async () => {
   const ai = createOpenAI({ baseURL: BASE_URL, apiKey: 'any', fetch: fetchInto(app) })
   expect((await generateText({ model: ai(MODEL), prompt: 'refund' })).text).toBe('From the chat.')
 })
 
-test('a chat has no use of fixtures for responses, and is told of them', async () => {
+test('chat API: does not use fixtures for responses and names them in the error', async () => {
   const answer = await app.post(CHAT, { model: MODEL, ...user('only here') })
   expect(answer.status).toBe(404)
   const { error } = answer.json() as { error: { message: string } }
@@ -93,7 +98,7 @@ test('a chat has no use of fixtures for responses, and is told of them', async (
   expect(error.message).toContain('for responses')
 })
 
-test('a miss of a response names the chat fixtures that are near', async () => {
+test('responses API: names chat fixtures as near misses', async () => {
   const answer = await app.post(PATH, { model: MODEL, input: 'x', tools: [{ ...look, name: 'peek' }] })
   const { error } = answer.json() as { error: { message: string } }
   expect(error.message).toContain('chat/tool (tools: expected a tool named look, got ["peek"])')
