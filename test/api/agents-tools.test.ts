@@ -82,7 +82,7 @@ test('tool response: comes from the shipped weather fixture, or is generated and
   ])
 })
 
-test('without a fixture where one must be, the model is told which is nearest', async () => {
+test('tool response: names the nearest fixtures to the model when one is required and missing', async () => {
   const strict = createTestApp({ seed_file: ['none'], on_unmatched: 'error' })
   const session = agentSession(strict)
   await session.begin([[call('google_search', { query: 'x' })], 'Done.'], [fixture({ tool: 'other' }, { result: 1 })])

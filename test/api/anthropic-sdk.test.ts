@@ -219,8 +219,8 @@ describe('Anthropic SDK under faults', () => {
     ['too many requests', { type: 'rate-limit', requests: 0 }, RateLimitError, 'rate_limit_error'],
     ['an invalid key', { type: 'auth-failure' }, AuthenticationError, 'authentication_error'],
     ['a prompt that is too long', { type: 'context-length' }, BadRequestError, 'invalid_request_error'],
-    ['a model that is gone', { type: 'model-not-found' }, NotFoundError, 'not_found_error'],
-    ['too much to do', { type: 'http-error', status: 529 }, InternalServerError, 'overloaded_error'],
+    ['a model that was removed', { type: 'model-not-found' }, NotFoundError, 'not_found_error'],
+    ['an overloaded provider', { type: 'http-error', status: 529 }, InternalServerError, 'overloaded_error'],
   ]
   for (const at of ['provider', 'gateway'])
     test.each(rows)(`throws its own error class for %s at the ${at}`, async (_, fault, kind, type) => {

@@ -128,7 +128,7 @@ describe('response storage', () => {
   })
   const idOf = (answer: Answer) => String((answer.json() as { id: string }).id)
 
-  test('take no more than they may: the newest are there, the oldest gone', async () => {
+  test('stays within its limit: keeps the newest, drops the oldest', async () => {
     const { app, ok, health } = bounded({ keep_response_bytes: LIMIT })
     const ids: string[] = []
     for (let index = 0; index < 30; index++) ids.push(idOf(await ok(RESPONSES, ask(text(20 * KB, index)))))
@@ -140,7 +140,7 @@ describe('response storage', () => {
     expect((await app.post(RESPONSES, ask('And?', ids[0]))).status).toBe(404)
   })
 
-  test('that have expired go before older ones that have not', async () => {
+  test('drops expired responses before older valid ones', async () => {
     const { app, ok, health } = bounded({ keep_response_bytes: LIMIT })
     const oldest = idOf(await ok(RESPONSES, ask(text(20 * KB, 'oldest'))))
     await ok(RESPONSES, ask(text(20 * KB, 'second')))
@@ -156,7 +156,7 @@ describe('response storage', () => {
     expect((await app.post(RESPONSES, ask('And?', oldest))).status).toBe(200)
   })
 
-  test('written again are the newest, and count once', async () => {
+  test('counts a rewritten response once, as the newest', async () => {
     const { app, health } = bounded({ keep_response_bytes: LIMIT })
     const { keyValues } = app.understudy.sessions.get('default')
     const put = (id: string) => keyValues.put({ kind: 'test', id, value: text(50 * KB, id) })

@@ -47,15 +47,15 @@ describe.each(FORMS)('in-process cancellation, %s', (_, stream) => {
   }
 
   test.each<[when: string, script: Record<string, Step[]>, ms: number, attempts: string[]]>([
-    ['while it waits for the answer', { [A]: [hangs] }, 100, [`${A} 1 first canceled 499`]],
+    ['while waiting for the response', { [A]: [hangs] }, 100, [`${A} 1 first canceled 499`]],
     [
-      'while a retry waits for its turn',
+      'while a retry is pending',
       { [A]: [refuses(503, { 'retry-after': '50' })] },
       100,
       [`${A} 1 first http_error 503`],
     ],
     [
-      'while a retry is made',
+      'during a retry',
       { [A]: [refuses(503, { 'retry-after': '1' }), hangs] },
       1500,
       [`${A} 1 first http_error 503`, `${A} 2 retry canceled 499`],

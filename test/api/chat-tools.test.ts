@@ -228,9 +228,9 @@ describe('response after a tool result', () => {
 })
 
 test.each([
-  ['a fixture with calls alone', 'calls', /^This is a/],
-  ['a fixture with a text beside its calls', 'both', /^I look it up\.$/],
-])('tool_choice none: %s says something and calls nothing', async (_, user, text) => {
+  ['a fixture with only tool calls', 'calls', /^This is a/],
+  ['a fixture with text and tool calls', 'both', /^I look it up\.$/],
+])('tool_choice none: %s returns text and no call', async (_, user, text) => {
   const own = createTestApp({ on_unmatched: 'error' })
   const tool_calls = [{ name: 'look_up', arguments: {} }]
   const fixtures = ['chat.completions', 'responses'].flatMap((operation) => [

@@ -52,29 +52,32 @@ const rows = paths.flatMap(([path, body]) =>
     ),
   ),
 )
-test.each(rows)('%s, %s, left by %s: is canceled, while another session goes on', async (path, _, how, body) => {
-  const session = `gone-${Bun.hash(`${path} ${how} ${JSON.stringify(body)}`)}`
-  await accepted(
-    app.fetch(`/_understudy/sessions/${session}`, {
-      method: 'PUT',
-      body: JSON.stringify({ scenario: { name: 'silent', rules: RULES } }),
-    }),
-  )
-  const gone = leave(session, [path, body], how)
-  const other = await fetch(`${url}/s/healthy${path}`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  expect(other.status).toBe(200)
-  await other.text()
-  await gone
-  const verdict = async () =>
-    (await app.fetch(`/s/${session}/_understudy/verify?wait=5s&ended=badly`)).json() as { pending: number }
-  expect(await verdict()).toMatchObject({ pending: 0, canceled: [{}], findings: [] })
-  const { data } = (await app.fetch(`/s/${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
-  expect(data.map(({ outcome }) => outcome)).toEqual(['canceled'])
-})
+test.each(rows)(
+  'disconnect, %s, %s, left by %s: cancels the call while another session continues',
+  async (path, _, how, body) => {
+    const session = `gone-${Bun.hash(`${path} ${how} ${JSON.stringify(body)}`)}`
+    await accepted(
+      app.fetch(`/_understudy/sessions/${session}`, {
+        method: 'PUT',
+        body: JSON.stringify({ scenario: { name: 'silent', rules: RULES } }),
+      }),
+    )
+    const gone = leave(session, [path, body], how)
+    const other = await fetch(`${url}/s/healthy${path}`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer any', 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect(other.status).toBe(200)
+    await other.text()
+    await gone
+    const verdict = async () =>
+      (await app.fetch(`/s/${session}/_understudy/verify?wait=5s&ended=badly`)).json() as { pending: number }
+    expect(await verdict()).toMatchObject({ pending: 0, canceled: [{}], findings: [] })
+    const { data } = (await app.fetch(`/s/${session}/_understudy/traces`)).json() as { data: TraceRecord[] }
+    expect(data.map(({ outcome }) => outcome)).toEqual(['canceled'])
+  },
+)
 
 /** Numbers to call, no two alike: a guardrail takes seconds for them. */
 const numbers = Array.from({ length: 80_000 }, (_, index) => `+1555${1_000_000 + index}`).join(' ')

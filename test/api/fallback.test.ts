@@ -40,7 +40,7 @@ describe.each(FORMS)('fallback, %s', (_, stream) => {
       status,
     ]),
     ['a timeout', hangs, true, 504],
-    ['no connection', drops, true, 502],
+    ['a dropped connection', drops, true, 502],
     ['an empty 200 response', sends(''), true, 502],
     ['an HTML page', sends('<h1>Welcome</h1>', 'text/html'), true, 502],
     ['broken JSON', sends('{"choices": [', stream ? 'text/event-stream' : undefined), true, 502],

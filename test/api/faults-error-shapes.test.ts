@@ -172,17 +172,25 @@ const ROWS: Row[] = [
   ['cohere', OVERLOADED, 503, cohere],
 ]
 
-describe.each([false, true])('with stream: %p', (stream) => {
-  test.each(ROWS)('%s tells %j with %i in its own shape', async (provider, fault, status, body, headers = {}) => {
-    const { chat } = await playing(app, [{ at: 'gateway', fault: { shape: 'provider', ...fault } }])
-    const answer = await chat({ model: MODELS[provider], stream })
-    expect(answer.status).toBe(status)
-    expect(answer.headers.get('content-type')).toBe('application/json')
-    expect(answer.json()).toEqual(body as never)
-    const sent = Object.fromEntries(Object.keys(headers).map((name) => [name, answer.headers.get(name)]))
-    expect(sent).toEqual(headers as never)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'http_error', status, faults: ['rule 1'], attempts: [] })
-  })
+describe.each([false, true])('error shape with stream: %p', (stream) => {
+  test.each(ROWS)(
+    "of %s for %j is a %i in the provider's own form",
+    async (provider, fault, status, body, headers = {}) => {
+      const { chat } = await playing(app, [{ at: 'gateway', fault: { shape: 'provider', ...fault } }])
+      const answer = await chat({ model: MODELS[provider], stream })
+      expect(answer.status).toBe(status)
+      expect(answer.headers.get('content-type')).toBe('application/json')
+      expect(answer.json()).toEqual(body as never)
+      const sent = Object.fromEntries(Object.keys(headers).map((name) => [name, answer.headers.get(name)]))
+      expect(sent).toEqual(headers as never)
+      expect(await app.traceOf(answer)).toMatchObject({
+        outcome: 'http_error',
+        status,
+        faults: ['rule 1'],
+        attempts: [],
+      })
+    },
+  )
 })
 
 test.each<[fault: object, status: number, code: string]>([

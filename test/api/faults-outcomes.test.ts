@@ -117,19 +117,20 @@ describe.each(Object.keys(MODELS) as Provider[])('fault outcome, %s', (provider)
           attempts: [attempt],
         })
 
-      const helped = await chat({ model, stream, fallbacks: [{ model: OTHER }] })
-      const other = { target: OTHER, position: 1, reason: 'fallback', outcome: 'succeeded', status: 200, faults: [] }
-      const { attempts } = await app.traceOf(helped)
-      expect(attempts).toMatchObject(row.falls ? [attempt, other] : [attempt])
-      expect(attempts).toHaveLength(row.falls ? 2 : 1)
-      expect(helped.status).toBe(row.falls ? 200 : status)
-      if (row.falls) {
-        const told = stream ? eventsOf(helped.text).slice(0, -1).map(strictChunk) : [strictCompletion(helped.json())]
-        expect(new Set(told.map((one) => one.model))).toEqual(new Set([OTHER]))
-        expect(helped.headers.get('x-understudy-fallback')).toBe('1')
-      }
-      expect(await rule()).toMatchObject({ triggered: 2, applied: 2, skipped: {} })
-    })
+        const helped = await chat({ model, stream, fallbacks: [{ model: OTHER }] })
+        const other = { target: OTHER, position: 1, reason: 'fallback', outcome: 'succeeded', status: 200, faults: [] }
+        const { attempts } = await app.traceOf(helped)
+        expect(attempts).toMatchObject(row.falls ? [attempt, other] : [attempt])
+        expect(attempts).toHaveLength(row.falls ? 2 : 1)
+        expect(helped.status).toBe(row.falls ? 200 : status)
+        if (row.falls) {
+          const told = stream ? eventsOf(helped.text).slice(0, -1).map(strictChunk) : [strictCompletion(helped.json())]
+          expect(new Set(told.map((one) => one.model))).toEqual(new Set([OTHER]))
+          expect(helped.headers.get('x-understudy-fallback')).toBe('1')
+        }
+        expect(await rule()).toMatchObject({ triggered: 2, applied: 2, skipped: {} })
+      },
+    )
   })
 
   test('retries after each form of retry time', async () => {
@@ -202,7 +203,7 @@ test.each<[fault: object]>([
   }
 })
 
-test('connections to a provider can only break between it and the gateway', async () => {
+test('connection faults: are possible only between gateway and provider', async () => {
   for (const type of ['connection-refused', 'dns-failure', 'tls-failure']) {
     const body = JSON.stringify({ name: 'wrong', rules: [{ name: 'one', at: 'gateway', fault: { type } }] })
     const headers = { 'content-type': 'application/json' }

@@ -59,22 +59,25 @@ const ROWS: Row[] = [
   ['aws/claude', {}, {}, {}],
 ]
 
-test.each([false, true])('requests are counted down, each provider in its own headers (stream: %p)', async (stream) => {
-  for (const [model, first, second, refused] of ROWS) {
-    const { chat, rule } = await playing(app, [
-      { fault: { type: 'rate-limit', requests: 2, tokens: 1000, per: '90s' } },
-    ])
-    const call = () => chat({ model, stream, max_tokens: 100 })
-    const answers = [await call(), await call(), await call()]
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-    expect(counted(answers[0] as Answer)).toEqual(first as never)
-    expect(counted(answers[1] as Answer)).toMatchObject(second)
-    expect(counted(answers[2] as Answer)).toMatchObject(refused)
-    if (Object.keys(refused).length === 0) expect(counted(answers[2] as Answer)).toEqual({})
-    errorOf(answers[2]?.text ?? '', 429)
-    expect(await rule()).toMatchObject({ triggered: 3, applied: 1, skipped: { 'the quota was not exhausted': 2 } })
-  }
-})
+test.each([false, true])(
+  "rate-limit: counts down requests in each provider's own headers (stream: %p)",
+  async (stream) => {
+    for (const [model, first, second, refused] of ROWS) {
+      const { chat, rule } = await playing(app, [
+        { fault: { type: 'rate-limit', requests: 2, tokens: 1000, per: '90s' } },
+      ])
+      const call = () => chat({ model, stream, max_tokens: 100 })
+      const answers = [await call(), await call(), await call()]
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+      expect(counted(answers[0] as Answer)).toEqual(first as never)
+      expect(counted(answers[1] as Answer)).toMatchObject(second)
+      expect(counted(answers[2] as Answer)).toMatchObject(refused)
+      if (Object.keys(refused).length === 0) expect(counted(answers[2] as Answer)).toEqual({})
+      errorOf(answers[2]?.text ?? '', 429)
+      expect(await rule()).toMatchObject({ triggered: 3, applied: 1, skipped: { 'the quota was not exhausted': 2 } })
+    }
+  },
+)
 
 test("rate-limit: is overcome by the gateway's retry, which waits for the window to open", async () => {
   const { chat } = await playing(app, [{ fault: { type: 'rate-limit', requests: 1, per: '45s' } }])

@@ -95,7 +95,7 @@ const rows: [string, object, object, boolean][] = [
   ['tool_result', { tool_result: true }, { messages: toolTurn }, true],
   ['tool_result, none', { tool_result: true }, {}, false],
   ['tool_result: false', { tool_result: false }, {}, true],
-  ['tool_result: false, but there is one', { tool_result: false }, { messages: toolTurn }, false],
+  ['tool_result: false with a tool result', { tool_result: false }, { messages: toolTurn }, false],
   ['output: text', { output: 'text' }, {}, true],
   ['output: text, but JSON', { output: 'text' }, { response_format: { type: 'json_object' } }, false],
   ['output: json', { output: 'json' }, { response_format: { type: 'json_object' } }, true],

@@ -163,7 +163,7 @@ describe('virtual clock while forwarding', () => {
   })
 
   const rows: [string, string, string, object][] = [
-    ['for a new session', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],
+    ['is rejected for a new session', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],
     ['in the place of another scenario', 'PUT', '/s/a/_understudy/scenario', virtual],
   ]
   test.each(rows)('becomes a real clock for a scenario that requests one: %s', async (_, method, path, body) => {

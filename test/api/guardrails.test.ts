@@ -376,7 +376,7 @@ describe('guardrail evaluator', () => {
     expect(errorOf(answer.text, status).message).toContain(words)
   })
 
-  test('whose model has no fixture fails when that is an error', async () => {
+  test('fails without a fixture for its model when one is required', async () => {
     const strict = createTestApp({ on_unmatched: 'error', seed_file: ['none'] })
     const fields = llm({ key: 'lonely', prompt: 'Well?', guardrail_config: TRUE })
     await strict.post('/v2/evaluators', fields)

@@ -177,7 +177,7 @@ describe('text echoed in a header', () => {
   })
 })
 
-test('the headers of an error survive what its model is called', async () => {
+test('error headers: are kept whatever the name of the model', async () => {
   const mine = createTestApp({ on_unmatched: 'error' })
   const answer = await mine.post(CHAT, {
     messages: [{ role: 'user', content: 'nobody has a fixture for it' }],

@@ -69,7 +69,7 @@ test('inner call: is subject to provider faults only', async () => {
 test.each([
   [true, 503],
   [false, 200],
-])('rules tell it from calls of clients: inner %p', async (inner, status) => {
+])('inner call: is distinguished from client calls by a rule with inner %p', async (inner, status) => {
   await play({ match: { model: B, internal: inner }, fault: { type: 'http-error', status: 503 } })
   expect((await ask()).status).toBe(status)
   expect((await ask({ model: B, guardrails: [] })).status).toBe(inner ? 200 : 503)

@@ -265,7 +265,7 @@ describe('odd provider response', () => {
       { prompt: 'x' },
       { choices: [{ index: 0, finish_reason: 'content_filter' }] },
     ],
-    ['an item that is null', RESPONSES, { input: 'x' }, { id: 'resp_9', status: 'completed', output: [null] }],
+    ['a null item', RESPONSES, { input: 'x' }, { id: 'resp_9', status: 'completed', output: [null] }],
     ['an item without a type', RESPONSES, { input: 'x' }, { id: 'resp_9', status: 'completed', output: [{ id: 'i' }] }],
     [
       'a message without content',

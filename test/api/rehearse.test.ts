@@ -37,12 +37,12 @@ const misuse: [string, string[], string][] = [
   ['a missing command', [], "missing required argument 'COMMAND'"],
   ['a missing program', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'no such program'],
   ['an unknown scenario', ['--scenario', 'nosuch', ...ANY], 'there is no scenario or file "nosuch"; shipped: '],
-  ['a seed that is none', ['--seed', 'x', ...ANY], '--seed must be a whole number from 0, got "x"'],
-  ['a time that is none', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
-  ['a setting that is none', ['--on-unmatched', 'x', ...ANY], '--on-unmatched must be generate or error, got "x"'],
-  ['a report that nobody can write', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
-  ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
-  ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
+  ['an invalid seed', ['--seed', 'x', ...ANY], '--seed must be a whole number from 0, got "x"'],
+  ['an invalid time', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
+  ['an invalid setting', ['--on-unmatched', 'x', ...ANY], '--on-unmatched must be generate or error, got "x"'],
+  ['a report that cannot be written', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
+  ['another host without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
+  ['a scenario with an error', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
 ]
 test.each(misuse)('rehearse: exits with a usage error for %s', async (_, args, message) => {
   const { code, stdout, stderr } = await runCommand(['exec', ...args], { cwd })

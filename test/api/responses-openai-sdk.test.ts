@@ -125,7 +125,7 @@ describe('OpenAI SDK streamed response on the responses API', () => {
 })
 
 describe('http_error', () => {
-  test('a field that is wrong', async () => {
+  test('is a BadRequestError for an invalid field', async () => {
     const failure = await client.responses.create({ model, input: 'x', temperature: 9 }).catch((error) => error)
     expect(failure).toBeInstanceOf(BadRequestError)
     expect(failure).toMatchObject({ status: 400, param: 'temperature', type: 'invalid_request_error' })

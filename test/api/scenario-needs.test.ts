@@ -37,8 +37,8 @@ const needs: [needs: object, lacking: Step[], reason: string, meeting: Step[]][]
   ],
 ]
 
-describe.each(needs)('needs %j', (needed, lacking, reason, meeting) => {
-  test('is inconclusive with the reason when it is missing', async () => {
+describe.each(needs)('scenario needs %j', (needed, lacking, reason, meeting) => {
+  test('is inconclusive with the reason when they are missing', async () => {
     const report = await verdictOn(needed, lacking, [{ outcome: 'succeeded', calls: 9 }])
     expect([report.verdict, report.inconclusive]).toEqual(['inconclusive', [`this scenario needs ${reason}`]])
   })

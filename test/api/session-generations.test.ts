@@ -43,7 +43,7 @@ const ends: [string, (session: string) => Promise<unknown>, traces: number][] = 
   ['a snapshot', async (name) => app.post(`/s/${name}/_understudy/snapshot`, await empty()), 0],
   ['another scenario', (name) => put(`/s/${name}/_understudy/scenario`, dull), 1],
   ['a scenario on another clock', (name) => put(`/s/${name}/_understudy/scenario`, { ...dull, clock: 'real' }), 1],
-  ['the end of the scenario', (name) => app.fetch(`/s/${name}/_understudy/scenario`, { method: 'DELETE' }), 1],
+  ['stopping the scenario', (name) => app.fetch(`/s/${name}/_understudy/scenario`, { method: 'DELETE' }), 1],
 ]
 describe.each(ends)('end of a session generation by %s', (how, end, left) => {
   const name = how.replaceAll(' ', '-')

@@ -39,7 +39,13 @@ const failures: Failure[] = [
   ['sends a list', [event([]), STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
   ['sends a text', [event('hello'), STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
   ['sends no choices', [event({ object: 'ping' }), STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
-  ['sends what is no text', ['data: \u0000\uFFFD\n\n', STOP, DONE], 'invalid_response', 502, 'provider_unreadable'],
+  [
+    'sends content that is not text',
+    ['data: \u0000\uFFFD\n\n', STOP, DONE],
+    'invalid_response',
+    502,
+    'provider_unreadable',
+  ],
   ['ends in the middle of a chunk', [STOP.slice(0, -20)], 'disconnected', 502, 'provider_disconnected'],
 ]
 

@@ -162,7 +162,7 @@ describe('tracestate of a caller', () => {
     ['is dropped when a key occurs twice', 'a=1,a=2', undefined],
     ['is dropped with too many members', many, undefined],
   ]
-  test.each(rows)('%s', async (_, tracestate, kept) => {
+  test.each(rows)('is the sent status, or absent: %s', async (_, tracestate, kept) => {
     const app = appWith(collector.url)
     await app.post(ROUTER, body({ cache: { type: 'exact_match' } }), { traceparent, tracestate })
     await app.stop()

@@ -67,7 +67,7 @@ const REFUSED: [string, Json, string][] = [
   ['an unknown connection', { type: 'mcp', mcp: { ...server, connection_type: 'pigeon' } }, 'mcp.connection_type'],
   ['a name with spaces', { function: { name: 'look up' } }, 'function.name'],
 ]
-describe('refused, naming where', () => {
+describe('invalid tool', () => {
   test.each(REFUSED)('%s', async (_, fields, param) => {
     const { status, body } = await call('POST', '/v2/tools', { key: 'http_error', ...fields })
     expect([status, (body.error as Json).param]).toEqual([400, param])

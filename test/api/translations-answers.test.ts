@@ -195,7 +195,7 @@ describe('translation trace', () => {
     expect(JSON.stringify(kept)).toContain('secret')
   })
 
-  test('zero retention: what an attempt failed with is not kept either', async () => {
+  test('stores no failure of an attempt under zero retention', async () => {
     const one = createTestApp({ on_unmatched: 'error' })
     const answer = await send(one, { prompt: 'a secret', enable_logging: 'false' })
     expect(answer.status).toBe(404)

@@ -54,7 +54,7 @@ test('translation fixture: waits its delay', async () => {
   expect(await app.traceOf(answer)).toMatchObject({ duration_ms: 2_000 })
 })
 
-test('a miss names what the file is', async () => {
+test('translation near miss: names the properties of the file', async () => {
   const one = createTestApp({ fixtures: [path], on_unmatched: 'error' })
   const { message } = errorOf((await send(one, {})).text, 404)
   expect(message).toContain('(file.name: expected "exact.wav", got "talk.mp3")')

@@ -822,7 +822,7 @@ test('verdict: counts no retry for a client that leaves streams early with equal
   expect(findings).toEqual([])
 })
 
-test('recovery paths: equal calls after an incomplete response count as retries only with evidence', async () => {
+test('recovery paths: count equal calls after an incomplete response as retries only with evidence', async () => {
   const { recovery_paths: paths, session } = await judged({
     scenario: cut(),
     async act({ post, message }) {

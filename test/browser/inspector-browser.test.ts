@@ -96,7 +96,7 @@ test('inspector list: shows time fields on focus and when the address has a time
   await page.keyboard.press('Escape')
 })
 
-test('one call over time: retries, waits, faults and a fallback, against what the client saw', async () => {
+test('inspector timeline: shows retries, waits, faults and a fallback against what the client saw', async () => {
   await send('POST', '/_understudy/sessions', { name: 'retry-storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'retry-storm')
   const more = { retry: { count: 1, on_codes: [503] }, fallbacks: [{ model: 'anthropic/claude-sonnet-4-5' }] }

@@ -52,7 +52,7 @@ test('token count: reports an error in the shape of the API, with a trace', asyn
   }
 })
 
-test('it needs no fixture, and is in no list of unmatched requests', async () => {
+test('token count: needs no fixture and is not an unmatched request', async () => {
   const app = appWith({ on_unmatched: 'error' })
   expect((await app.post(PATH, hello)).status).toBe(200)
   expect((await app.fetch('/_understudy/verify')).json().fixtures).toMatchObject({ unmatched: [] })

@@ -94,7 +94,7 @@ describe('exec run', () => {
     expect(child.exitCode).toBe(130)
   })
 
-  test('takes the flags of serve', async () => {
+  test('accepts the flags of serve', async () => {
     const flags = ['--on-unmatched', 'error', '--token', 'secret', '--seed', '7']
     const { code, stdout } = await run(['exec', ...flags, '--', ...program('plain', 'one')], { cwd: folder.path })
     expect(stdout).toContain('404')

@@ -177,7 +177,7 @@ describe('explore', () => {
     expect(of('split-bytes')).toMatchObject({ outcome: 'succeeded', status: 200 })
   })
 
-  test('leaves a scenario for what is broken, which exec breaks the program with again', async () => {
+  test('saves a scenario for each failed case, and exec repeats the failure with it', async () => {
     const { cases } = first.report
     const broke = cases.find((cell) => cell.failure_mode === 'server-error-forever' && cell.result === 'failed')
     const again = await understudy('exec', '--scenario', broke?.scenario ?? '', ...program())

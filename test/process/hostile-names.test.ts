@@ -103,7 +103,7 @@ const ROWS: Row[] = [
   ],
   ['exec --json', () => ['exec', '--scenario', 'nasty.yaml', '--json', ...client], ESCAPED],
   ['exec --log json', () => ['exec', '--scenario', 'nasty.yaml', '--log', 'json', ...client]],
-  ['exec of no such command', () => ['exec', '--', NASTY], ESCAPED],
+  ['exec of a missing command', () => ['exec', '--', NASTY], ESCAPED],
   ['explore', () => ['explore', '--failure-mode', 'auth', '--out', 'out', ...client], ESCAPED],
   ['explore --json', () => ['explore', '--failure-mode', 'auth', '--out', 'out', '--json', ...client], ESCAPED],
   ['explore --class', () => ['explore', '--failure-mode', NASTY, ...client], ESCAPED],

@@ -119,7 +119,7 @@ describe('broken connection', () => {
   }
   const rows: [string, () => string, RegExp][] = [
     ['http_error', refusing, /openai at http:\/\/127\.0\.0\.1:\d+: it was refused/],
-    ['closed before an answer', () => breaking(''), /closed/],
+    ['closed before a response', () => breaking(''), /closed/],
     ['closed within the headers', () => breaking('HTTP/1.1 200 OK\r\ncontent-'), /closed/],
     ['not TLS', () => `https${provider(() => json()).url.slice(4)}`, /TLS/],
     ['closed within an error body', () => breaking(whole.replace('200', '500')), /closed/],

@@ -48,28 +48,31 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
 })
 const tooLong = (lines: readonly string[], width: number) => lines.filter((line) => line.length > width)
 
-test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an overview at %d columns', (width) => {
-  const traces = Array.from({ length: 30 }, (_, index) =>
-    traceOf({
-      started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
-      outcome: index < 9 ? 'succeeded' : 'http_error',
-    }),
-  )
-  for (const sessions of [false, true]) {
-    const line = traceLine(traceOf(), { paint: plain, width, sessions })
-    expect(tooLong([line], width)).toEqual([])
-    expect(line).toContain('00:00:00')
-    expect(line).toContain(' 502 ')
-    expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
-  }
-  const drawing = waterfall(traceOf(), plain, width)
-  expect(tooLong(drawing, width)).toEqual([])
-  // Nothing of what happened is left out for want of room.
-  const words = drawing.join(' ').replace(/\s+/g, ' ')
-  for (const part of ['disconnected 502 in 90.0 s', 'after 2500 ms', 'slow to begin', 'closed the connection', '█'])
-    expect(words).toContain(part)
-  expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
-})
+test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])(
+  'terminal output: fits %d columns as list, drawing and overview',
+  (width) => {
+    const traces = Array.from({ length: 30 }, (_, index) =>
+      traceOf({
+        started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
+        outcome: index < 9 ? 'succeeded' : 'http_error',
+      }),
+    )
+    for (const sessions of [false, true]) {
+      const line = traceLine(traceOf(), { paint: plain, width, sessions })
+      expect(tooLong([line], width)).toEqual([])
+      expect(line).toContain('00:00:00')
+      expect(line).toContain(' 502 ')
+      expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
+    }
+    const drawing = waterfall(traceOf(), plain, width)
+    expect(tooLong(drawing, width)).toEqual([])
+    // Nothing of what happened is left out for want of room.
+    const words = drawing.join(' ').replace(/\s+/g, ' ')
+    for (const part of ['disconnected 502 in 90.0 s', 'after 2500 ms', 'slow to begin', 'closed the connection', '█'])
+      expect(words).toContain(part)
+    expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
+  },
+)
 
 test('terminal report: wraps under its beginning and keeps its colors', () => {
   const red = paint('red', 'NOT MET: there were none at all')

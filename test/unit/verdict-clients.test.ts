@@ -169,10 +169,10 @@ describe('parallel workers with one prompt on one connection', () => {
     world.run()
     return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
   }
-  test('no storm is found where each of 25 waits a second and is answered at last', () => {
+  test('have no retry storm when each of 25 waits a second and is answered at last', () => {
     expect(found(125, 25)).not.toContain('retry-storm')
   })
-  test('a storm is found where one client takes no notice, answered at last or not', () => {
+  test('have a retry storm when one client ignores waits, answered or not', () => {
     expect(found(125, 1)).toContain('retry-storm')
     expect(found(125, 0)).toContain('retry-storm')
   })
@@ -198,11 +198,11 @@ describe('client that counts its tries', () => {
     expect(found(10)).toContain('no-backoff')
     expect(found(10)).not.toContain('retry-storm')
   })
-  test('is a storm after eleven', () => {
+  test('has a retry storm after eleven', () => {
     expect(found(11)).toContain('retry-storm')
     expect(found(11)).not.toContain('no-backoff')
   })
-  test('is no storm with pauses that have grown, though they are short and even in the end', () => {
+  test('has no retry storm with grown pauses, even short and equal ones', () => {
     expect(found(20, () => 100)).toContain('retry-storm')
     expect(found(20, (number) => (number < 7 ? 20 : 100))).not.toContain('retry-storm')
   })

@@ -104,14 +104,14 @@ test('waterfall: shows nothing for a call that was rejected at once', () => {
   expect(shown({})).toBe('')
 })
 
-test('an attempt that took no time is still seen, at the end of the axis too', () => {
+test('waterfall: shows an attempt that took no time, even at the end of the axis', () => {
   const attempts = [attempt({}), attempt({ number: 2, reason: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
   const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain, 120)
   expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} succeeded 200 in 0 ms`)
   expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ succeeded 200 in 0 ms, after 60.0 s`)
 })
 
-test('colours are asked for, and stand around the texts alone', () => {
+test('waterfall: prints colors on request and only around texts', () => {
   const attempts = [attempt({ duration_ms: 5, outcome: 'http_error', status: 500, error: 'no' })]
   const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`, 120)
   expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>HTTP error 500 in 5 ms</>`)

@@ -154,7 +154,8 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
     line(
       'exercised',
-      taken.map(([path, times]) => `${pathText(path)} (${times})`).join(', ') || `none of ${paths.length} recovery paths`,
+      taken.map(([path, times]) => `${pathText(path)} (${times})`).join(', ') ||
+        `none of ${paths.length} recovery paths`,
     ),
     line('not exercised', never.map(([path]) => pathText(path)).join(', ') || 'none'),
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
