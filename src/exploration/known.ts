@@ -21,7 +21,7 @@ const KnownCell = z.strictObject({
       const unknown = text.split('+').find((name) => !CLASS_NAMES.some((one) => globRegex(name).test(one)))
       if (unknown === undefined) return
       const message = `must be a failure mode${suggestion(unknown, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`
-      context.addIssue({ code: 'custom', message })
+      context.addIssue({ code: 'custom', message, params: { choices: CLASS_NAMES } })
     })
     .describe('Name of the failure mode; for a pair, both names joined with +; `*` matches any characters.'),
   result: z.enum(VERDICTS).optional().describe('The accepted result; any result by default.'),

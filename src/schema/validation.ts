@@ -96,7 +96,7 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   if (value === undefined && issue.code !== 'custom')
     return { path: at, message: `is required: it ${expectation(issue)}` }
   const choices = typeof value === 'string' ? choicesOf(issue) : []
-  const likely = suggestion(String(value), choices)
+  const likely = issue.code === 'custom' ? '' : suggestion(String(value), choices)
   return {
     path: at,
     message: `${expectation(issue)}, got ${quote(value)}${likely}`,
@@ -123,13 +123,13 @@ function renameOf(part: 'key' | 'value', written: string, valid: readonly string
 
 /** The texts that are valid where a choice is demanded. */
 function choicesOf(issue: Issue): string[] {
-  const choices =
+  const choices: unknown =
     issue.code === 'invalid_value'
       ? issue.values
-      : issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)
-        ? issue.options
-        : []
-  return choices.filter((one) => typeof one === 'string')
+      : issue.code === 'custom'
+        ? issue.params?.choices
+        : 'options' in issue && issue.options
+  return Array.isArray(choices) ? choices.filter((one) => typeof one === 'string') : []
 }
 
 const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>

@@ -78,7 +78,7 @@ const matrixOf = ({ cells }: Exploration) =>
 const NAMES: [Name, { saved: number; verdicts: string[] }][] = [
   // After the last call of a kind, a fault for ever is the same as once.
   ['loop', { saved: 1, verdicts: ['failed', 'tolerated'] }],
-  ['fallback', { saved: 2, verdicts: ['tolerated', 'swallowed'] }],
+  ['fallback', { saved: 2, verdicts: ['swallowed', 'tolerated'] }],
   ['sites', { saved: 1, verdicts: ['failed', 'tolerated'] }],
   ['later', { saved: 1, verdicts: ['failed', 'swallowed'] }],
   ['coupled', { saved: 2, verdicts: ['swallowed'] }],

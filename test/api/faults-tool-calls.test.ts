@@ -44,7 +44,7 @@ describe('tool-wrong-arguments', () => {
   })
 })
 
-test('unknown-tool is succeeded by what there is', async () => {
+test('unknown-tool: is answered with the list of existing tools', async () => {
   const { ask, rule } = await rehearsal({ type: 'unknown-tool', name: 'hammer' }, [[search], 'Sorry.'])
   expect(toldOf(await ask('Go.'))).toEqual([
     expect.stringContaining('there is no tool \\"hammer\\"; there are current_date'),
