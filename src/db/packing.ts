@@ -47,22 +47,32 @@ const isSameList = (value: unknown, usual: unknown): boolean =>
 /** Whether a value is the usual one; lists are compared by their items. */
 const isSame = (value: unknown, usual: unknown): boolean => value === usual || isSameList(value, usual)
 
+/** Whether a value that is not simply the usual one equals it. */
+function equals(value: unknown, usual: unknown, of: Fields): boolean {
+  if (typeof usual === 'object') return isSameList(value, usual)
+  return typeof usual === 'function' && isSame(value, usual(of))
+}
+
 /** Makes the tuples of a kind of object; the fields are in the order in which the object has them. */
 export function packing<Of extends object>(table: readonly Field<Of>[]): Packing<Of> {
   const fields = table.map(([name, usual, form]): PackedField => ({ name, usual, form: form as Form<unknown> }))
   const stored = fields.filter(({ usual }) => usual !== COLUMN)
+  // Column by column: every call is packed, and to go through objects takes half as long again.
+  const names = stored.map(({ name }) => name)
+  const usuals = stored.map(({ usual }) => usual)
+  const forms = stored.map(({ form }) => form)
   return {
     pack(of) {
       const tuple: unknown[] = []
       // `undefined` in a list makes JSON three times as slow, and what is usual at the end is left out.
-      let usuals = 0
-      for (const { name, usual, form } of stored) {
-        const value = (of as Fields)[name]
-        if (value == null || value === usual) usuals++
-        else if (typeof usual === 'object' && isSameList(value, usual)) usuals++
-        else if (typeof usual === 'function' && isSame(value, usual(of))) usuals++
+      let skipped = 0
+      for (let at = 0; at < names.length; at++) {
+        const value = (of as Fields)[names[at] ?? '']
+        const usual = usuals[at]
+        if (value == null || value === usual || equals(value, usual, of as Fields)) skipped++
         else {
-          for (; usuals > 0; usuals--) tuple.push(null)
+          for (; skipped > 0; skipped--) tuple.push(null)
+          const form = forms[at]
           tuple.push(form ? form.pack(value) : value)
         }
       }

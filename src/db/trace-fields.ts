@@ -23,9 +23,10 @@ type Shape = (readonly [name: string, within?: Shape])[]
 function addCounts(shape: Shape, of: Record<string, unknown>, counts: number[]): boolean {
   let at = 0
   for (const name in of) {
-    const [expected, within] = shape[at++] ?? []
-    if (name !== expected) return false
+    const expected = shape[at++]
+    if (!expected || name !== expected[0]) return false
     const value = of[name]
+    const within = expected[1]
     if (within ? !isObject(value) || !addCounts(within, value, counts) : typeof value !== 'number') return false
     if (!within) counts.push(value as number)
   }

@@ -8,6 +8,26 @@ const hash = new BigUint64Array(1)
 const halves = new Uint32Array(hash.buffer)
 const id = Buffer.alloc(26)
 
+/** Writes a number, or the end of it, in digits of five bits that end before a place of the id. */
+function writeDigits(value: number, digits: number, end: number): void {
+  let bits = value % 2 ** 25
+  for (let at = end - 1; at >= end - digits; at--) {
+    // Integers of 32 bits are quick: the digits before the last five come from the rest of the value.
+    if (at === end - 6) bits = Math.floor(value / 2 ** 25)
+    id[at] = DIGITS[bits & 31] ?? 0
+    bits >>>= 5
+  }
+}
+
+/** Writes eight digits of the hash of a text; returns its 24 bits that are left. */
+function writeHash(text: string, seed: bigint, end: number): number {
+  hash[0] = Bun.hash(text, seed)
+  const low = halves[0] ?? 0
+  const high = halves[1] ?? 0
+  writeDigits((high & 255) * 2 ** 32 + low, 8, end)
+  return high >>> 8
+}
+
 /**
  * Returns the ULID of one purpose and number (`trace`, 17) of a seed: ten digits of time, sixteen of chance.
  *
@@ -17,26 +37,11 @@ const id = Buffer.alloc(26)
  * @param now milliseconds since the epoch, below 2 ** 48
  */
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
-  const write = (value: number, digits: number, end: number) => {
-    let bits = value % 2 ** 25
-    for (let at = end - 1; at >= end - digits; at--) {
-      // Integers of 32 bits are quick: the digits before the last five come from the rest of the value.
-      if (at === end - 6) bits = Math.floor(value / 2 ** 25)
-      id[at] = DIGITS[bits & 31] ?? 0
-      bits >>>= 5
-    }
-  }
-  const writeHash = (text: string, seeded: bigint, end: number) => {
-    hash[0] = Bun.hash(text, seeded)
-    const [low = 0, high = 0] = halves
-    write((high & 255) * 2 ** 32 + low, 8, end)
-    return high >>> 8
-  }
   const text = `${purpose}:${count}`
   // A digit takes five bits, and 80 are more than one hash has: its 24 unused bits seed a second one.
   const unused = writeHash(text, BigInt(seed), 26)
   writeHash(`${text}:more`, BigInt(seed) ^ BigInt(unused), 18)
-  write(now, 10, 10)
+  writeDigits(now, 10, 10)
   return id.toString('latin1')
 }
 

@@ -1,5 +1,5 @@
 // Counts of calls since the start, for metrics: adding a call costs little, so nobody has to ask for them.
-import type { CallCounts, CountFamily, SessionVerified, TraceSaved } from '../contract/core/observation.ts'
+import type { CallCounts, CountedObservation, CountFamily } from '../contract/core/observation.ts'
 import type { AttemptRecord } from '../contract/core/trace.ts'
 import { newFindings } from './new-findings.ts'
 
@@ -9,20 +9,29 @@ const OTHER = 'other'
 /** Upper bounds in seconds. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
-/** Series by the values of their labels. */
-function seriesOf<Value>(labels: number, make: () => Value) {
-  type Series = { labels: readonly string[]; value: Value }
-  const series = new Map<string, Series>()
-  const find = (values: readonly string[]): Series => {
-    const key = values.join('\n')
-    const found = series.get(key)
-    if (found) return found
-    if (series.size >= MAX_SERIES && values[0] !== OTHER) return find(Array.from({ length: labels }, () => OTHER))
-    const made = { labels: values, value: make() }
-    series.set(key, made)
+/** Series by the values of their labels, one after another: a text of all of them would have to be made for every call. */
+function seriesOf<Value extends object>(labels: number, make: () => Value) {
+  type Branch = Map<string, Branch | Value>
+  const root: Branch = new Map()
+  const series: { labels: readonly string[]; value: Value }[] = []
+  const add = (values: readonly string[]): Value => {
+    if (series.length >= MAX_SERIES && values[0] !== OTHER) return find(Array.from({ length: labels }, () => OTHER))
+    let branch = root
+    for (const value of values.slice(0, -1)) branch = branch.getOrInsertComputed(value, () => new Map()) as Branch
+    const made = make()
+    branch.set(values.at(-1) ?? '', made)
+    series.push({ labels: values, value: made })
     return made
   }
-  return { find: (values: readonly string[]) => find(values).value, all: () => [...series.values()] }
+  const find = (values: readonly string[]): Value => {
+    let found: Branch | Value | undefined = root
+    for (const value of values) {
+      found = (found as Branch).get(value)
+      if (!found) return add(values)
+    }
+    return found as Value
+  }
+  return { find, all: (): typeof series => series }
 }
 
 interface Family {
@@ -75,6 +84,9 @@ const named = (names: readonly string[], values: readonly string[]): Record<stri
 
 const providerOf = (target: string) => target.slice(0, Math.max(0, target.indexOf('/')))
 
+type CountedCall = Extract<CountedObservation, { type: 'trace-saved' }>
+type CountedVerdict = Extract<CountedObservation, { type: 'session-verified' }>
+
 /** Counts that are all 0. */
 export function createCallCounts(): CallCounts {
   const calls = counter({
@@ -111,7 +123,7 @@ export function createCallCounts(): CallCounts {
     attempts.add(provider, outcome, reason)
     tries.add(duration_ms, provider)
   }
-  const addCall = ({ trace }: TraceSaved) => {
+  const addCall = ({ trace }: CountedCall) => {
     const { operation, outcome, status, internal: inner, duration_ms, scenario, stream } = trace
     calls.add(operation, outcome, String(status), inner ? 'inside' : 'client')
     durations.add(duration_ms, operation)
@@ -121,7 +133,7 @@ export function createCallCounts(): CallCounts {
     for (const rule of trace.faults) faults.add(scenario ?? '', rule)
     for (const { faults: rules } of trace.attempts) for (const rule of rules) faults.add(scenario ?? '', rule)
   }
-  const addVerdict = ({ session, findings: found }: SessionVerified) => {
+  const addVerdict = ({ session, findings: found }: CountedVerdict) => {
     for (const { kind, severity, accepted } of fresh(session, found)) findings.add(kind, severity, String(accepted))
   }
   return {

@@ -1,5 +1,5 @@
 // The list of those who observe calls and sessions: the seam on which verify, live lists and exports hang.
-import type { Observation, Observer, Observers, SessionVerified, TraceSaved } from '../contract/core/observation.ts'
+import type { CountedObservation, Observation, Observer, Observers } from '../contract/core/observation.ts'
 import { lazy } from '../lib/lazy.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { once } from '../lib/once.ts'
@@ -8,20 +8,18 @@ const counting = lazy<typeof import('./call-counts.ts')>(() => require('./call-c
 /** So many calls wait to be counted: a start does not bring what counts them. */
 const FIRST_CALLS = 64
 
-type Counted = TraceSaved | SessionVerified
-
 /** A list with nobody on it; an observer that fails is reported, and harms neither the call nor the others. */
 export function createObservers(report: (error: unknown) => void): Observers {
   // Replaced, never changed: who joins or leaves while others are notified disturbs nobody.
   let observers: readonly Observer[] = []
-  let first: Counted[] | undefined = []
+  let first: CountedObservation[] | undefined = []
   const made = once(() => {
     const counts = counting().createCallCounts()
     for (const one of first ?? []) counts.add(one)
     first = undefined
     return counts
   })
-  const count = (observation: Counted) => {
+  const count = (observation: CountedObservation) => {
     if (first && first.length < FIRST_CALLS) first.push(observation)
     else made().add(observation)
   }
@@ -41,11 +39,10 @@ export function createObservers(report: (error: unknown) => void): Observers {
       }
     },
     notify(observation, call) {
-      const counted = observation.type === 'trace-saved' || observation.type === 'session-verified'
-      if (observers.length === 0 && !counted) return
+      if (observation.type === 'trace-saved' || observation.type === 'session-verified') count(observation)
+      if (observers.length === 0) return
       // The observation is made for this, so it is completed and not copied.
       const timed: Observation = Object.assign(observation, { at: monotonicMs() })
-      if (counted) count(timed as Counted)
       for (const observer of observers) {
         try {
           observer(timed, call)

@@ -99,6 +99,9 @@ export type Observer = (observation: Observation, call?: CallMaterial) => void
 /** An observation before it has its time. */
 type NewObservation = Observation extends infer One ? (One extends Observation ? Omit<One, 'at'> : never) : never
 
+/** An observation that is counted, whenever it was. */
+export type CountedObservation = Omit<TraceSaved, 'at'> | Omit<SessionVerified, 'at'>
+
 /** What is counted, of a kind. */
 export interface CountFamily {
   name: string
@@ -108,7 +111,7 @@ export interface CountFamily {
 }
 /** Counts since the start. */
 export interface CallCounts {
-  add(observation: TraceSaved | SessionVerified): void
+  add(observation: CountedObservation): void
   families(): CountFamily[]
 }
 

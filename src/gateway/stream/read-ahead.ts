@@ -3,8 +3,8 @@ import { type Deadline, unlessAborted } from '../../lib/deadline.ts'
 import { type EventBatch, type EventStream, isComplete, type StreamEvent } from '../../lib/sse.ts'
 
 /** What a step of an attempt gives, unless the time is up first: not everything listens to the signal. */
-export const inTime = <T>(step: Promise<T>, deadline: Deadline | undefined): Promise<T> =>
-  deadline ? unlessAborted(deadline.signal, step) : step
+export const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined): T | Promise<T> =>
+  deadline ? unlessAborted(deadline.signal, Promise.resolve(step)) : step
 
 /** Whether a stream may begin with an event. */
 type Begins = (event: StreamEvent) => boolean

@@ -33,10 +33,10 @@ const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(;|$)/i
 const BAD_ANSWER = 502
 
 /**
- * The content of a reply. A stream's own failures are thrown while it is read.
+ * The content of a reply, at once where it is no bytes. A stream's own failures are thrown while it is read.
  * @throws Refusal, Unreadable, ConnectionFailure
  */
-export async function read(reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
+export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
   const { body } = reply
   if (body.kind === 'value') return { kind: 'whole', value: body.value, text: body.text }
   if (body.kind === 'events') return { kind: 'stream', events: body.events, whole: body.whole }

@@ -32,7 +32,7 @@ const CLIENT_TIMEOUT_MS = 120_000
  * A reply as a response; what breaks in it breaks the client's connection.
  * @throws ConnectionFailure when a body breaks before its first byte.
  */
-export async function toResponse(reply: Reply, client: Client = {}): Promise<Response> {
+export function toResponse(reply: Reply, client: Client = {}): Response | Promise<Response> {
   const { status, headers, body } = reply
   switch (body.kind) {
     case 'value': {
@@ -42,10 +42,9 @@ export async function toResponse(reply: Reply, client: Client = {}): Promise<Res
       return new Response(text, { status, headers: soundHeaders({ ...headers, ...JSON_BODY }) })
     }
     case 'events': {
-      const { events: all } = body
-      const events = isComplete(all) ? { first: { value: allEvents(all) } } : await begun(all)
-      const stream = directStream(events, client, eventChunks)
-      return new Response(stream, { status, headers: soundHeaders({ ...headers, ...EVENT_STREAM }) })
+      const { events } = body
+      if (isComplete(events)) return putEvents(reply, { first: { value: allEvents(events) } }, client)
+      return begun(events).then((coming) => putEvents(reply, coming, client))
     }
     case 'bytes':
       return putBytes(reply, body, client)
@@ -53,6 +52,12 @@ export async function toResponse(reply: Reply, client: Client = {}): Promise<Res
       return body satisfies never
   }
 }
+
+const putEvents = ({ status, headers }: Reply, events: Coming<EventBatch>, client: Client): Response =>
+  new Response(directStream(events, client, eventChunks), {
+    status,
+    headers: soundHeaders({ ...headers, ...EVENT_STREAM }),
+  })
 
 /** What is put on the wire as one chunk, in parts. */
 type Chunk = readonly Uint8Array[]
