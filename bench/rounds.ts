@@ -23,7 +23,7 @@ interface Round {
 }
 
 /** What is loaded, and for how long. */
-export interface Point extends Duty {
+export interface InjectionPoint extends Duty {
   connections: number
   seconds: number
   rounds: number
@@ -55,7 +55,7 @@ export interface Results {
 /** A round in which others took more of the two cores than this is made again. */
 const MAX_NOISE = 0.04
 
-async function sampleOf(entrant: Entrant, point: Point): Promise<Sample & { own: number }> {
+async function sampleOf(entrant: Entrant, point: InjectionPoint): Promise<Sample & { own: number }> {
   const { server } = entrant
   const traces = entrant.understudy ? await tracesOf(entrant) : 0
   const before = server.cpu()
@@ -78,7 +78,7 @@ async function sampleOf(entrant: Entrant, point: Point): Promise<Sample & { own:
 }
 
 /** One turn of everybody; who begins changes from round to round. */
-async function roundOf(entrants: readonly Entrant[], point: Point, number: number): Promise<Round> {
+async function roundOf(entrants: readonly Entrant[], point: InjectionPoint, number: number): Promise<Round> {
   const used = () => entrants.reduce((sum, { server }) => sum + (server.cpu() ?? 0), 0)
   const busy = () => (point.cores ? busyOf(point.cores) : undefined)
   const [began, busyBefore, usedBefore, ownBefore] = [performance.now(), busy(), used(), process.cpuUsage()]
@@ -98,7 +98,7 @@ async function roundOf(entrants: readonly Entrant[], point: Point, number: numbe
 }
 
 /** Loads all servers at one point. Rounds that others disturbed are made again, as many as were asked for at most. */
-export async function measure(entrants: readonly Entrant[], point: Point): Promise<Results> {
+export async function measure(entrants: readonly Entrant[], point: InjectionPoint): Promise<Results> {
   const rounds: Round[] = []
   const quiet = () => rounds.filter(({ noise }) => noise <= MAX_NOISE).length
   while (quiet() < point.rounds && rounds.length < 2 * point.rounds) {

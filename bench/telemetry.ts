@@ -1,7 +1,7 @@
 // What the export of traces costs: two servers, of which one exports to a collector on the other core, in turn.
 import { join } from 'node:path'
 import type { Bench } from './bench.ts'
-import { measure, type Point, type Result } from './rounds.ts'
+import { type InjectionPoint, measure, type Result } from './rounds.ts'
 import { type Duty, type Entrant, startAll, targetOf } from './servers.ts'
 import { start } from './support.ts'
 import { type Line, milliseconds, percent } from './table.ts'
@@ -84,7 +84,7 @@ export async function telemetry(bench: Bench): Promise<Line[]> {
   await on.settled?.()
   const { seconds, rounds } = bench.options
   const point = { ...DUTY, rounds, cores: bench.cores }
-  const measured = async (name: string, more: Pick<Point, 'connections' | 'seconds' | 'rate'>) => {
+  const measured = async (name: string, more: Pick<InjectionPoint, 'connections' | 'seconds' | 'rate'>) => {
     bench.progress(name)
     const before = await exportedBy(on)
     const results = await measure(both, { ...point, ...more })

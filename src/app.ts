@@ -15,7 +15,7 @@ import { balancerNotes } from './app/balancer-notes.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
 import { createResponseCounts, statusFor } from './app/response-counts.ts'
 import type { App, AppDeps } from './app/types.ts'
-import { doorOf, doors } from './compat/index.ts'
+import { compatApiOf, doors } from './compat/index.ts'
 import type { ConnectionFinder } from './contract/core/connection.ts'
 import { bugError } from './contract/core/error.ts'
 import { storageError } from './contract/core/storage-error.ts'
@@ -63,7 +63,7 @@ const rendererOf =
   (thrown: unknown, request: Request): Response => {
     const known = storageError(thrown)
     if (!known) report(thrown)
-    const refusal = ids.refusal(known ?? bugError(), doorOf(request)?.wire())
+    const refusal = ids.refusal(known ?? bugError(), compatApiOf(request)?.wire())
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
@@ -76,7 +76,7 @@ const completing =
     hold: ConnectionFinder | undefined,
   ): Promise<Response> => {
     const response = await answered
-    ids.mark(response, doorOf(request)?.wire().idHeader)
+    ids.mark(response, compatApiOf(request)?.wire().idHeader)
     if (isWhole(response)) hold?.leaves?.()
     return response
   }

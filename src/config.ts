@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { type OutsideAddress, telemetryAddress } from './config/addresses.ts'
 import { ConfigError, mustBe, quoteSetting, readConfigFile, type SettingValue } from './config/file.ts'
 import { type ForwardingRules, readForwarding } from './config/providers.ts'
-import { type BackendName, SETTINGS, settingOutline, valueSchemas } from './config/settings.ts'
+import { type BackendName, SETTINGS, settingSchemaName, valueSchemas } from './config/settings.ts'
 import type { TelemetrySettings } from './config/telemetry.ts'
 import type { Problem } from './contract/core/problem.ts'
 import type { TimeSettings } from './lib/clock.ts'
@@ -13,8 +13,8 @@ import { presentName } from './lib/former-names.ts'
 import { lazy } from './lib/lazy.ts'
 import { isObject } from './lib/values.ts'
 import { providerNames } from './providers/names.ts'
-import { REFUSED } from './schema/compiled-schema.ts'
-import { parseByOutline } from './schema/parse.ts'
+import { NOT_VALID } from './schema/compiled-schema.ts'
+import { parseCompiled } from './schema/parse.ts'
 import { problemsOf, safeParse } from './schema/validation.ts'
 
 export { ConfigError, SETTINGS }
@@ -104,8 +104,8 @@ function fromEnvironment(key: Key, environment: Environment): SettingValue | und
 
 function validated(key: Key, { value, source }: SettingValue): unknown {
   const listed = isList(key) && !Array.isArray(value) ? [value] : value
-  const quick = parseByOutline(settingOutline(key), listed)
-  if (quick !== REFUSED) return quick
+  const quick = parseCompiled(settingSchemaName(key), listed)
+  if (quick !== NOT_VALID) return quick
   const result = safeParse<unknown>(SETTINGS[key].schema(valueSchemas()), listed)
   if (result.success) return result.data
   const [problem] = problemsOf(result.error, listed)

@@ -32,9 +32,9 @@ import { throughFaults } from '../resources/through-scenario.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { createStrayLog, type StrayLog } from './stray.ts'
 import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
+import { createUnknownPathLog, type UnknownPathLog } from './unknown-paths.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 
@@ -75,7 +75,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue.wake(session)
     service?.sweep(session)
   }
-  const strays = createStrayLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
+  const strays = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
   const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
@@ -128,7 +128,7 @@ function allRoutes(
     queue,
     wake,
     tasks,
-  }: { strays: StrayLog; queue: EventQueue; wake(session: Session): void; tasks(): TaskService } & Pick<
+  }: { strays: UnknownPathLog; queue: EventQueue; wake(session: Session): void; tasks(): TaskService } & Pick<
     ControlDeps,
     'sessionOf' | 'readers' | 'workspaceCalls' | 'responses'
   >,
@@ -255,14 +255,14 @@ function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteSer
   }
   const serve = ({ request, params }: { request: Request; params?: Record<string, string | null> }) =>
     noted(route, request, (sent) => answer(request, params, sent))
-  elysia.route(route.method.toUpperCase(), route.path, serve, UNREAD)
+  elysia.route(route.method.toUpperCase(), route.path, serve, UNREAD_RESPONSE)
 }
 
 /** Answers HEAD wherever GET is answered, as RFC 9110, section 9.3.2, has it: the same status and headers, and no body. */
 function answerHead(elysia: Elysia): void {
   for (const { method, path, handler } of [...elysia.routes])
     if (method === 'GET')
-      elysia.route('HEAD', path, async (context) => withoutBody((await handler(context)) as Response), UNREAD)
+      elysia.route('HEAD', path, async (context) => withoutBody((await handler(context)) as Response), UNREAD_RESPONSE)
 }
 
 /** A response with the length of its body in place of the body; what is streamed has none. */
@@ -274,7 +274,7 @@ async function withoutBody(response: Response): Promise<Response> {
 }
 
 /** Bodies are ours to read: without `aot`, Elysia looks for `none` in a field that its types do not have. */
-const UNREAD = { config: {}, type: 'none', detail: { hide: true } }
+const UNREAD_RESPONSE = { config: {}, type: 'none', detail: { hide: true } }
 
 /** What says that a request is not as it should be. */
 const INVALID = new Set([400, 422])

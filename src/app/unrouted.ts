@@ -1,9 +1,9 @@
 // What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
 import { sessionName, tokenOf } from '../access.ts'
-import { doorOf, notEmulated } from '../compat/index.ts'
+import { compatApiOf, notEmulated } from '../compat/index.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Session } from '../sessions/sessions.ts'
-import { MAX_PATH_LENGTH, type StrayLog, traceStray } from './stray.ts'
+import { MAX_PATH_LENGTH, traceUnknownPath, type UnknownPathLog } from './unknown-paths.ts'
 
 /** A path that is answered, parameters as `:name`, and one of its methods. */
 interface KnownPath {
@@ -14,7 +14,7 @@ interface KnownPath {
 /** Whom an unrouted request concerns. */
 interface UnroutedContext {
   known(): readonly KnownPath[]
-  strays: StrayLog
+  strays: UnknownPathLog
   sessionOf(request: Request): Session
 }
 
@@ -47,18 +47,18 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
 function unknownPath(request: Request, path: string, { strays, sessionOf, known }: UnroutedContext): ApiError {
   const { method } = request
   const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
-  const door = doorOf(request)
+  const door = compatApiOf(request)
   const other = notOfWorkspace(path, known()) ?? HINT
   const hint = likely === null ? other : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
   const message = door ? notEmulated(door, cut(path)) : `there is no path ${cut(path)}${hint}`
-  const error = new ApiError(404, 'unknown_path', message, { inWords: IN_WORDS.test(path) })
+  const error = new ApiError(404, 'unknown_path', message, { asText: AS_TEXT.test(path) })
   // Whoever only looks, such as a browser for an icon, leaves nothing behind.
-  if (first && method !== 'GET' && method !== 'HEAD') traceStray(sessionOf(request), { method, path, error })
+  if (first && method !== 'GET' && method !== 'HEAD') traceUnknownPath(sessionOf(request), { method, path, error })
   return error
 }
 
 /** Paths whose clients read a text as `error`, though they are not here. */
-const IN_WORDS = /^\/v2\/identities(\/|$)/
+const AS_TEXT = /^\/v2\/identities(\/|$)/
 /** What is longer names nothing of any API. */
 const MAX_FAMILY_LENGTH = 40
 const FAMILY = /^\/v2\/([^/]+)/

@@ -13,10 +13,10 @@ import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
 import { STARTING_POLICY } from '../lib/jit-policy.ts'
 import { PLACES_FILE } from '../lib/paged-asset.ts'
-import { outlineFile } from '../schema/embedded.ts'
+import { compiledSchemaFile } from '../schema/embedded.ts'
 import { NO_PLACES, writePlaces } from './asset-places.ts'
+import { compiledSchemas } from './compiled-schemas.ts'
 import { withoutSignature } from './mach-o.ts'
-import { outlines } from './outlines.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
 import { tokenTables } from './token-table.ts'
 
@@ -27,8 +27,8 @@ const tables = tokenTables()
 const emptyDatabases = Object.entries(EMPTY).map(
   ([kind, { asset }]) => [basename(asset), newDatabase(kind as keyof typeof EMPTY)] as const,
 )
-const outlineFiles = Object.entries(outlines()).map(
-  ([name, json]) => [relative('dist', outlineFile(name)), json] as const,
+const outlineFiles = Object.entries(compiledSchemas()).map(
+  ([name, json]) => [relative('dist', compiledSchemaFile(name)), json] as const,
 )
 /** What is made for the executable, by its name under `dist/`. */
 const made: Record<string, Uint8Array | string> = {

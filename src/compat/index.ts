@@ -3,7 +3,7 @@ import { countEndpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
 import { likelyPath } from '../lib/likely-path.ts'
 import { isOfAnthropic } from './names.ts'
-import type { Door, DoorDeps } from './types.ts'
+import type { CompatApi, CompatApiDeps } from './types.ts'
 
 const anthropic = lazy<typeof import('./anthropic/messages.ts')>(() => require('./anthropic/messages.ts'))
 const answers = lazy<typeof import('./anthropic/response-schema.ts')>(() => require('./anthropic/response-schema.ts'))
@@ -14,7 +14,7 @@ const ROUTER = '/v2/router/'
 const chat = endpoints.filter(({ name }) => name === 'chat.completions')
 
 /** All doors; of two whose prefix fits, the first one. */
-export const doors: readonly Door[] = [
+export const doors: readonly CompatApi[] = [
   {
     name: 'anthropic',
     tag: "Anthropic's API",
@@ -45,7 +45,7 @@ export const doors: readonly Door[] = [
 const FOREIGN = '/v1/'
 const PATH = /^(?:\w+:\/\/[^/]*)?(?:\/s\/[^/]+)?(\/[^?#]*)/
 /** The door that a request came by, whatever its session; undefined when it is of this API. */
-export function doorOf(request: Pick<Request, 'url' | 'headers'>): Door | undefined {
+export function compatApiOf(request: Pick<Request, 'url' | 'headers'>): CompatApi | undefined {
   const { url } = request
   // Nearly every call.
   if (!url.includes(FOREIGN)) return undefined
@@ -54,10 +54,10 @@ export function doorOf(request: Pick<Request, 'url' | 'headers'>): Door | undefi
   return doors.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
 }
 
-const NOTHING_READ: DoorDeps = { defaultProvider: '' }
+const NOTHING_READ: CompatApiDeps = { defaultProvider: '' }
 
 /** What a door says of a path that it does not have. */
-export function notEmulated({ tag, paths, routes, shares = [] }: Door, path: string): string {
+export function notEmulated({ tag, paths, routes, shares = [] }: CompatApi, path: string): string {
   const own = [...Object.keys(paths), ...routes(NOTHING_READ).map((route) => route.path), ...shares]
   const likely = likelyPath(path, own)
   return `${path} of ${tag} is not emulated${likely === null ? '' : `: did you mean ${likely}?`}; what is: ${own.join(', ')}`

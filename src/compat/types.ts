@@ -6,13 +6,13 @@ import type { Wire } from '../contract/core/wire.ts'
 import type { Endpoint } from '../endpoints/index.ts'
 
 /** What the routes of doors need. */
-export interface DoorDeps {
+export interface CompatApiDeps {
   /** Provider of the models that are named without one. */
   defaultProvider: string
 }
 
 /** One door. */
-export interface Door {
+export interface CompatApi {
   name: string
   /** What documents call it. */
   tag: string
@@ -29,7 +29,7 @@ export interface Door {
   /** What the body of an error is like. */
   errorBody(): z.ZodType
   /** What it has beside the operations. */
-  routes(deps: DoorDeps): readonly Route[]
+  routes(deps: CompatApiDeps): readonly Route[]
   /** Paths of other doors that it shares. */
   shares?: readonly string[]
 }

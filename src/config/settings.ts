@@ -17,7 +17,7 @@ export type ValueSchemas = typeof import('./value-schemas.ts')
 export const valueSchemas = lazy<typeof import('./value-schemas.ts')>(() => require('./value-schemas.ts'))
 
 /** The name of the outline of a setting's values. */
-export const settingOutline = (key: string): string => `setting-${key}`
+export const settingSchemaName = (key: string): string => `setting-${key}`
 
 /** One setting. */
 interface Setting<T> {

@@ -10,7 +10,7 @@ import type { StoreSize } from '../db/row-budget.ts'
 import { realClock } from '../lib/clock.ts'
 import { lazy } from '../lib/lazy.ts'
 import { patternCacheSize } from '../lib/match.ts'
-import { pieceCacheSize } from '../lib/tokens.ts'
+import { tokenChunkCacheSize } from '../lib/tokens.ts'
 import { liveSize } from '../observers/live.ts'
 import { workerCounts } from '../workers/pool.ts'
 import { type ControlDeps, InstanceName } from './types.ts'
@@ -166,7 +166,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
         caches: {
           texts: textCacheSizes.splits(),
           token_counts: textCacheSizes.counts(),
-          token_pieces: pieceCacheSize(),
+          token_pieces: tokenChunkCacheSize(),
           samples: sampleCacheSize(),
           pictures: images().imageCacheSize(),
           patterns: patternCacheSize(),

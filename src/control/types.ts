@@ -6,7 +6,7 @@ import type { Spending } from '../backends/forward/spending.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { Observers } from '../contract/core/observation.ts'
 import type { Operation } from '../contract/core/operation.ts'
-import type { StrayPath } from '../contract/core/verification.ts'
+import type { UnknownPath } from '../contract/core/verification.ts'
 import type { TaskReaders } from '../observers/task-readers.ts'
 import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
@@ -65,7 +65,7 @@ export interface ControlDeps {
   /** Whether warnings count as errors. */
   strict: boolean
   /** Calls of paths that there are not. */
-  strays: StrayCalls
+  strays: UnknownPaths
   /** What clients have seen of the tasks of agents that they have begun. */
   readers: TaskReaders
   /** Calls of the workspace. */
@@ -90,9 +90,9 @@ export interface ResponseCounts {
 }
 
 /** Calls of paths that there are not, kept for a while. */
-export interface StrayCalls {
+export interface UnknownPaths {
   /** Those of a session, in the order in which they were first called. */
-  of(session: string): StrayPath[]
+  of(session: string): UnknownPath[]
   /** How many there were since the start. */
   count(): number
 }

@@ -22,7 +22,7 @@ const ErrorBody = z
   .describe('The body of every error.')
 
 /** How the name of an answer ends whose `error` is a text. */
-const IN_WORDS = 'InWords'
+const AS_TEXT = 'InWords'
 const TextErrorBody = ErrorBody.omit({ error: true })
   .extend({ error: z.string().describe('The same message, in the place where clients of this path expect it.') })
   .describe('The body of an error whose `error` is a string.')
@@ -57,18 +57,24 @@ export function errorParts(schemas: Schemas): Json {
   })
   const { message, description } = ERRORS[404] ?? OTHER
   const example = { code: '404', message, error: message }
-  const inWords = { description, headers: COMMON, content: { 'application/json': { schema: textSchema, example } } }
-  return Object.fromEntries([...parts, [`${ERRORS[404]?.name}${IN_WORDS}`, inWords]])
+  const asText = {
+    description,
+    headers: COMMON,
+    content: { 'application/json': { schema: textSchema, example } },
+  }
+  return Object.fromEntries([...parts, [`${ERRORS[404]?.name}${AS_TEXT}`, asText]])
 }
 
-/** References to the errors of these statuses; those `inWords` have a text as `error`. */
-export const errorResponses = (statuses: readonly (number | 'default')[], inWords: readonly number[] = []): Json =>
+/** References to the errors of these statuses; those `asText` have a text as `error`. */
+export const errorResponses = (statuses: readonly (number | 'default')[], asText: readonly number[] = []): Json =>
   Object.fromEntries(
     all
       .filter(([status]) => statuses.some((one) => String(one) === status))
       .map(([status, { name }]) => [
         status,
-        { $ref: `#/components/responses/${name}${inWords.some((one) => String(one) === status) ? IN_WORDS : ''}` },
+        {
+          $ref: `#/components/responses/${name}${asText.some((one) => String(one) === status) ? AS_TEXT : ''}`,
+        },
       ]),
   )
 

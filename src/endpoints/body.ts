@@ -5,8 +5,8 @@ import { realClock } from '../lib/clock.ts'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../lib/json-reading.ts'
 import { lazy } from '../lib/lazy.ts'
 import { mayNestTooDeep, nestingProblem } from '../lib/nesting.ts'
-import { type Reproach, within } from '../lib/patience.ts'
 import { isLarge } from '../lib/slices.ts'
+import { type TimeoutErrors, within } from '../lib/timeout.ts'
 import { halfCharacterIn, halfCharacterProblem, mayHoldHalf } from '../lib/well-formed.ts'
 import { formatPath, quote } from '../schema/validation.ts'
 import type { FormOf } from './form.ts'
@@ -57,7 +57,7 @@ async function readPieces(request: Request, { maxBody, clientTimeout }: BodyLimi
 const tooLarge = (maxBody: number) =>
   new ApiError(413, 'request_too_large', `the body is larger than ${maxBody} bytes (--max-body)`)
 
-const NOT_READ: Reproach = {
+const NOT_READ: TimeoutErrors = {
   late: () =>
     new ApiError(408, 'request_timeout', 'the body did not arrive in time (--client-timeout)', {
       headers: { connection: 'close' },

@@ -1,5 +1,5 @@
 // POST /v2/router/completions (the specification, "Create a legacy completion").
-import { cutText, joinPieces, type TextAnswer } from '../answers/text-answer.ts'
+import { cutText, joinTokenChunks, type TextAnswer } from '../answers/text-answer.ts'
 import { usageOf } from '../answers/usage.ts'
 import type { AttemptContext, FillText, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { Completion, CompletionRequest, CompletionScript, DEFAULT_MAX_TOKENS } from '../contract/router/completions.ts'
@@ -109,7 +109,7 @@ function compose(request: CompletionRequest, script: CompletionScript, answerCon
     tokens: Math.max(0, ...answers.map((answer) => answer.tokens)),
     body: (): Completion => ({
       ...frame,
-      choices: choices.map(({ pieces, finish }, index) => completionChoice(index, joinPieces(pieces), finish)),
+      choices: choices.map(({ pieces, finish }, index) => completionChoice(index, joinTokenChunks(pieces), finish)),
       usage,
     }),
     events: () => completionChunks(frame, choices, request.stream_options?.include_usage ? usage : undefined),

@@ -4,7 +4,7 @@ import { ApiError } from '../contract/core/error.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import type { Wire } from '../contract/core/wire.ts'
-import { refuseManyVariables } from '../contract/router/variables.ts'
+import { rejectManyVariables } from '../contract/router/variables.ts'
 import type { Call, RawFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/types.ts'
 import { lazy } from '../lib/lazy.ts'
@@ -192,7 +192,7 @@ class ClientCall implements Call {
     const typed = operation.body === 'multipart' ? forms().typedFields(body as object, operation) : body
     const named = withProviders(typed, wire?.provider ?? deps.defaultProvider)
     this.assumed = named.assumed
-    refuseManyVariables(named.body, operation.invalidStatus)
+    rejectManyVariables(named.body, operation.invalidStatus)
     return named.body
   }
 }

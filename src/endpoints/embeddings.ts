@@ -1,5 +1,5 @@
 // POST /v2/router/embeddings (the specification, "Create embeddings").
-import { embedApart, isLongWork, type VectorItem } from '../answers/embed-apart.ts'
+import { embedInWorker, isLongWork, type VectorItem } from '../answers/embed-in-worker.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { AttemptContext, Operation, RenderedAnswer } from '../contract/core/operation.ts'
 import { EmbeddingList, EmbeddingScript, EmbeddingsRequest } from '../contract/router/embeddings.ts'
@@ -68,7 +68,7 @@ function compose(
   const own = texts.map(({ text }) => text)
   const rest = { model, usage }
   if (vectors.length === 0 && isLongWork(own)) {
-    return embedApart(own, { dimensions: length, encoding, signal }).then((items) => ({
+    return embedInWorker(own, { dimensions: length, encoding, signal }).then((items) => ({
       ...answer(rest, () => items.map(({ embedding }) => embedding)),
       text: listJson(rest, items),
     }))

@@ -1,5 +1,5 @@
 // POST /v2/router/rerank: documents in the order of how much their words have in common with those of a query.
-import { countAhead } from '../answers/count-ahead.ts'
+import { precountTokens } from '../answers/precount-tokens.ts'
 import { countCached } from '../answers/text-answer.ts'
 import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
 import type { AttemptContext, CountTokens, Operation, RenderedAnswer } from '../contract/core/operation.ts'
@@ -74,7 +74,7 @@ async function composeApart(
   script: RerankScript,
   context: AttemptContext,
 ): Promise<RenderedAnswer> {
-  await countAhead((count) => void countAll(request, texts, count), context.signal)
+  await precountTokens((count) => void countAll(request, texts, count), context.signal)
   const vectors = script.scores ? undefined : await vectorsOf([request.query, ...texts], context)
   const { id, model } = context
   return composed({ request, texts }, script, { id, model, vectors })

@@ -1,13 +1,13 @@
 // Coverage as three numbers, which are never added up: faults delivered, faults held, and ways taken.
-import type { CellResult, CoverageNumbers } from '../contract/core/exploration.ts'
+import type { CaseResult, CoverageNumbers } from '../contract/core/exploration.ts'
 import type { Exploration } from './explore.ts'
-import type { WayCounts } from './ways.ts'
+import type { RecoveryPathCounts } from './recovery-paths.ts'
 
 /** The coverage of an exploration; `ways` are those of all its runs. */
 export function coverageOf(
-  cells: readonly CellResult[],
+  cells: readonly CaseResult[],
   { left }: Pick<Exploration, 'left'>,
-  ways: WayCounts,
+  ways: RecoveryPathCounts,
 ): CoverageNumbers {
   const delivered = cells.filter(({ verdict }) => verdict !== 'not-applied').length
   const held = cells.filter(({ verdict }) => verdict === 'tolerated').length

@@ -1,18 +1,18 @@
 // The exploration itself: quiet runs, then one for each cell that is to be tried, and what came of them all.
-import type { CellResult, LeftCell, Point, RouteTable } from '../contract/core/exploration.ts'
+import type { CaseResult, InjectionPoint, RouteTable, SkippedCase } from '../contract/core/exploration.ts'
 import { baselineOf } from './baseline.ts'
-import { madeTheSame, quietPoints } from './points.ts'
-import { type PlayRoute, routeTable } from './routes.ts'
+import { baselinePoints, madeSameCalls } from './injection-points.ts'
+import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
+import { type RunRoute, routeTable } from './routes.ts'
 import { createSpace, type SpaceOptions } from './space.ts'
-import { type RunCommand, tryCell } from './trial.ts'
+import { type RunCommand, runCase } from './trial.ts'
 import type { ObservedRun } from './types.ts'
-import { mergeWays, type WayCounts } from './ways.ts'
 
 /** How far an exploration goes. */
 export interface ExploreOptions extends SpaceOptions {
   run: RunCommand
   /** Plays what providers can do to the routing of a call; undefined when calls are forwarded. */
-  play?: PlayRoute | undefined
+  play?: RunRoute | undefined
   /** How many runs go on at once. */
   jobs: number
   /** Milliseconds after which a run hangs; worked out from the quiet runs when left out. */
@@ -25,10 +25,10 @@ export interface ExploreOptions extends SpaceOptions {
 export interface Exploration {
   /** The quiet run that failed: nothing was explored. */
   red: ObservedRun | null
-  points: Point[]
-  cells: CellResult[]
+  points: InjectionPoint[]
+  cells: CaseResult[]
   /** Cells that can happen and were not tried. */
-  left: LeftCell[]
+  left: SkippedCase[]
   /** Calls of a quiet run whose traces were dropped or deleted: they are no points here, though they may break as well. */
   dropped: number
   /** How often the command was run under a fault, and how many runs pruning has saved. */
@@ -39,7 +39,7 @@ export interface Exploration {
   /** Somebody has asked for the end. */
   stopped: boolean
   /** Ways through the gateway, of all runs. */
-  ways: WayCounts
+  ways: RecoveryPathCounts
   /** What becomes of the faults of providers, by routing configuration. */
   routes: RouteTable[]
 }
@@ -61,7 +61,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const run: RunCommand = async (asked) => {
     runs++
     const observed = await options.run(asked)
-    ways = mergeWays([ways, observed.ways])
+    ways = mergeRecoveryPaths([ways, observed.ways])
     return observed
   }
   const context = { run, baseline, limitMs, quiet: points }
@@ -69,7 +69,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const work = async () => {
     for (let cell = space.next(); cell; cell = space.next()) {
       if (stopped || !options.hasTime()) return space.giveBack(cell)
-      const trial = await tryCell(cell, context)
+      const trial = await runCase(cell, context)
       if (trial) space.done(trial)
       else {
         stopped = true
@@ -102,11 +102,11 @@ async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>)
   const [one, other] = quiet as [ObservedRun, ObservedRun]
   const tables = play ? await routeTables(quiet, play) : []
   return {
-    points: quietPoints(one, other),
+    points: baselinePoints(one, other),
     baseline: baselineOf(quiet),
-    steady: madeTheSame(one, other),
+    steady: madeSameCalls(one, other),
     tables,
-    ways: mergeWays([...quiet, ...tables].map((found) => found.ways)),
+    ways: mergeRecoveryPaths([...quiet, ...tables].map((found) => found.ways)),
   }
 }
 
@@ -116,7 +116,7 @@ const NOTHING = {
 }
 
 /** The tables of all routing configurations, each once. */
-async function routeTables(quiet: readonly ObservedRun[], play: PlayRoute) {
+async function routeTables(quiet: readonly ObservedRun[], play: RunRoute) {
   const routes = new Map(quiet.flatMap((run) => run.routes.map((route) => [route.name, route])))
   const tables = []
   for (const route of routes.values()) tables.push(await routeTable(route, play))

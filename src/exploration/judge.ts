@@ -1,13 +1,13 @@
 // The verdict on a cell: what the command made of a break.
-import type { CellVerdict } from '../contract/core/exploration.ts'
+import type { CaseVerdict } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { mistakesIn } from './mistakes.ts'
 import { callsAgain, MAX_SHOWN, recoveryOf } from './recovery.ts'
-import type { Cell, ObservedCall, ObservedRun } from './types.ts'
+import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
 
 /** What is made of one run, for one of its cells. */
 interface Judgement {
-  verdict: CellVerdict
+  verdict: CaseVerdict
   why: string
   /** The calls that show it. */
   traces: string[]
@@ -16,15 +16,15 @@ interface Judgement {
 }
 
 /** The verdict on a cell of a run; `rule` is the name of its rule, the last one of a pair. */
-export function judgeCell(
+export function judgeCase(
   run: ObservedRun,
-  { cell, rule, baseline }: { cell: Cell; rule: string; baseline: Baseline },
+  { cell, rule, baseline }: { cell: ExploreCase; rule: string; baseline: Baseline },
 ): Judgement {
   const session = cell.point.session
   const calls = run.calls.filter(({ point }) => point.session === session)
   const hit = calls.filter(({ trace }) => metRule(trace, rule))
   const traces = hit.slice(0, MAX_SHOWN).map(({ trace }) => trace.id)
-  const of = (verdict: CellVerdict, why: string, counted = false): Judgement => ({ verdict, why, traces, counted })
+  const of = (verdict: CaseVerdict, why: string, counted = false): Judgement => ({ verdict, why, traces, counted })
   // What was broken may be known by its rule alone: then only a bad end says something.
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
   if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))

@@ -1,13 +1,13 @@
 // What a program does wrong under a fault although its tests may pass: told from what the quiet runs show of it.
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
-import { unheardOf } from '../providers/likely-model.ts'
+import { unlistedModel } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
 import { earlyText } from '../verdict/kinds/early-retry.ts'
 import { ignoredText } from '../verdict/kinds/ignored-status.ts'
 import { type Baseline, refusalName, requestName, toolCounts } from './baseline.ts'
-import { outcomeClass } from './classes.ts'
+import { failureMode } from './failure-modes.ts'
 import type { BrokenRun } from './recovery.ts'
-import type { Cell, ObservedCall, ObservedRun } from './types.ts'
+import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
 
 /** One mistake, with the calls that show it. */
 interface Mistake {
@@ -17,7 +17,7 @@ interface Mistake {
 
 /** A run as it is looked at for one cell. */
 interface CellRun extends BrokenRun {
-  cell: Cell
+  cell: ExploreCase
   findings: ObservedRun['findings']
 }
 
@@ -60,7 +60,7 @@ function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
 
 /** A call made again that cannot come to anything else. */
 function repeatedInVain(run: CellRun): Mistake[] {
-  if (!outcomeClass(run.cell.class).final) return []
+  if (!failureMode(run.cell.class).final) return []
   const again = repetitions(run).flatMap(({ first, again }) =>
     again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && isInVain(one.client, client))),
   )
@@ -124,11 +124,11 @@ function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
 
 /** A call under a fault that asks a model which nobody knows, where the quiet runs ask only known ones. A provider that was only assumed is nobody's word. */
 function unknownModel({ calls, baseline: { models } }: CellRun): Mistake[] {
-  if ([...models].some((model) => unheardOf(model) !== undefined)) return []
+  if ([...models].some((model) => unlistedModel(model) !== undefined)) return []
   for (const { trace } of calls) {
     const assumed = Object.values(trace.assumed ?? {})
     for (const model of trace.plan) {
-      const wrong = models.has(model) || assumed.includes(model) ? undefined : unheardOf(model)
+      const wrong = models.has(model) || assumed.includes(model) ? undefined : unlistedModel(model)
       if (wrong !== undefined)
         return [{ why: `unknown-model: under the fault, the client called ${model}: ${wrong}`, traces: [trace.id] }]
     }

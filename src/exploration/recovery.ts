@@ -1,7 +1,7 @@
 // Whether what a fault has broken was made good: the request itself was answered later, or one that stands in for it.
 import type { ClientCall } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
-import { askedOtherwise } from '../verdict/settled.ts'
+import { requestedDifferently } from '../verdict/settled.ts'
 import { type Baseline, complains, countCalls, isAnswered, kindName, requestName } from './baseline.ts'
 import type { ObservedCall } from './types.ts'
 
@@ -122,7 +122,7 @@ function standInsOf({ baseline, calls }: BrokenRun) {
   const inParts = (hit: ObservedCall): boolean => {
     const parts = nextAfter(extra, hit).filter(isLater(hit))
     const clients = parts.map(({ client }) => client)
-    return askedOtherwise({ roots: clients, silent: clients, lacking: [hit.client] }).size > 0
+    return requestedDifferently({ roots: clients, silent: clients, lacking: [hit.client] }).size > 0
   }
   const correctionOf = (hit: ObservedCall): ObservedCall | undefined =>
     nextAfter(answered, hit).find((call) => isLater(hit)(call) && corrects(call, hit, baseline))

@@ -8,20 +8,23 @@ import {
 } from '../contract/core/exploration.ts'
 import type { FaultKind } from '../contract/core/fault.ts'
 import { faultKinds } from '../faults/index.ts'
+import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import type { ObservedRun, RouteSample } from './types.ts'
-import { mergeWays, type WayCounts } from './ways.ts'
 
 /** Plays the call of a configuration with a scenario, at no cost of time. */
-export type PlayRoute = (route: RouteSample, scenario: WrittenScenario) => Promise<Pick<ObservedRun, 'calls' | 'ways'>>
+export type RunRoute = (route: RouteSample, scenario: WrittenScenario) => Promise<Pick<ObservedRun, 'calls' | 'ways'>>
 
 /** Options without which a kind does not show what it does to every call. */
 const OPTIONS: Readonly<Record<string, object>> = { 'rate-limit': { requests: 0 }, hang: { for: '10m' } }
 const FAULT = 'fault'
 
 /** Plays every kind of fault that providers have on a configuration: on its first target, and on all of them when there are more. */
-export async function routeTable(route: RouteSample, play: PlayRoute): Promise<{ table: RouteTable; ways: WayCounts }> {
+export async function routeTable(
+  route: RouteSample,
+  play: RunRoute,
+): Promise<{ table: RouteTable; ways: RecoveryPathCounts }> {
   const outcomes: RouteOutcome[] = []
-  const ways: WayCounts[] = []
+  const ways: RecoveryPathCounts[] = []
   const targets = ROUTE_TARGETS.filter((target) => target !== 'primary' || route.plan.length > 1)
   for (const kind of faultKinds.filter(({ points }) => points.includes('provider')))
     for (const target of targets) {
@@ -32,11 +35,11 @@ export async function routeTable(route: RouteSample, play: PlayRoute): Promise<{
       const { outcome, status, attempts } = trace
       outcomes.push({ fault: kind.type, target, outcome, status, attempts: attempts.length })
     }
-  return { table: { route: route.name, outcomes }, ways: mergeWays(ways) }
+  return { table: { route: route.name, outcomes }, ways: mergeRecoveryPaths(ways) }
 }
 
 /** How far a fault goes, in words. */
-export const TARGET_WORDS: Readonly<Record<RouteTarget, string>> = {
+export const TARGET_LABELS: Readonly<Record<RouteTarget, string>> = {
   once: 'first attempt',
   primary: 'primary target',
   every: 'every target',
@@ -52,7 +55,7 @@ const scenarioOfFault = (
   target: RouteTarget,
 ): WrittenScenario => ({
   name: `route-${type}-${target}`,
-  description: `${type} on the ${TARGET_WORDS[target]}`,
+  description: `${type} on the ${TARGET_LABELS[target]}`,
   clock: 'virtual',
   latency: 'skip',
   rules: [

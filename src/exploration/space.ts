@@ -1,43 +1,43 @@
 // The cells of an exploration: which are to try and in which order, and what the runs of some prove of others.
 import {
-  type CellResult,
-  type CellVerdict,
-  type ClassName,
-  cellName,
-  type LeftCell,
-  type Point,
+  type CaseResult,
+  type CaseVerdict,
+  caseName,
+  type FailureModeName,
+  type InjectionPoint,
+  type SkippedCase,
 } from '../contract/core/exploration.ts'
-import { cellId, nameOfCell } from './cell-scenario.ts'
-import { outcomeClasses } from './classes.ts'
-import { brokenPoints, endsFirst } from './points.ts'
-import { provenBy, provenCell, proversOf } from './proof.ts'
-import type { Trial, TriedCell } from './trial.ts'
-import type { Cell } from './types.ts'
+import { caseId, caseLabel } from './case-scenario.ts'
+import { failureModes } from './failure-modes.ts'
+import { brokenPoints, endsFirst } from './injection-points.ts'
+import { provenBy, provenCase, proversOf } from './proof.ts'
+import type { Trial, TriedCase } from './trial.ts'
+import type { ExploreCase } from './types.ts'
 
 /** What is to be tried. */
 export interface SpaceOptions {
   /** The classes that are tried; all when there is none. */
-  classes: readonly ClassName[]
+  classes: readonly FailureModeName[]
   /** 1 breaks one call in a run, 2 pairs too. */
   depth: 1 | 2
   /** Whether cells are left out whose outcome another one proves, and most of very many calls of a kind. */
   prune: boolean
   /** Cells that an earlier exploration has tried, by name. */
-  before: ReadonlyMap<string, TriedCell>
+  before: ReadonlyMap<string, TriedCase>
   /** Told of each cell that is done, and how many there are to do. */
-  notify(progress: { tried: TriedCell; done: number; total: number }): void
+  notify(progress: { tried: TriedCase; done: number; total: number }): void
 }
 
 /** What is to try, and what came of it. */
 interface Space {
   /** The next cell to try; undefined when there is none now. */
-  next(): Cell | undefined
-  giveBack(cell: Cell): void
+  next(): ExploreCase | undefined
+  giveBack(cell: ExploreCase): void
   done(trial: Trial): void
   state(): {
-    points: Point[]
-    cells: CellResult[]
-    left: LeftCell[]
+    points: InjectionPoint[]
+    cells: CaseResult[]
+    left: SkippedCase[]
     saved: number
   }
 }
@@ -46,7 +46,7 @@ interface Space {
  * The cells of the points that the quiet runs show.
  * @param options `steady`: whether the quiet runs made the same calls in the same order
  */
-export function createSpace(quiet: readonly Point[], options: SpaceOptions & { steady: boolean }): Space {
+export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
   const { depth, classes, before, notify } = options
   // Of a program that does not do the same in every run, none proves anything of another.
   const proves = options.prune && options.steady
@@ -54,13 +54,13 @@ export function createSpace(quiet: readonly Point[], options: SpaceOptions & { s
   const points = new Map(known)
   const broken = new Set(options.prune ? brokenPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
-  const cells = cellsOf([...broken], classes)
-  const waiting = new Map(cellsOf(endsFirst([...broken]), classes).map((cell) => [nameOfCell(cell), cell]))
+  const cells = allCases([...broken], classes)
+  const waiting = new Map(allCases(endsFirst([...broken]), classes).map((cell) => [caseLabel(cell), cell]))
   const underWay = new Set<string>()
-  const results = new Map<string, CellResult>()
+  const results = new Map<string, CaseResult>()
   let saved = 0
-  const add = (cell: Cell, tried: TriedCell) => {
-    const name = cellName(tried.result)
+  const add = (cell: ExploreCase, tried: TriedCase) => {
+    const name = caseName(tried.result)
     if (results.has(name)) return
     waiting.delete(name)
     underWay.delete(name)
@@ -70,20 +70,24 @@ export function createSpace(quiet: readonly Point[], options: SpaceOptions & { s
     if (depth === 2) for (const pair of pairsAfter(cell, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
     notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size })
   }
-  const queue = (cell: Cell) => {
-    const name = nameOfCell(cell)
+  const queue = (cell: ExploreCase) => {
+    const name = caseLabel(cell)
     if (results.has(name) || underWay.has(name)) return
     waiting.set(name, cell)
     takeKnown(name, cell)
   }
-  const takeKnown = (name: string, cell: Cell) => {
+  const takeKnown = (name: string, cell: ExploreCase) => {
     const tried = before.get(name)
     if (tried && (proves || !tried.result.derived)) add(cell, tried)
   }
-  const pairsAfter = (cell: Cell, { result, following }: TriedCell, pointOf: (id: string) => Point | undefined) => {
+  const pairsAfter = (
+    cell: ExploreCase,
+    { result, following }: TriedCase,
+    pointOf: (id: string) => InjectionPoint | undefined,
+  ) => {
     if (cell.after || !COPED.includes(result.verdict)) return []
     const after = { point: cell.point, class: cell.class }
-    return cellsOf(
+    return allCases(
       following.flatMap((id) => pointOf(id) ?? []),
       classes,
     ).map((second) => ({ ...second, after }))
@@ -101,24 +105,24 @@ export function createSpace(quiet: readonly Point[], options: SpaceOptions & { s
       return undefined
     },
     giveBack(cell) {
-      underWay.delete(nameOfCell(cell))
-      waiting.set(nameOfCell(cell), cell)
+      underWay.delete(caseLabel(cell))
+      waiting.set(caseLabel(cell), cell)
     },
     done(trial) {
       add(trial.cell, trial)
       for (const other of proves ? provenBy(trial) : []) {
-        const cell = waiting.get(nameOfCell(other))
+        const cell = waiting.get(caseLabel(other))
         if (!cell) continue
         saved++
-        add(cell, provenCell(trial, cell))
+        add(cell, provenCase(trial, cell))
       }
     },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
       cells: inOrder([...results.values()], cells),
       left: [
-        ...[...waiting.values()].map((cell): LeftCell => ({ ...cellId(cell), why: 'time' })),
-        ...cellsOf(unbroken, classes).map((cell): LeftCell => ({ ...cellId(cell), why: 'similar' })),
+        ...[...waiting.values()].map((cell): SkippedCase => ({ ...caseId(cell), why: 'time' })),
+        ...allCases(unbroken, classes).map((cell): SkippedCase => ({ ...caseId(cell), why: 'similar' })),
       ],
       saved,
     }),
@@ -126,24 +130,24 @@ export function createSpace(quiet: readonly Point[], options: SpaceOptions & { s
 }
 
 /** Verdicts of a program that goes on after a fault, so that another one may meet it. */
-const COPED: readonly CellVerdict[] = ['tolerated', 'swallowed', 'misbehaved']
+const COPED: readonly CaseVerdict[] = ['tolerated', 'swallowed', 'misbehaved']
 
 /** Points that came under faults, in an order that does not depend on which fault was tried first. */
-const discoveredOf = (points: ReadonlyMap<string, Point>): Point[] =>
+const discoveredOf = (points: ReadonlyMap<string, InjectionPoint>): InjectionPoint[] =>
   [...points.values()]
     .filter(({ discovered }) => discovered)
     .sort((one, other) => (one.kind === other.kind ? one.nth - other.nth : one.kind < other.kind ? -1 : 1))
 
 /** Results in the order in which their cells were to be tried, pairs behind them by name. */
-function inOrder(results: readonly CellResult[], cells: readonly Cell[]): CellResult[] {
-  const places = new Map(cells.map((cell, index) => [nameOfCell(cell), index]))
-  const placeOf = (result: CellResult) => places.get(cellName(result)) ?? cells.length
-  return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (cellName(one) < cellName(other) ? -1 : 1))
+function inOrder(results: readonly CaseResult[], cells: readonly ExploreCase[]): CaseResult[] {
+  const places = new Map(cells.map((cell, index) => [caseLabel(cell), index]))
+  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? cells.length
+  return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (caseName(one) < caseName(other) ? -1 : 1))
 }
 
 /** All cells of some points, those that tell most first. */
-const cellsOf = (points: readonly Point[], classes: readonly ClassName[]): Cell[] =>
-  outcomeClasses
+const allCases = (points: readonly InjectionPoint[], classes: readonly FailureModeName[]): ExploreCase[] =>
+  failureModes
     .filter(({ name }) => classes.length === 0 || classes.includes(name))
     .flatMap(({ name, excludes }) =>
       points.flatMap((point) => (excludes(point) === undefined ? [{ point, class: name }] : [])),

@@ -1,11 +1,11 @@
 // One trial: a cell broken in a run, judged, tried again to be sure, and made as short as can be.
-import type { CellResult, CellVerdict, Point, WrittenScenario } from '../contract/core/exploration.ts'
+import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
-import { cellId, scenarioOf } from './cell-scenario.ts'
-import { outcomeClass } from './classes.ts'
-import { judgeCell } from './judge.ts'
-import { brokenPoints, newPoints } from './points.ts'
-import type { Cell, ObservedRun } from './types.ts'
+import { caseId, scenarioOf } from './case-scenario.ts'
+import { failureMode } from './failure-modes.ts'
+import { brokenPoints, newInjectionPoints } from './injection-points.ts'
+import { judgeCase } from './judge.ts'
+import type { ExploreCase, ObservedRun } from './types.ts'
 
 /** Runs the command, with a scenario or without; it is ended after `limitMs`, never when that is null. */
 export type RunCommand = (run: { scenario: WrittenScenario | null; limitMs: number | null }) => Promise<ObservedRun>
@@ -15,22 +15,22 @@ interface TrialContext {
   run: RunCommand
   baseline: Baseline
   /** The points of the quiet runs. */
-  quiet: readonly Point[]
+  quiet: readonly InjectionPoint[]
   limitMs: number
 }
 
 /** What is kept of a cell that was tried: an exploration goes on from it. */
-export interface TriedCell {
-  result: CellResult
+export interface TriedCase {
+  result: CaseResult
   /** Ids of the points that came after the broken one in its session, those that a second fault may break. */
   following: string[]
   /** Points that no quiet run has. */
-  discovered: Point[]
+  discovered: InjectionPoint[]
 }
 
 /** What a trial found of a cell. */
-export interface Trial extends TriedCell {
-  cell: Cell
+export interface Trial extends TriedCase {
+  cell: ExploreCase
   /** The highest number of a call of each kind that came. */
   last: ReadonlyMap<string, number>
   /** Whether all its runs came to the same. */
@@ -43,19 +43,19 @@ interface JudgedTrial extends Trial {
 }
 
 /** Verdicts that a second run must confirm. */
-const BAD: readonly CellVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
+const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
 /** Fewer breaks than these are tried where a break for ever is too much. */
 const MAX_TIMES = 4
 
 /** Tries a cell; undefined when somebody has asked for the end. */
-export async function tryCell(cell: Cell, context: TrialContext): Promise<Trial | undefined> {
+export async function runCase(cell: ExploreCase, context: TrialContext): Promise<Trial | undefined> {
   const first = await tryOnce(cell, context)
   if (!first) return undefined
   const sure = BAD.includes(first.result.verdict) || first.counted ? await confirmed(first, context) : first
   return sure && shortened(sure, context)
 }
 
-async function tryOnce(cell: Cell, context: TrialContext, times?: number): Promise<JudgedTrial | undefined> {
+async function tryOnce(cell: ExploreCase, context: TrialContext, times?: number): Promise<JudgedTrial | undefined> {
   const written = scenarioOf(cell, times)
   const run = await context.run({ scenario: written, limitMs: context.limitMs })
   return run.stopped ? undefined : trialOf(cell, { run, written, context })
@@ -67,8 +67,8 @@ interface Played {
   context: TrialContext
 }
 
-function trialOf(cell: Cell, { run, written, context: { baseline, quiet } }: Played): JudgedTrial {
-  const { verdict, why, traces, counted } = judgeCell(run, { cell, rule: String(written.rules.at(-1)?.name), baseline })
+function trialOf(cell: ExploreCase, { run, written, context: { baseline, quiet } }: Played): JudgedTrial {
+  const { verdict, why, traces, counted } = judgeCase(run, { cell, rule: String(written.rules.at(-1)?.name), baseline })
   const { output, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === cell.point.session)
   const broken = own.findIndex(({ point }) => point.id === cell.point.id)
@@ -78,10 +78,10 @@ function trialOf(cell: Cell, { run, written, context: { baseline, quiet } }: Pla
     counted,
     steady: true,
     following: brokenPoints(after.map(({ point }) => point)).map(({ id }) => id),
-    discovered: brokenPoints(newPoints(run, new Set(quiet.map(({ id }) => id)))),
+    discovered: brokenPoints(newInjectionPoints(run, new Set(quiet.map(({ id }) => id)))),
     last: lastOf(run),
     result: {
-      ...cellId(cell),
+      ...caseId(cell),
       verdict,
       why,
       traces: traces.filter((id) => kept.has(id)),
@@ -113,7 +113,7 @@ async function confirmed(first: JudgedTrial, context: TrialContext): Promise<Jud
 /** The same with the fewest breaks in a row that end alike, where the class breaks for ever. */
 async function shortened(trial: JudgedTrial, context: TrialContext): Promise<Trial> {
   const { cell, last, result } = trial
-  if (!BAD.includes(result.verdict) || outcomeClass(cell.class).meets === 'one') return trial
+  if (!BAD.includes(result.verdict) || failureMode(cell.class).meets === 'one') return trial
   const hits = (last.get(cell.point.kind) ?? 0) - cell.point.nth + 1
   for (let times = 1; times < Math.min(hits, MAX_TIMES + 1); times++) {
     const shorter = await tryOnce(cell, context, times)

@@ -1,11 +1,11 @@
 // The words of exploration: what was seen of a run of the command, and what becomes of each break that was tried.
-import type { ClassName, Point } from '../contract/core/exploration.ts'
+import type { FailureModeName, InjectionPoint } from '../contract/core/exploration.ts'
 import type { Finding } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import type { RuleReport } from '../contract/core/verification.ts'
 import type { ClientCall } from '../verdict/client-call.ts'
+import type { RecoveryPathCounts } from './recovery-paths.ts'
 import type { RequestFacts } from './requests.ts'
-import type { WayCounts } from './ways.ts'
 
 /** A routing configuration, with a call that has it. */
 export interface RouteSample {
@@ -18,7 +18,7 @@ export interface RouteSample {
 
 /** One call as a run saw it. */
 export interface ObservedCall {
-  point: Omit<Point, 'unstable' | 'discovered'>
+  point: Omit<InjectionPoint, 'unstable' | 'discovered'>
   trace: TraceRecord
   request: RequestFacts
   /** As the judge of clients sees it. */
@@ -46,7 +46,7 @@ export interface ObservedRun {
   /** What became of the rules of the scenario, over all sessions. */
   rules: RuleReport[]
   /** Ways through the gateway that its calls configure, with how often they were taken. */
-  ways: WayCounts
+  ways: RecoveryPathCounts
   /** The routing configurations of its calls. */
   routes: RouteSample[]
   /** The last of what it has printed. */
@@ -54,9 +54,9 @@ export interface ObservedRun {
 }
 
 /** One break that is tried: a class at a point, or a second one after it. */
-export interface Cell {
-  point: Point
-  class: ClassName
+export interface ExploreCase {
+  point: InjectionPoint
+  class: FailureModeName
   /** At depth 2: what was broken before. */
-  after?: { point: Point; class: ClassName }
+  after?: { point: InjectionPoint; class: FailureModeName }
 }

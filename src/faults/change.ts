@@ -20,10 +20,10 @@ const decoder = new TextDecoder()
 
 /** Why a fault that needs more of an answer than there is does nothing. */
 const TOO_SHORT = 'the response ended before the position of the fault'
-const UNHEARD = 'the client disconnected before the position of the fault'
+const NOT_RECEIVED = 'the client disconnected before the position of the fault'
 
 /** The same pieces; a fault that has not been triggered by their end never is. */
-export async function* orSkipped<Piece>(
+export async function* orUnset<Piece>(
   pieces: AsyncIterable<Piece>,
   { signal, skipped }: Pick<FaultContext, 'signal' | 'skipped'>,
   reason: string = TOO_SHORT,
@@ -31,7 +31,7 @@ export async function* orSkipped<Piece>(
   try {
     yield* pieces
   } finally {
-    skipped(signal.aborted ? UNHEARD : reason)
+    skipped(signal.aborted ? NOT_RECEIVED : reason)
   }
 }
 
@@ -59,7 +59,7 @@ export const changeStream = (
 ): Promise<Reply> =>
   onAnswer(next, context, {
     form: 'stream',
-    change: (reply) => mapBlocks(reply, context.operation, (blocks) => orSkipped(change(blocks), context, reason)),
+    change: (reply) => mapBlocks(reply, context.operation, (blocks) => orUnset(change(blocks), context, reason)),
   })
 
 /** Options that say at which place of a stream a fault acts. */
@@ -134,7 +134,7 @@ export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Prom
   onAnswer(next, context, {
     async change(reply) {
       const { contentType } = streamBytes(reply)
-      const pieces = orSkipped(firstBytes(reply, cut, context), context)
+      const pieces = orUnset(firstBytes(reply, cut, context), context)
       // What ends cleanly without being a stream has a length that is right for what is left.
       const whole = cut.close === 'clean' && !isStream(reply)
       const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : pieces

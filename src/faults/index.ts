@@ -15,14 +15,14 @@ import { emptyReply } from './empty-reply.ts'
 import { hang } from './hang.ts'
 import { httpError } from './http-error.ts'
 import { keepAliveComments } from './keep-alive-comments.ts'
-import { lateAnswer } from './late-response.ts'
+import { lateResponse } from './late-response.ts'
 import { malformedChunk } from './malformed-chunk.ts'
 import { malformedContent } from './malformed-content.ts'
 import { malformedJson } from './malformed-json.ts'
 import { missingDone } from './missing-done.ts'
 import { missingFinish } from './missing-finish.ts'
 import { missingUsage } from './missing-usage.ts'
-import { modelGone } from './model-not-found.ts'
+import { modelNotFound } from './model-not-found.ts'
 import { quotaExceeded } from './quota-exceeded.ts'
 import { rateLimit } from './rate-limit.ts'
 import { reorderChunks } from './reorder-chunks.ts'
@@ -60,7 +60,7 @@ const beforeAnswers: readonly FaultKind[] = [
   contextLength,
   contentFilter,
   quotaExceeded,
-  modelGone,
+  modelNotFound,
 ]
 
 /** Those inside the body or the stream. */
@@ -95,7 +95,7 @@ const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPa
 const ofTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
 
 /** Those of the tasks of agents alone. */
-const ofTasks: readonly FaultKind[] = [stuckTask, approvalNever, lateAnswer]
+const ofTasks: readonly FaultKind[] = [stuckTask, approvalNever, lateResponse]
 
 /** All kinds of faults, in the order in which documents list them. */
 export const faultKinds: readonly FaultKind[] = [

@@ -3,7 +3,7 @@ import { Duration } from '../contract/core/duration.ts'
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
-export const lateAnswer = defineFault({
+export const lateResponse = defineFault({
   type: 'late-response',
   summary:
     'A tool or model call that is in flight when its task is canceled continues, and its result appears later in the messages of the canceled task.',

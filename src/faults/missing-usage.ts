@@ -1,7 +1,7 @@
 // missing-usage: an answer does not say how many tokens it took.
 import type { FaultContext } from '../contract/core/fault.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
-import { onAnswer, orSkipped } from './change.ts'
+import { onAnswer, orUnset } from './change.ts'
 import { defineFault } from './define.ts'
 import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
 
@@ -19,7 +19,7 @@ export const missingUsage = defineFault({
         const none = 'the response has no usage'
         if (wasSent()) context.triggered()
         if (isStream(reply)) {
-          const change = (blocks: AsyncGenerator<EventBlock>) => orSkipped(uncounted(blocks, context), context, none)
+          const change = (blocks: AsyncGenerator<EventBlock>) => orUnset(uncounted(blocks, context), context, none)
           return { ...mapBlocks(reply, context.operation, change), usage: null }
         }
         const { contentType } = streamBytes(reply)

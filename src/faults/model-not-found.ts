@@ -2,7 +2,7 @@
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 
-export const modelGone = defineFault({
+export const modelNotFound = defineFault({
   type: 'model-not-found',
   summary: 'The model was retired, or the account has no access to it.',
   points: ['provider', 'gateway'],

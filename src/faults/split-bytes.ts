@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { Reply } from '../contract/core/reply.ts'
-import { onAnswer, orSkipped } from './change.ts'
+import { onAnswer, orUnset } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, piecesOf, streamBytes } from './wire.ts'
 
@@ -31,7 +31,7 @@ export const splitBytes = defineFault({
             yield piece
           }
         }
-        const bytes = orSkipped(pieces(), context, 'the response has no such position')
+        const bytes = orUnset(pieces(), context, 'the response has no such position')
         return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       },
     }),

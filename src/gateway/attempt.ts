@@ -11,8 +11,8 @@ import { conversationOf } from './conversation.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './record/recording.ts'
+import { inTime, prefetch } from './stream/prefetch.ts'
 import { read } from './stream/read.ts'
-import { inTime, readAhead } from './stream/read-ahead.ts'
 import type { CallContext } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
@@ -34,7 +34,7 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       deadline?.stop()
       return { kind: 'succeeded', model, content, from: reply, attempt: record }
     }
-    const events = await readAhead(content.events, deadline, beginsWith(callContext, tried, reply))
+    const events = await prefetch(content.events, deadline, beginsWith(callContext, tried, reply))
     // A client that has gone is told nothing, so nothing would record the end.
     if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
     asked.begun = true

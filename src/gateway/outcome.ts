@@ -46,7 +46,7 @@ export const CLIENT_GONE = 499
 export const HANG_LIMIT = 'hang_limit'
 
 /** Nobody listened to the end of an answer. */
-export const UNHEARD: Failure = {
+export const NOT_RECEIVED: Failure = {
   kind: 'canceled',
   status: CLIENT_GONE,
   code: 'unheard',

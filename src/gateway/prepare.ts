@@ -7,11 +7,11 @@ import { isLarge } from '../lib/slices.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import { keyOf } from './cache.ts'
 import { type Call, originOf } from './call.ts'
+import { callKind, callSiteOf } from './call-site.ts'
 import { guardsOf } from './guardrails.ts'
 import { retrieve } from './knowledge.ts'
 import { type ParsedBody, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
-import { callKind, callPoint } from './point.ts'
 import type { TraceRecorder } from './record/recording.ts'
 import { needsGateway, type Settings, settingsOf } from './settings.ts'
 import type { CallContext, CallGuardrail, GatewayParts } from './types.ts'
@@ -138,7 +138,9 @@ function contextOf(planned: PlannedCall, request: object): CallContext {
   const stream = operation.streams(request)
   // What the user gives for variables and finds in knowledge bases makes no other point.
   const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
-  recording.point = call.inner ? undefined : callPoint(session, callKind({ operation, request, stream, prompt: asked }))
+  recording.point = call.inner
+    ? undefined
+    : callSiteOf(session, callKind({ operation, request, stream, prompt: asked }))
   return {
     call,
     operation,

@@ -5,7 +5,7 @@ import type { MatchedFaults } from '../contract/core/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/core/reply.ts'
 import { isStream, streamBytes } from '../faults/wire.ts'
 import { type EventBatch, encodeEvent, eventOfType } from '../lib/sse.ts'
-import { errorOf, type Failure, failureOf, UNHEARD } from './outcome.ts'
+import { errorOf, type Failure, failureOf, NOT_RECEIVED } from './outcome.ts'
 import { headersOf } from './record/recorder.ts'
 import type { TraceRecorder } from './record/recording.ts'
 import { putNothing, toResponse } from './stream/respond.ts'
@@ -99,7 +99,7 @@ export async function* toEnd<Item>(
   { over, signal, errorItem, came, note }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
-  let broken: unknown = UNHEARD
+  let broken: unknown = NOT_RECEIVED
   let problem: ApiError | undefined
   try {
     for await (const item of items) {
@@ -113,7 +113,7 @@ export async function* toEnd<Item>(
     // A bug, or a session that ended the call; anything else is what the faults are for.
     const isOurs = failure.kind === 'internal_error' || signal.reason instanceof ApiError
     if (!isOurs || !errorItem) throw error
-    broken = UNHEARD
+    broken = NOT_RECEIVED
     yield note(errorItem(errorOf(failure)))
     broken = undefined
   } finally {

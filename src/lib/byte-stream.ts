@@ -1,7 +1,7 @@
 // The pieces of a body that comes in its own time, one by one.
 
 /** Goes through a body by hand. A stream of the runtime is left at once, even while its next piece is waited for. */
-export function piecesIn(bytes: Uint8Array | AsyncIterable<Uint8Array>): AsyncIterator<Uint8Array, undefined> {
+export function byteChunks(bytes: Uint8Array | AsyncIterable<Uint8Array>): AsyncIterator<Uint8Array, undefined> {
   if (bytes instanceof Uint8Array) return onePiece(bytes)
   if (!(bytes instanceof ReadableStream)) return bytes[Symbol.asyncIterator]()
   const reader: ReadableStreamDefaultReader<Uint8Array> = bytes.getReader()

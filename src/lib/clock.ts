@@ -151,7 +151,7 @@ export const realClock: RealClock = {
 }
 
 /** Latency that a virtual clock may jump over. Endless silence is no wait that it could jump to the end of. */
-export const skippedLatency = (
+export const withSkippedLatency = (
   { sleep, until = untilAborted }: Pick<Clock, 'sleep'> & { until?: typeof untilAborted },
   ms: number,
   signal?: AbortSignal,
@@ -159,5 +159,5 @@ export const skippedLatency = (
 
 /** The clock for work that no client's connection waits for, such as the steps of an agent: it may jump over their latency. */
 export function withoutLatency({ kind, now, passed, sleep, work }: Clock): Clock {
-  return { kind, now, passed, sleep, work, latency: (ms, signal) => skippedLatency({ sleep }, ms, signal) }
+  return { kind, now, passed, sleep, work, latency: (ms, signal) => withSkippedLatency({ sleep }, ms, signal) }
 }

@@ -81,7 +81,7 @@ export const shorten = (vector: ArrayLike<number>, dimensions: number): Float32A
 function featuresOf(text: string): Map<number, number> {
   const features = new Map<number, number>()
   const counts = new Map<string, number>()
-  const words = wordsOf(text)
+  const words = errorText(text)
   let previous: string | undefined
   for (const word of words) {
     counts.set(word, (counts.get(word) ?? 0) + 1)
@@ -102,7 +102,7 @@ function featuresOf(text: string): Map<number, number> {
 const folded = (text: string) => text.normalize('NFKD').replace(ACCENTS, '').toLowerCase().replaceAll('ß', 'ss')
 
 /** The words of a text, folded; a text of signs alone is one word. */
-function wordsOf(text: string): string[] {
+function errorText(text: string): string[] {
   const fold = folded(text)
   return fold.match(WORD) ?? [fold]
 }

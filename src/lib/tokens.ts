@@ -98,7 +98,7 @@ const encoder = new TextEncoder()
 const pieces = byteCache<number[]>(16 << 20)
 
 /** How much is remembered of pieces of texts. */
-export const pieceCacheSize = pieces.size
+export const tokenChunkCacheSize = pieces.size
 // A piece without a space or a letter can be very long (a base64 image in a text): merged in slices, it costs linear time.
 const MAX_PIECE_LENGTH = 256
 

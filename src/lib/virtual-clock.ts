@@ -1,5 +1,5 @@
 // A clock whose time passes in no time: it jumps from wait to wait when nothing else can run. Latency alone takes real time.
-import { createSilences, LAST_INSTANT, skippedLatency, type VirtualClock } from './clock.ts'
+import { createSilences, LAST_INSTANT, type VirtualClock, withSkippedLatency } from './clock.ts'
 import { createLatencies } from './latencies.ts'
 
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
@@ -198,7 +198,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
   const latency = (ms: number, signal?: AbortSignal) => {
     if (over) return Promise.reject(over.reason)
     return skipsLatency
-      ? skippedLatency({ sleep, until: silences.until }, ms, signal)
+      ? withSkippedLatency({ sleep, until: silences.until }, ms, signal)
       : latencies.begin(Math.max(0, ms), signal)
   }
   const advance = (ms: number) => {

@@ -1,5 +1,5 @@
 // Which turns of tasks clients have begun whose end they have not read. Kept in memory: nobody knows of those of an earlier process.
-import type { SessionSlot } from '../sessions/session.ts'
+import type { SessionHandle } from '../sessions/session.ts'
 
 /** A turn that a client has begun, and whose end nobody has read yet. */
 export interface UnreadTurn {
@@ -14,19 +14,19 @@ export interface UnreadTurn {
 /** What clients have seen of the tasks that they have begun. */
 export interface TaskReaders {
   /** A client has begun a turn of a task, or has let it go on. */
-  begun(slot: SessionSlot, turn: Omit<UnreadTurn, 'looks'>): void
+  begun(slot: SessionHandle, turn: Omit<UnreadTurn, 'looks'>): void
   /** A client was shown a task as it is. */
-  shown(slot: SessionSlot, task: { id: string; active: boolean }): void
+  shown(slot: SessionHandle, task: { id: string; active: boolean }): void
   /** A client has hung up that was waiting for the end: why is its own affair. */
-  left(slot: SessionSlot, task: string): void
-  unread(slot: SessionSlot): readonly UnreadTurn[]
+  left(slot: SessionHandle, task: string): void
+  unread(slot: SessionHandle): readonly UnreadTurn[]
 }
 
 /** Of a client that reads nothing, only so many are known: those begun last. */
 const MAX_UNREAD = 10_000
 
 export function createTaskReaders(): TaskReaders {
-  const slots = new WeakMap<SessionSlot, Map<string, UnreadTurn>>()
+  const slots = new WeakMap<SessionHandle, Map<string, UnreadTurn>>()
   return {
     begun(slot, turn) {
       const turns = slots.get(slot) ?? new Map<string, UnreadTurn>()

@@ -1,7 +1,7 @@
 // Anthropic, through its model package: errors and countdowns of its own, signed and redacted thoughts.
 import { COUNT_TOKENS } from '../contract/core/token-count.ts'
 import { chat, defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal } from './error-words.ts'
 import type { ModelPackage } from './model-package.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
@@ -54,7 +54,7 @@ function anthropicError(refused: ProviderRefusal): ErrorShape {
     504: 'timeout_error',
     529: 'overloaded_error',
   }
-  const [status, type, message] = tellRefusal(refused, { words, names })
+  const [status, type, message] = reportRefusal(refused, { words, names })
   const request = `req_${id}`
   return {
     status,

@@ -1,6 +1,6 @@
 // Amazon Bedrock, which calls are not forwarded to: the name of an error stands in a header.
 import { defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal, uuid } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-words.ts'
 import { noCountdown } from './quota-headers.ts'
 
 function awsError(refused: ProviderRefusal): ErrorShape {
@@ -24,7 +24,7 @@ function awsError(refused: ProviderRefusal): ErrorShape {
     500: 'InternalServerException',
     503: 'ServiceUnavailableException',
   }
-  const [status, name, message] = tellRefusal(refused, { words, names })
+  const [status, name, message] = reportRefusal(refused, { words, names })
   return { status, headers: { 'x-amzn-errortype': name, 'x-amzn-requestid': uuid(id) }, body: { message } }
 }
 

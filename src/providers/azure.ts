@@ -1,6 +1,6 @@
 // Azure's OpenAI service: deployments in place of models, and the errors of its own gateway before those of OpenAI.
 import { defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, seconds } from './error-words.ts'
 import { modelPath } from './model-path.ts'
 import { openaiError } from './openai-family.ts'
 
@@ -46,7 +46,7 @@ function azureError(refused: ProviderRefusal): ErrorShape {
     500: 'InternalServerError',
     503: 'ServiceUnavailable',
   }
-  const [status, code, message] = tellRefusal(refused, { words, names })
+  const [status, code, message] = reportRefusal(refused, { words, names })
   const more = problem === 'content-filter' && { param: 'prompt', type: null, status, innererror: AZURE_FILTER }
   const body = problem === 'context-length' ? behind.body : { error: { code, message, ...more } }
   return { status, headers: { 'apim-request-id': id, 'x-ms-region': 'East US' }, body }

@@ -1,6 +1,6 @@
 // Cohere: errors and countdowns of its own.
 import { chat, defineProvider, embedding, text } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal, uuid } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-words.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
 const quota: QuotaCountdown = (unit, { limit, remaining }) =>
@@ -23,7 +23,7 @@ function cohereError(refused: ProviderRefusal): ErrorShape {
     'model-not-found': [404, '', `model '${model}' not found, make sure that you have access to it.`],
     overloaded: [503, '', 'the service is overloaded, please try again later'],
   }
-  const [status, , message] = tellRefusal(refused, { words, names: {} })
+  const [status, , message] = reportRefusal(refused, { words, names: {} })
   return { status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }
 }
 

@@ -61,7 +61,7 @@ const PLAIN: Record<number, string> = {
 }
 
 /** Status, name and message of a refusal; a bare status has its name in `names`. */
-export function tellRefusal(
+export function reportRefusal(
   { problem, status, message }: ProviderRefusal,
   { words, names }: { words: ErrorVocabulary; names: Record<number, string> },
 ): ErrorWords {

@@ -1,6 +1,6 @@
 // Google: Gemini through its model package; errors are a google.rpc.Status, calls of tools are signed.
 import { chat, defineProvider, embedding } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, seconds } from './error-words.ts'
 import type { ModelPackage } from './model-package.ts'
 import { noCountdown } from './quota-headers.ts'
 
@@ -49,7 +49,7 @@ function googleError(refused: ProviderRefusal): ErrorShape {
     503: 'UNAVAILABLE',
     504: 'DEADLINE_EXCEEDED',
   }
-  const [code, status, message] = tellRefusal(refused, { words, names })
+  const [code, status, message] = reportRefusal(refused, { words, names })
   const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
   const violation = {
     quotaMetric: `generativelanguage.googleapis.com/generate_content_${unit === 'tokens' ? 'input_token_count' : 'requests'}`,

@@ -50,7 +50,7 @@ const FAMILIES: Readonly<Record<string, RegExp>> = {
 const SHORT_WORD = 4
 
 /** What is wrong with the name of a model that there cannot be: it is misspelt, or no provider's own. Undefined for any that there may be. */
-export function unheardOf(model: string): string | undefined {
+export function unlistedModel(model: string): string | undefined {
   const slash = model.indexOf('/')
   const [provider, name] = [model.slice(0, slash), model.slice(slash + 1)]
   const own = knownModels().filter((id) => id.startsWith(`${provider}/`))

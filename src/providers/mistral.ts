@@ -1,6 +1,6 @@
 // Mistral: errors and countdowns of its own.
 import { chat, defineProvider, embedding, text } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, tellRefusal, uuid } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-words.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
 const quota: QuotaCountdown = (unit, { limit, remaining }) => {
@@ -24,7 +24,7 @@ function mistralError(refused: ProviderRefusal): ErrorShape {
     overloaded: [503, 'internal_server_error', 'Service unavailable.'],
   }
   const names = { 400: 'invalid_request_error', 401: 'unauthorized', 429: 'rate_limited', 500: 'internal_server_error' }
-  const [status, type, message] = tellRefusal(refused, { words, names })
+  const [status, type, message] = reportRefusal(refused, { words, names })
   const codes: Record<string, string> = {
     rate_limited: '1300',
     invalid_model: '1500',

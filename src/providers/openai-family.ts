@@ -1,7 +1,7 @@
 // What OpenAI and all that copy it have in common: their errors and the countdown of their quotas.
 
 import type { CompatibleApi } from '../contract/core/wire.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, seconds, tellRefusal } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, seconds } from './error-words.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
 /** The API that they speak. */
@@ -31,7 +31,7 @@ export function openaiError(refused: ProviderRefusal): ErrorShape {
     overloaded: [503, 'server_is_overloaded', 'Our servers are currently overloaded. Please try again later.'],
   }
   const names = { 400: '', 401: 'invalid_api_key', 404: 'not_found', 429: 'rate_limit_exceeded', 500: '' }
-  const [status, code, message] = tellRefusal(refused, { words, names })
+  const [status, code, message] = reportRefusal(refused, { words, names })
   const limited = problem === 'quota-exceeded' ? code : unit
   const failed = problem === 'overloaded' ? 'service_unavailable_error' : 'server_error'
   const type = status === 429 ? limited : status >= 500 ? failed : 'invalid_request_error'

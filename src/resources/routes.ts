@@ -63,7 +63,7 @@ function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
     if (one) findRecord(resource, work, params)
     else parentsOf(resource, work, params)
   }
-  const inWords = resource.textErrors?.includes(verb) ?? false
+  const asText = resource.textErrors?.includes(verb) ?? false
   return asRoute({
     method: METHODS[verb],
     path: one ? `${path}/:${param}` : path,
@@ -74,7 +74,7 @@ function routeOf(resource: Resource, verb: Verb, deps: ResourceDeps): Route {
     operationId: words(`${verb} ${object}`),
     find,
     ...parts,
-    ...(inWords && { handle: withTextErrors(parts.handle), find: withTextErrors(find), textErrors: [404] }),
+    ...(asText && { handle: withTextErrors(parts.handle), find: withTextErrors(find), textErrors: [404] }),
     errors: errorsOf(resource, verb),
   })
 }
@@ -190,7 +190,7 @@ const withTextErrors =
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404) throw error
       const { status, code, message, param } = error
-      throw new ApiError(status, code, message, { param, inWords: true })
+      throw new ApiError(status, code, message, { param, asText: true })
     }
   }
 

@@ -1,12 +1,12 @@
 // The outline of a schema: what zod knows of it, as plain data.
 import { z } from 'zod'
 import { type RuleName, rules } from '../contract/core/rules.ts'
-import { type Outline, REFUSED, type SchemaRule } from './compiled-schema.ts'
+import { type CompiledSchema, NOT_VALID, type SchemaRule } from './compiled-schema.ts'
 
 const ruleNames = new Map<unknown, RuleName>(Object.entries(rules).map(([name, rule]) => [rule, name as RuleName]))
 
 /** The outline of a schema; what cannot be said as data asks zod. */
-export function outlineOf(schema: z.core.$ZodType): Outline {
+export function compileSchema(schema: z.core.$ZodType): CompiledSchema {
   const outline = kindOf(schema as z.core.$ZodTypes)
   if (!outline) return asksZod(schema)
   const { _zod: internals } = schema as z.core.$ZodTypes
@@ -16,16 +16,16 @@ export function outlineOf(schema: z.core.$ZodType): Outline {
 }
 const SAYS_NOTHING = new Set(['describe', 'meta'])
 
-const asksZod = (schema: z.core.$ZodType): Outline => ({
+const asksZod = (schema: z.core.$ZodType): CompiledSchema => ({
   is: 'live',
   parse(value) {
     const { success, data } = z.safeParse(schema, value)
-    return success ? data : REFUSED
+    return success ? data : NOT_VALID
   },
 })
 
 /** An outline as JSON, in which whatever asks zod is null: it takes nothing. */
-export const outlineAsJson = (outline: Outline): string =>
+export const compiledAsJson = (outline: CompiledSchema): string =>
   JSON.stringify(outline, (_, one: Partial<{ is: string; rules: SchemaRule[] }> | null) => {
     const isLive = one?.is === 'live' || (one?.is !== undefined && one.rules?.some((rule) => rule.is === 'live'))
     return isLive ? null : one
@@ -72,7 +72,7 @@ function patternOf({ format, pattern }: z.core.$ZodCheckRegexDef): SchemaRule | 
 const isPlain = (value: unknown) => Bun.deepEquals(value, JSON.parse(JSON.stringify(value) ?? 'null'), true)
 
 /** The outline of a kind that is known here, without its rules. */
-function kindOf(schema: z.core.$ZodTypes): Outline | undefined {
+function kindOf(schema: z.core.$ZodTypes): CompiledSchema | undefined {
   const { def } = schema._zod
   switch (def.type) {
     case 'string':
@@ -87,20 +87,20 @@ function kindOf(schema: z.core.$ZodTypes): Outline | undefined {
       return values.every((one) => one === null || SIMPLE.has(typeof one)) ? { is: 'values', values } : undefined
     }
     case 'nullable':
-      return { is: 'nullable', of: outlineOf(def.innerType) }
+      return { is: 'nullable', of: compileSchema(def.innerType) }
     case 'optional':
-      return def.innerType._zod.optin === 'defaulted' ? undefined : { is: 'optional', of: outlineOf(def.innerType) }
+      return def.innerType._zod.optin === 'defaulted' ? undefined : { is: 'optional', of: compileSchema(def.innerType) }
     case 'default':
     case 'prefault':
       return isPlain(def.defaultValue)
-        ? { is: def.type, of: outlineOf(def.innerType), value: def.defaultValue }
+        ? { is: def.type, of: compileSchema(def.innerType), value: def.defaultValue }
         : undefined
     case 'array':
-      return { is: 'array', of: outlineOf(def.element) }
+      return { is: 'array', of: compileSchema(def.element) }
     case 'record':
       return recordOutline(def)
     case 'pipe':
-      return { is: 'pipe', of: outlineOf(def.in), to: outlineOf(def.out) }
+      return { is: 'pipe', of: compileSchema(def.in), to: compileSchema(def.out) }
     case 'transform': {
       const by = ruleNames.get(def.transform)
       return by && { is: 'made', by }
@@ -115,21 +115,30 @@ function kindOf(schema: z.core.$ZodTypes): Outline | undefined {
 }
 const SIMPLE = new Set(['string', 'number', 'boolean'])
 
-function recordOutline({ keyType, valueType, mode }: z.core.$ZodRecordDef & { mode?: string }): Outline | undefined {
+function recordOutline({
+  keyType,
+  valueType,
+  mode,
+}: z.core.$ZodRecordDef & { mode?: string }): CompiledSchema | undefined {
   const isText = (keyType as z.core.$ZodTypes)._zod.def.type === 'string'
-  return isText && mode !== 'loose' ? { is: 'record', key: outlineOf(keyType), of: outlineOf(valueType) } : undefined
+  return isText && mode !== 'loose'
+    ? { is: 'record', key: compileSchema(keyType), of: compileSchema(valueType) }
+    : undefined
 }
 
-function unionOutline(def: z.core.$ZodUnionDef): Outline | undefined {
-  return def.inclusive === false ? undefined : { is: 'union', options: def.options.map(outlineOf) }
+function unionOutline(def: z.core.$ZodUnionDef): CompiledSchema | undefined {
+  return def.inclusive === false ? undefined : { is: 'union', options: def.options.map(compileSchema) }
 }
 
-function choiceOutline({ discriminator: by, options }: z.core.$ZodDiscriminatedUnionDef): Outline | undefined {
+function choiceOutline({ discriminator: by, options }: z.core.$ZodDiscriminatedUnionDef): CompiledSchema | undefined {
   const all = options.map((option) => [...(option._zod.propValues?.[by] ?? [])])
   const names = all.flat()
   if (all.some((own) => own.length === 0) || new Set(names).size < names.length) return undefined
   if (!names.every((name) => name === undefined || typeof name === 'string')) return undefined
-  const listed = options.map((option, index) => ({ names: (all[index] ?? []) as string[], outline: outlineOf(option) }))
+  const listed = options.map((option, index) => ({
+    names: (all[index] ?? []) as string[],
+    outline: compileSchema(option),
+  }))
   // JSON has no undefined, which is a default's.
   return {
     is: 'choice',
@@ -144,7 +153,7 @@ function choiceOutline({ discriminator: by, options }: z.core.$ZodDiscriminatedU
 
 const OTHERS = { unknown: 'kept', never: 'refused' } as const
 
-function objectOutline({ shape, catchall }: z.core.$ZodObjectDef): Outline | undefined {
+function objectOutline({ shape, catchall }: z.core.$ZodObjectDef): CompiledSchema | undefined {
   const { type } = (catchall as z.core.$ZodTypes | undefined)?._zod.def ?? {}
   const others = type === undefined ? 'dropped' : OTHERS[type as keyof typeof OTHERS]
   if (!others) return undefined
@@ -152,7 +161,7 @@ function objectOutline({ shape, catchall }: z.core.$ZodObjectDef): Outline | und
     const { optin, optout } = field._zod
     const leftOut = optin === 'optional' && optout === 'optional'
     const absent = leftOut ? 'left out' : optin === undefined ? 'refused' : 'parsed'
-    return { name, absent, outline: outlineOf(field) } as const
+    return { name, absent, outline: compileSchema(field) } as const
   })
   return { is: 'object', fields, others }
 }

@@ -1,31 +1,31 @@
 // The rules of an outline as functions.
 
 import { rules } from '../contract/core/rules.ts'
-import { type Findings, type LiveCheck, type Parser, REFUSED, type SchemaRule } from './compiled-schema.ts'
+import { type Findings, type LiveCheck, NOT_VALID, type Parser, type SchemaRule } from './compiled-schema.ts'
 
 /** What a rule leaves of a value: the value, unless it is one that changes it. */
 export function checkOf(rule: SchemaRule): Parser {
   switch (rule.is) {
     case 'min':
-      return (value) => (isShorter(value as Sized, rule.length) ? REFUSED : value)
+      return (value) => (isShorter(value as Sized, rule.length) ? NOT_VALID : value)
     case 'max':
-      return (value) => (isLonger(value as Sized, rule.length) ? REFUSED : value)
+      return (value) => (isLonger(value as Sized, rule.length) ? NOT_VALID : value)
     case 'above':
-      return (value) => ((value as number) > rule.limit || (rule.inclusive && value === rule.limit) ? value : REFUSED)
+      return (value) => ((value as number) > rule.limit || (rule.inclusive && value === rule.limit) ? value : NOT_VALID)
     case 'below':
-      return (value) => ((value as number) < rule.limit || (rule.inclusive && value === rule.limit) ? value : REFUSED)
+      return (value) => ((value as number) < rule.limit || (rule.inclusive && value === rule.limit) ? value : NOT_VALID)
     case 'safeint':
-      return (value) => (Number.isSafeInteger(value) ? value : REFUSED)
+      return (value) => (Number.isSafeInteger(value) ? value : NOT_VALID)
     case 'pattern': {
       const pattern = new RegExp(rule.source, rule.flags)
       return (value) => {
         pattern.lastIndex = 0
-        return pattern.test(value as string) ? value : REFUSED
+        return pattern.test(value as string) ? value : NOT_VALID
       }
     }
     case 'test': {
       const test = rules[rule.name] as (value: unknown) => unknown
-      return (value) => (test(value) ? value : REFUSED)
+      return (value) => (test(value) ? value : NOT_VALID)
     }
     case 'finds':
       return looked({ check: rules[rule.name] as LiveCheck['check'], def: {} })
@@ -48,5 +48,5 @@ const looked =
   (value) => {
     const findings: Findings = { value, issues: [] }
     if (rule.def.when && !rule.def.when(findings)) return value
-    return rule.check(findings) instanceof Promise || findings.issues.length > 0 ? REFUSED : findings.value
+    return rule.check(findings) instanceof Promise || findings.issues.length > 0 ? NOT_VALID : findings.value
   }

@@ -3,7 +3,7 @@
 import type { RuleName } from '../contract/core/rules.ts'
 
 /** What stands for a value that is not known to be valid. */
-export const REFUSED = Symbol('refused')
+export const NOT_VALID = Symbol('refused')
 /** What a schema makes of a value, or `REFUSED`. */
 export type Parser = (value: unknown) => unknown
 
@@ -27,25 +27,29 @@ export interface LiveCheck {
 }
 
 /** A field of an object. */
-export interface OutlineField {
+export interface CompiledField {
   name: string
   /** What becomes of one that is not there: it stays so, or its parser says it; otherwise there is none without it. */
   absent: 'left out' | 'parsed' | 'refused'
-  outline: Outline
+  outline: CompiledSchema
 }
 
 /** What a schema takes, without its rules. */
-export type OutlineKind =
+export type CompiledKind =
   | { is: 'string' | 'boolean' | 'number' | 'unknown' }
   | { is: 'values'; values: readonly unknown[] }
-  | { is: 'nullable' | 'optional' | 'array'; of: Outline }
-  | { is: 'default' | 'prefault'; of: Outline; value: unknown }
-  | { is: 'record'; key: Outline; of: Outline }
-  | { is: 'pipe'; of: Outline; to: Outline }
+  | { is: 'nullable' | 'optional' | 'array'; of: CompiledSchema }
+  | { is: 'default' | 'prefault'; of: CompiledSchema; value: unknown }
+  | { is: 'record'; key: CompiledSchema; of: CompiledSchema }
+  | { is: 'pipe'; of: CompiledSchema; to: CompiledSchema }
   | { is: 'made'; by: RuleName }
-  | { is: 'union'; options: readonly Outline[] }
-  | { is: 'choice'; by: string; options: readonly { names: readonly string[]; absent: boolean; outline: Outline }[] }
-  | { is: 'object'; fields: readonly OutlineField[]; others: 'kept' | 'dropped' | 'refused' }
+  | { is: 'union'; options: readonly CompiledSchema[] }
+  | {
+      is: 'choice'
+      by: string
+      options: readonly { names: readonly string[]; absent: boolean; outline: CompiledSchema }[]
+    }
+  | { is: 'object'; fields: readonly CompiledField[]; others: 'kept' | 'dropped' | 'refused' }
   | { is: 'live'; parse: Parser }
 /** What a schema takes; null is nothing that is known. */
-export type Outline = (OutlineKind & { rules?: readonly SchemaRule[] }) | null
+export type CompiledSchema = (CompiledKind & { rules?: readonly SchemaRule[] }) | null

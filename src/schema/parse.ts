@@ -4,9 +4,9 @@
 // (outline.ts), so that in the executable neither zod nor the schema is loaded for a valid value.
 import type { z } from 'zod'
 import { lazy } from '../lib/lazy.ts'
-import { type Parser, REFUSED } from './compiled-schema.ts'
-import { embeddedOutline } from './embedded.ts'
-import { outlineParser } from './parser.ts'
+import { NOT_VALID, type Parser } from './compiled-schema.ts'
+import { embeddedSchema } from './embedded.ts'
+import { compiledParser } from './parser.ts'
 import { parseRequest } from './validation.ts'
 
 const schemas = lazy<typeof import('./compile.ts')>(() => require('./compile.ts'))
@@ -29,15 +29,15 @@ const known = new WeakMap<object, Known>()
 function knownOf(asked: Asked): Known {
   const found = known.get(asked)
   if (found) return found
-  const outline = embeddedOutline(requestOutline(asked.name))
+  const outline = embeddedSchema(requestSchemaName(asked.name))
   const names = outline?.is === 'object' ? outline.fields.map(({ name }) => name) : Object.keys(asked.request.shape)
-  const made: Known = { parse: outline ? outlineParser(outline) : undefined, fields: new Set(names), slow: 0 }
+  const made: Known = { parse: outline ? compiledParser(outline) : undefined, fields: new Set(names), slow: 0 }
   known.set(asked, made)
   return made
 }
 
 /** The name of the outline of an operation's request. */
-export const requestOutline = (operation: string): string => `request-${operation}`
+export const requestSchemaName = (operation: string): string => `request-${operation}`
 
 /** The names of the fields that a request may have. */
 export const fieldsOf = (asked: Asked): ReadonlySet<string> => knownOf(asked).fields
@@ -45,8 +45,8 @@ export const fieldsOf = (asked: Asked): ReadonlySet<string> => knownOf(asked).fi
 /** The body of a call as its schema makes it; a 400 that names the first field at fault otherwise. */
 export function parseCall<T>(asked: Asked<T>, value: unknown, { status = 400 } = {}): T {
   const found = knownOf(asked)
-  const parsed = found.parse ? found.parse(value) : REFUSED
-  if (parsed !== REFUSED) return parsed as T
+  const parsed = found.parse ? found.parse(value) : NOT_VALID
+  if (parsed !== NOT_VALID) return parsed as T
   if (found.slow++ === OFTEN) found.parse = quickParser(asked.request)
   return parseRequest(asked.request, value, { status })
 }
@@ -54,8 +54,8 @@ export function parseCall<T>(asked: Asked<T>, value: unknown, { status = 400 } =
 const byName = new Map<string, Parser>()
 
 /** What the schema whose outline has a name makes of a value; `REFUSED` when that has to say it itself. */
-export const parseByOutline = (name: string, value: unknown): unknown =>
-  byName.getOrInsertComputed(name, () => outlineParser(embeddedOutline(name) ?? null))(value)
+export const parseCompiled = (name: string, value: unknown): unknown =>
+  byName.getOrInsertComputed(name, () => compiledParser(embeddedSchema(name) ?? null))(value)
 
 /** What gives, for a value that a schema takes, what it makes of it; `REFUSED` for what zod has to look at. */
-export const quickParser = (schema: z.ZodType): Parser => outlineParser(schemas().outlineOf(schema))
+export const quickParser = (schema: z.ZodType): Parser => compiledParser(schemas().compileSchema(schema))

@@ -3,26 +3,32 @@
 import { rules } from '../contract/core/rules.ts'
 import { isObject, type JsonObject } from '../lib/values.ts'
 import { checkOf } from './compiled-rules.ts'
-import { type Outline, type OutlineField, type OutlineKind, type Parser, REFUSED } from './compiled-schema.ts'
+import {
+  type CompiledField,
+  type CompiledKind,
+  type CompiledSchema,
+  NOT_VALID,
+  type Parser,
+} from './compiled-schema.ts'
 
-type KindOf<Is extends OutlineKind['is']> = Extract<OutlineKind, { is: Is }>
+type KindOf<Is extends CompiledKind['is']> = Extract<CompiledKind, { is: Is }>
 
 /** What gives, for a value that an outline takes, what its schema makes of it; `REFUSED` for what zod has to look at. */
-export function outlineParser(outline: Outline): Parser {
+export function compiledParser(outline: CompiledSchema): Parser {
   const parser = parserOf(outline)
   return (value) => {
     try {
       return parser(value)
     } catch {
       // A rule that cannot read the value: zod meets it again, and then it counts.
-      return REFUSED
+      return NOT_VALID
     }
   }
 }
 
-const refuse: Parser = () => REFUSED
+const refuse: Parser = () => NOT_VALID
 
-function parserOf(outline: Outline): Parser {
+function parserOf(outline: CompiledSchema): Parser {
   if (!outline) return refuse
   const parser = parserOfKind(outline)
   if (!outline.rules) return parser
@@ -31,13 +37,13 @@ function parserOf(outline: Outline): Parser {
   if (checks.length === 1 && only) {
     return (value) => {
       const parsed = parser(value)
-      return parsed === REFUSED ? REFUSED : only(parsed)
+      return parsed === NOT_VALID ? NOT_VALID : only(parsed)
     }
   }
   return (value) => {
     let parsed = parser(value)
     for (const check of checks) {
-      if (parsed === REFUSED) return REFUSED
+      if (parsed === NOT_VALID) return NOT_VALID
       parsed = check(parsed)
     }
     return parsed
@@ -45,18 +51,18 @@ function parserOf(outline: Outline): Parser {
 }
 
 /** The parser of a kind, without its rules. */
-function parserOfKind(outline: OutlineKind): Parser {
+function parserOfKind(outline: CompiledKind): Parser {
   switch (outline.is) {
     case 'string':
     case 'boolean':
-      return (value) => (typeof value === outline.is ? value : REFUSED)
+      return (value) => (typeof value === outline.is ? value : NOT_VALID)
     case 'number':
-      return (value) => (Number.isFinite(value) ? value : REFUSED)
+      return (value) => (Number.isFinite(value) ? value : NOT_VALID)
     case 'unknown':
       return (value) => value
     case 'values': {
       const values = new Set(outline.values)
-      return (value) => (values.has(value) ? value : REFUSED)
+      return (value) => (values.has(value) ? value : NOT_VALID)
     }
     case 'nullable': {
       const inner = parserOf(outline.of)
@@ -82,7 +88,7 @@ function parserOfKind(outline: OutlineKind): Parser {
       const [first, second] = [parserOf(outline.of), parserOf(outline.to)]
       return (value) => {
         const parsed = first(value)
-        return parsed === REFUSED ? REFUSED : second(parsed)
+        return parsed === NOT_VALID ? NOT_VALID : second(parsed)
       }
     }
     case 'made':
@@ -103,11 +109,11 @@ const copyOf = (value: unknown) => (typeof value === 'object' && value !== null 
 
 function arrayParser(element: Parser): Parser {
   return (value) => {
-    if (!Array.isArray(value)) return REFUSED
+    if (!Array.isArray(value)) return NOT_VALID
     const parsed: unknown[] = []
     for (const item of value) {
       const one = element(item)
-      if (one === REFUSED) return REFUSED
+      if (one === NOT_VALID) return NOT_VALID
       parsed.push(one)
     }
     return parsed
@@ -117,12 +123,12 @@ function arrayParser(element: Parser): Parser {
 /** An object with any keys; one that is no plain object is left to zod. */
 function recordParser(key: Parser, element: Parser): Parser {
   return (value) => {
-    if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return REFUSED
+    if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return NOT_VALID
     const parsed: JsonObject = {}
     for (const name of Object.keys(value)) {
       if (name === '__proto__') continue
       const one = element(value[name])
-      if (one === REFUSED || key(name) !== name) return REFUSED
+      if (one === NOT_VALID || key(name) !== name) return NOT_VALID
       parsed[name] = one
     }
     return parsed
@@ -131,7 +137,7 @@ function recordParser(key: Parser, element: Parser): Parser {
 
 /** What is made of an outline when it is first met: of most outlines little is used. */
 interface Later {
-  outline: Outline
+  outline: CompiledSchema
   parse?: Parser
 }
 
@@ -142,9 +148,9 @@ function unionParser({ options }: KindOf<'union'>): Parser {
     for (const option of all) {
       option.parse ??= parserOf(option.outline)
       const parsed = option.parse(value)
-      if (parsed !== REFUSED) return parsed
+      if (parsed !== NOT_VALID) return parsed
     }
-    return REFUSED
+    return NOT_VALID
   }
 }
 
@@ -158,14 +164,14 @@ function choiceParser({ by, options }: KindOf<'choice'>): Parser {
   }
   return (value) => {
     const option = isObject(value) ? byName.get(value[by]) : undefined
-    if (!option) return REFUSED
+    if (!option) return NOT_VALID
     option.parse ??= parserOf(option.outline)
     return option.parse(value)
   }
 }
 
 /** A field with its place among those of the schema, which is its place in what is parsed. */
-type Field = OutlineField & Later & { place: number }
+type Field = CompiledField & Later & { place: number }
 
 /** Puts a field at its place among some. */
 function insert(fields: Field[], field: Field): void {
@@ -181,7 +187,7 @@ function objectParser({ fields, others }: KindOf<'object'>): Parser {
   const byName = new Map(all.map((field) => [field.name, field]))
   const needed = all.filter(({ absent }) => absent !== 'left out')
   return (value) => {
-    if (!isObject(value)) return REFUSED
+    if (!isObject(value)) return NOT_VALID
     const present: Field[] = []
     let more = false
     for (const name in value) {
@@ -189,10 +195,10 @@ function objectParser({ fields, others }: KindOf<'object'>): Parser {
       if (field) insert(present, field)
       else more = true
     }
-    if (more && others === 'refused') return REFUSED
+    if (more && others === 'refused') return NOT_VALID
     for (const field of needed) {
       if (field.name in value) continue
-      if (field.absent === 'refused') return REFUSED
+      if (field.absent === 'refused') return NOT_VALID
       insert(present, field)
     }
     const parsed: JsonObject = {}
@@ -200,7 +206,7 @@ function objectParser({ fields, others }: KindOf<'object'>): Parser {
       field.parse ??= parserOf(field.outline)
       const { name } = field
       const one = field.parse(value[name])
-      if (one === REFUSED) return REFUSED
+      if (one === NOT_VALID) return NOT_VALID
       if (one !== undefined || name in value) parsed[name] = one
     }
     if (!more || others === 'dropped') return parsed

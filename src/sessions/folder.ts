@@ -14,16 +14,16 @@ import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from '
 import { type DataCounts, type DataOptions, type Guard, guardedOnUse } from './stores.ts'
 
 /** What a session was made with, as the control API was asked for it. */
-export type MadeWith = Record<string, unknown>
+export type GeneratedWith = Record<string, unknown>
 
 /** The databases of named sessions. */
 export interface SessionFolder {
   /** Whether an earlier process, or this one, has left a session of a name, or a file of another program has its place. */
   has(name: string): boolean
   /** What was left of it, or else nothing, in a file that is there with what the session is `made` with, or not at all. */
-  data(name: string, options: DataOptions, made: MadeWith | undefined): SessionData
+  data(name: string, options: DataOptions, made: GeneratedWith | undefined): SessionData
   /** What one that was left was made with; undefined when it began by being called. */
-  madeWith(name: string): MadeWith | undefined
+  madeWith(name: string): GeneratedWith | undefined
   /** The sessions that there are files of, be they sound or not. */
   names(): string[]
   /** When the file of a session was last written, in ms since the epoch; undefined when there is none. */
@@ -74,7 +74,7 @@ export function openFolder(folder: string, { db, empty, awake }: FolderOptions):
       for (const end of ['', ...COMPANIONS]) removeFile(file + end)
     })
   }
-  const write = (name: string, made: MadeWith | undefined) => {
+  const write = (name: string, made: GeneratedWith | undefined) => {
     remove(name)
     cared(name, () => writeWhole(fileOf(name), made ? withSettings(empty(), JSON.stringify(made)) : empty()))
   }

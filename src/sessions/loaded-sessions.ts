@@ -6,7 +6,7 @@ import { once } from '../lib/once.ts'
 import { openFileLimit } from '../lib/open-files.ts'
 import { inSlices } from '../lib/slices.ts'
 import { DEFAULT_SESSION } from './session.ts'
-import type { OwnedSlot } from './slot.ts'
+import type { OwnedSession } from './session-handle.ts'
 
 /** Enough that parallel tests seldom pay for opening one again, which takes milliseconds. */
 const MAX_AWAKE = 128
@@ -23,12 +23,12 @@ const CLOSED_AT_ONCE = 16
 
 /** A session, and when it was last used (ms of real time). */
 export interface SessionEntry {
-  readonly slot: OwnedSlot
+  readonly slot: OwnedSession
   used: number
 }
 
 /** Keeps the number of open databases small: closes those that were not used for longest when there are too many. */
-export function limitAwake(entries: () => Iterable<SessionEntry>, fileLimit = openFileLimit()) {
+export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = openFileLimit()) {
   const mostFiles = Math.max(FEWEST_OPEN, Math.min(MAX_AWAKE, Math.floor((fileLimit * SHARE) / FILES_EACH)))
   let open = 0
   let closing = false
@@ -87,7 +87,7 @@ export function limitAwake(entries: () => Iterable<SessionEntry>, fileLimit = op
 const MAX_PEEKED = 32
 
 /** Sessions that nobody has used: each is made when it is looked at, is as a new one, and is neither counted nor listed. */
-export function createPeeked(slotOf: (name: string) => OwnedSlot, realNow: () => number) {
+export function createTransient(slotOf: (name: string) => OwnedSession, realNow: () => number) {
   const peeked = new Map<string, SessionEntry>()
   const dropOne = () => {
     const idle = [...peeked].find(([, { slot }]) => slot.active === 0)
@@ -122,7 +122,7 @@ const SWEEP_MS = 2_000
 /** What is watched. */
 interface IdleOptions {
   sessions: ReadonlyMap<string, SessionEntry>
-  peeked: ReturnType<typeof createPeeked>
+  peeked: ReturnType<typeof createTransient>
   /** Where earlier processes have left sessions; undefined when there is no such place. */
   folder: { names(): string[]; lastWritten(name: string): number | undefined } | undefined
   realNow(): number

@@ -57,7 +57,7 @@ export interface Session {
   /** Begins a call or other work, which ends with this generation or when its client goes. */
   begin(client: Requester): Activity
   /** The same for every generation. */
-  readonly slot: SessionSlot
+  readonly slot: SessionHandle
 }
 
 /** On whose behalf work is done; a request, say. */
@@ -86,7 +86,7 @@ export type SessionOrigin = 'called' | 'made' | 'restored'
 export type SessionGap = 'called' | 'restored' | 'moved'
 
 /** A session through all its generations. */
-export interface SessionSlot {
+export interface SessionHandle {
   readonly origin: SessionOrigin
   /** The process that it lives in. */
   readonly instance: Instance

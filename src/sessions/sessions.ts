@@ -6,8 +6,8 @@ import { lazy } from '../lib/lazy.ts'
 import { once } from '../lib/once.ts'
 import { oneByOne } from '../lib/slices.ts'
 import { resetError } from './data.ts'
-import type { MadeWith } from './folder.ts'
-import { createPeeked, limitAwake, type SessionEntry, watchIdle } from './loaded-sessions.ts'
+import type { GeneratedWith } from './folder.ts'
+import { createTransient, limitLoaded, type SessionEntry, watchIdle } from './loaded-sessions.ts'
 import {
   alreadyThere,
   isName,
@@ -19,8 +19,8 @@ import {
   unrestorable,
 } from './refusals.ts'
 import { DEFAULT_SESSION, type Session } from './session.ts'
-import type { OwnedSlot } from './slot.ts'
-import { type SessionSettings, type SessionsOptions, slotMaker } from './slot.ts'
+import type { OwnedSession } from './session-handle.ts'
+import { type SessionSettings, type SessionsOptions, sessionHandleMaker } from './session-handle.ts'
 
 export type { Session } from './session.ts'
 
@@ -35,7 +35,7 @@ interface SessionListener {
   /** A session is gone. */
   removed?(name: string): void
   /** A session that an earlier process has left is here again, and was made with this. */
-  restored?(session: Session, made: MadeWith): void
+  restored?(session: Session, made: GeneratedWith): void
 }
 
 /** A session that cannot be used as it is. */
@@ -69,7 +69,7 @@ export interface Sessions {
    * Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. Where sessions
    * outlive the process, what it is `made` with is written down.
    */
-  create(name: string, settings: SessionSettings, made: MadeWith): Session
+  create(name: string, settings: SessionSettings, made: GeneratedWith): Session
   /** Forgets a session and all it holds; calls that still run in it end. 404 when there is none. */
   delete(name: string): void
   list(): Session[]
@@ -111,11 +111,11 @@ function registryOf(options: SessionsOptions) {
   const unrestored = new Map<string, string>()
   const listeners: SessionListener[] = []
   const all = () => [...sessions.values(), ...peeked.entries()]
-  const awake = limitAwake(all)
+  const awake = limitLoaded(all)
   const empty = once(template)
   const folder =
     options.folder === undefined ? undefined : folders().openFolder(options.folder, { db: options.db, empty, awake })
-  const slotOf = slotMaker(options, {
+  const slotOf = sessionHandleMaker(options, {
     empty,
     folder,
     opened: awake.opened,
@@ -123,7 +123,7 @@ function registryOf(options: SessionsOptions) {
       for (const listener of listeners) listener.renewed?.(session)
     },
   })
-  const peeked = createPeeked(slotOf, realNow)
+  const peeked = createTransient(slotOf, realNow)
   /** Remembers of a session that cannot be brought back, or removed, why. */
   const noting = <Result>(name: string, run: () => Result): Result => {
     try {
@@ -143,7 +143,7 @@ function registryOf(options: SessionsOptions) {
     draining: false,
     refusing: false,
     watch: (listener: SessionListener) => void listeners.push(listener),
-    create(name: string, settings?: SessionSettings, made?: MadeWith): Session {
+    create(name: string, settings?: SessionSettings, made?: GeneratedWith): Session {
       if (registry.refusing) throw shuttingDown()
       if (sessions.size >= most) throw tooMany(most)
       const looked = settings === undefined && !folder ? peeked.slot(name) : undefined
@@ -188,7 +188,7 @@ function registryOf(options: SessionsOptions) {
 function continueIn(
   { sessions, folder, listeners }: ReturnType<typeof registryOf>,
   name: string,
-  slot: OwnedSlot,
+  slot: OwnedSession,
 ): void {
   const made = folder?.madeWith(name)
   if (!made) return
@@ -202,7 +202,7 @@ function continueIn(
 }
 
 /** Ends what runs in a session that is none any more. */
-function forget(slot: OwnedSlot, why: string): void {
+function forget(slot: OwnedSession, why: string): void {
   slot.forget(resetError(why))
   slot.leave()
 }

@@ -1,6 +1,6 @@
 // What is to be said of a client, judged by what it did.
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
-import type { StrayPath } from '../contract/core/verification.ts'
+import type { UnknownPath } from '../contract/core/verification.ts'
 import { brokeOff, type ClientCall, natureOf } from './client-call.ts'
 import type { ClientEnd } from './kinds/define.ts'
 import { findingKinds } from './kinds/index.ts'
@@ -13,7 +13,7 @@ interface JudgeOptions {
   accept?: readonly FindingKind[]
   /** Most attempts for one request, as the scenario says. */
   maxAttempts?: number | undefined
-  strays?: readonly StrayPath[]
+  strays?: readonly UnknownPath[]
   unread?: readonly UnreadTask[]
   end?: ClientEnd
 }

@@ -2,7 +2,7 @@
 import { groupBy } from '../lib/group-by.ts'
 import { type ClientCall, natureOf } from './client-call.ts'
 import { type JudgedPair, matcherOf, type Pair, type PairingOptions, pairDeclared } from './matcher.ts'
-import { askedOtherwise, askedWithOtherTools, type SettledCalls, settledByOthers } from './settled.ts'
+import { requestedDifferently, requestedWithOtherTools, type SettledCalls, settledByOthers } from './settled.ts'
 import { pairAlike } from './undeclared-retries.ts'
 
 /** An assignment of repetitions. No call repeats two others, and none is repeated twice. */
@@ -38,7 +38,7 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
   const lacking = lasts.filter((call) => natureOf(call) === 'retryable' && !surely.has(call))
   const declared = new Set(found.flatMap((pair) => (pair.declared ? [pair.again] : [])))
   const roots = chains.flatMap((chain) => chain.slice(0, 1))
-  const otherwise = askedOtherwise({ roots, silent: calls.filter((call) => !declared.has(call)), lacking })
+  const otherwise = requestedDifferently({ roots, silent: calls.filter((call) => !declared.has(call)), lacking })
   return {
     pairs: found,
     early: judged('early'),
@@ -47,7 +47,7 @@ export function pairCalls(calls: readonly ClientCall[], options: PairingOptions)
     chains,
     settled: {
       surely: surely.union(otherwise),
-      perhaps: perhaps.union(askedWithOtherTools({ roots, lacking })),
+      perhaps: perhaps.union(requestedWithOtherTools({ roots, lacking })),
       continued,
     },
   }

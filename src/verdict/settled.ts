@@ -122,7 +122,7 @@ interface Chains {
 }
 
 /** Requests that were asked again in parts, together with others, or with a shorter conversation. */
-export function askedOtherwise({ roots, silent, lacking }: Chains): Set<ClientCall> {
+export function requestedDifferently({ roots, silent, lacking }: Chains): Set<ClientCall> {
   if (lacking.length === 0) return new Set()
   const batches = batchesOf(silent)
   const shorter = laterTest(roots, isShorter)
@@ -132,7 +132,7 @@ export function askedOtherwise({ roots, silent, lacking }: Chains): Set<ClientCa
 }
 
 /** Requests after which the same conversation was asked with other tools, or for another form of the answer: it may be the same. */
-export const askedWithOtherTools = ({ roots, lacking }: Pick<Chains, 'roots' | 'lacking'>): Set<ClientCall> =>
+export const requestedWithOtherTools = ({ roots, lacking }: Pick<Chains, 'roots' | 'lacking'>): Set<ClientCall> =>
   new Set(lacking.length === 0 ? [] : lacking.filter(laterTest(roots, hasOtherTools)))
 
 /** Whether a later call that ends with the same turn passes a test; each is taken once. */

@@ -1,7 +1,7 @@
 // Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
 import type { FindingKind } from '../contract/core/finding.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
-import type { ExpectationReport, SessionVerdict, StrayPath, Verification } from '../contract/core/verification.ts'
+import type { ExpectationReport, SessionVerdict, UnknownPath, Verification } from '../contract/core/verification.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import type { ScenarioRun } from '../scenarios/engine.ts'
 import type { Expectation } from '../scenarios/schema.ts'
@@ -35,7 +35,7 @@ interface SessionEvidence {
   dropped: number
   /** Why calls of the session may have been answered by another instance than this; undefined when they were not. */
   adrift: Adrift | undefined
-  strays: StrayPath[]
+  strays: UnknownPath[]
   /** Names of the fixtures that are expected to answer. */
   fixtures: readonly string[]
   /** Expectations beside those of the scenario. */

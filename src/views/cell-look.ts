@@ -1,14 +1,14 @@
 // How the verdicts on cells look in a matrix: on a terminal and on the page alike.
 
-import type { CellVerdict } from '../contract/core/exploration.ts'
+import type { CaseVerdict } from '../contract/core/exploration.ts'
 /** The sign of a verdict, and whether it is good news, bad news, or to be looked at. */
-export interface CellLook {
+export interface CaseStyle {
   sign: string
   tone: 'good' | 'bad' | 'warning' | 'none'
 }
 
 /** The look of each verdict. */
-export const CELL_LOOKS: Readonly<Record<CellVerdict, CellLook>> = {
+export const CASE_STYLES: Readonly<Record<CaseVerdict, CaseStyle>> = {
   tolerated: { sign: '+', tone: 'good' },
   failed: { sign: 'F', tone: 'bad' },
   crashed: { sign: 'C', tone: 'bad' },

@@ -1,5 +1,5 @@
 // What the client's connection carried of a call, put together from what is stored of it.
-import type { Bytes, Exchange, SentPiece } from '../contract/core/exchange.ts'
+import type { Bytes, Exchange, SentChunk } from '../contract/core/exchange.ts'
 import type { ExchangeNote, KeptBytes } from '../contract/core/exchange-note.ts'
 import { NO_TIME } from '../contract/core/exchange-note.ts'
 import type { StoredTrace } from '../contract/core/trace.ts'
@@ -41,7 +41,7 @@ function responseOf(trace: StoredTrace, note: ExchangeNote, answer: string): Exc
   if (note.dropped) return { status, headers: null, body: null, bytes: null, truncated: false }
   const { texts, bytes, truncated } = note.response ? kept(note.response, answer) : whole([answer])
   const times = timesOf(note.times ?? [], texts.length)
-  const body = texts.map((text, index): SentPiece => ({ at_ms: times[index] ?? null, ...keptBytes(text) }))
+  const body = texts.map((text, index): SentChunk => ({ at_ms: times[index] ?? null, ...keptBytes(text) }))
   return { status, headers: note.headers ?? null, body, bytes, truncated }
 }
 

@@ -1,5 +1,5 @@
 // What a connection carried as text that people read: nothing in it is changed but what cannot be seen. For the page too.
-import type { Bytes, Exchange, SentPiece } from '../contract/core/exchange.ts'
+import type { Bytes, Exchange, SentChunk } from '../contract/core/exchange.ts'
 
 /** Some bytes as they are. */
 export const bytesIn = ({ text, base64 }: Bytes): Uint8Array =>
@@ -99,7 +99,7 @@ export interface SentEvent {
 }
 
 /** A stream of events by its blank lines, whatever is in them; behind the last one, what began and did not end. */
-export function eventsIn(pieces: readonly SentPiece[]): SentEvent[] {
+export function eventsIn(pieces: readonly SentChunk[]): SentEvent[] {
   const events: SentEvent[] = []
   let rest = ''
   // Bytes of a character may come in two pieces.

@@ -116,7 +116,7 @@ test('agent: puts a new version live and publishes the previous one', async () =
   expect((await call('GET', `/v2/agents/${made.key}`)).status).toBe(404)
 })
 
-const REFUSED: [string, Json, number, string][] = [
+const NOT_VALID: [string, Json, number, string][] = [
   ['a key that begins with a digit', { key: '1st' }, 400, 'key'],
   ['a key that is too long', { key: 'a'.repeat(256) }, 400, 'key'],
   ['an empty role', { role: '' }, 400, 'role'],
@@ -185,7 +185,7 @@ describe('invalid agent', () => {
     expect((there.body.settings as Json).tools).toMatchObject([{ tool_id: 'read', timeout: 5 }])
   })
 
-  test.each(REFUSED)('is rejected at its field for %s', async (_, fields, status, param) => {
+  test.each(NOT_VALID)('is rejected at its field for %s', async (_, fields, status, param) => {
     const answer = await call('POST', '/v2/agents', agent(fields))
     expect([answer.status, (answer.body.error as Json).param]).toEqual([status, param])
     strictError.parse(answer.body)

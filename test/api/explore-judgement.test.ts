@@ -1,6 +1,6 @@
 // The verdicts of explore are true: each mistake fails its case, and the correct twin passes.
 import { expect, test } from 'bun:test'
-import type { ClassName } from '../../src/contract/core/exploration.ts'
+import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import { type CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
 
 type Act = (model: Model) => Promise<unknown>
@@ -117,7 +117,7 @@ async function read(response: Response): Promise<{ text: string; done: boolean }
 interface Row {
   name: string
   act: Act
-  class: ClassName
+  class: FailureModeName
   /** Number of the point, from 0. */
   at?: number
   verdict: string

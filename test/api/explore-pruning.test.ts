@@ -1,6 +1,6 @@
 // Pruning saves runs and changes no case, and two explorations of a program find the same.
 import { beforeAll, expect, test } from 'bun:test'
-import type { ClassName } from '../../src/contract/core/exploration.ts'
+import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
 import { CallFailure, calling, exploreProgram, jsonOf, type Model, user } from '../support/explore.ts'
 import type { Program } from '../support/programs/surroundings.ts'
@@ -53,7 +53,7 @@ const PROGRAMS = {
     } catch {}
   }),
 } satisfies Record<string, Program>
-const CLASSES: ClassName[] = ['server-error-once', 'server-error-forever', 'context-length']
+const CLASSES: FailureModeName[] = ['server-error-once', 'server-error-forever', 'context-length']
 
 type Name = keyof typeof PROGRAMS
 const WAYS = { first: {}, second: { jobs: 2 }, whole: { prune: false } } satisfies Record<

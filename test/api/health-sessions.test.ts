@@ -1,6 +1,6 @@
 // Health shows the uptime of the program and the number of sessions, and loads no unloaded one.
 import { afterAll, expect, test } from 'bun:test'
-import type { OwnedSlot } from '../../src/sessions/slot.ts'
+import type { OwnedSession } from '../../src/sessions/session-handle.ts'
 import { createTestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 
@@ -15,7 +15,7 @@ const say = (session: string) => app.post(`/s/${session}${CHAT}`, { model: 'open
 const asleep = () =>
   app.understudy.sessions
     .list()
-    .filter(({ slot }) => !(slot as OwnedSlot).awake)
+    .filter(({ slot }) => !(slot as OwnedSession).awake)
     .map(({ name }) => name)
 
 test('health: counts unloaded sessions without loading them', async () => {

@@ -1,6 +1,6 @@
 // Large requests are answered as small ones are, though their work is done in workers and in slices.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { embedApart, isLongWork } from '../../src/answers/embed-apart.ts'
+import { embedInWorker, isLongWork } from '../../src/answers/embed-in-worker.ts'
 import { answerVector, encodeVector } from '../../src/lib/embedding.ts'
 import { inSlices } from '../../src/lib/slices.ts'
 import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
@@ -60,7 +60,7 @@ describe('embeddings of many texts', () => {
   test('keep their order, however long each text is', async () => {
     const mixed = ['short', 'long '.repeat(9_000), '', ...texts, 'last']
     const how = { dimensions: 32, encoding: 'float' } as const
-    const items = await embedApart(mixed, { ...how, signal: new AbortController().signal })
+    const items = await embedInWorker(mixed, { ...how, signal: new AbortController().signal })
     expect(items.map(({ embedding }) => embedding)).toEqual(
       mixed.map((text) => encodeVector(answerVector(text, how.dimensions), how.encoding)),
     )
@@ -149,7 +149,7 @@ describe('body with many items', () => {
 test('embeddings in a worker: stop when the caller has gone', async () => {
   const leaving = new AbortController()
   const many = Array.from({ length: 20 }, () => texts).flat()
-  const work = embedApart(many, { dimensions: 32, encoding: 'float', signal: leaving.signal })
+  const work = embedInWorker(many, { dimensions: 32, encoding: 'float', signal: leaving.signal })
   leaving.abort(new Error('gone'))
   await expect(work).rejects.toThrow('gone')
   expect(workerCounts().jobs).toBeLessThanOrEqual(2)

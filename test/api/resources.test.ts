@@ -130,8 +130,8 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('resou
       const unknown = await workspace.call(method, `${await path}/${id}`, body)
       expect([id, unknown.status]).toEqual([id, 404])
       expect(strictError.parse(unknown.body).message).toMatch(/^[A-Z][a-z ]+ not found: /)
-      const inWords = method === 'PATCH' && resource.textErrors?.includes('update')
-      if (inWords) expect(unknown.body.error).toBe(unknown.body.message)
+      const asText = method === 'PATCH' && resource.textErrors?.includes('update')
+      if (asText) expect(unknown.body.error).toBe(unknown.body.message)
       else expect((unknown.body.error as Json).param).toBe(resource.param)
     }
     const long = await workspace.call(method, `${await path}/${'x'.repeat(3_000)}`, body)

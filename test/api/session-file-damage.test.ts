@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import Driver from 'better-sqlite3'
-import type { OwnedSlot } from '../../src/sessions/slot.ts'
+import type { OwnedSession } from '../../src/sessions/session-handle.ts'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
@@ -59,7 +59,7 @@ const sharedStatuses = async (app: TestApp) => {
 }
 const allFine = SHARED.map(() => 200)
 /** Closes the file of a session, as happens a few seconds after it was used. */
-const sleep = (app: TestApp, name: string) => (app.understudy.sessions.find(name).slot as OwnedSlot).sleep()
+const sleep = (app: TestApp, name: string) => (app.understudy.sessions.find(name).slot as OwnedSession).sleep()
 
 const fileOf = (dir: string, name = 'one') => join(dir, `${name}.session.db`)
 /** Gives what a session was made with, as another program or another version may have left it. */

@@ -45,12 +45,12 @@ describe('transcription', () => {
   })
 
   test('has the requested timestamps', async () => {
-    const wordsOf = async (granularity: 'word' | 'segment') => {
+    const errorText = async (granularity: 'word' | 'segment') => {
       const more = { response_format: 'verbose_json' as const, timestamp_granularities: [granularity] }
       return (await client.audio.transcriptions.create({ model, file: fileOf(talk, 'known.mp3'), ...more })).words
     }
-    expect(await wordsOf('word')).toHaveLength(2)
-    expect(await wordsOf('segment')).toBeUndefined()
+    expect(await errorText('word')).toHaveLength(2)
+    expect(await errorText('segment')).toBeUndefined()
   })
 
   test('works with the AI SDK for any file', async () => {

@@ -1,7 +1,7 @@
 // A long text is counted and split part by part: its parts have together the tokens of the whole.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { countAhead, splitAhead } from '../../src/answers/count-ahead.ts'
+import { precountTokens, presplitText } from '../../src/answers/precount-tokens.ts'
 import { countCached, pieces, splitPlan } from '../../src/answers/text-answer.ts'
 import { splitAtWords } from '../../src/lib/token-parts.ts'
 import { countTokens, encodeTokens, splitTokens } from '../../src/lib/tokens.ts'
@@ -57,7 +57,7 @@ const long = (name: string) => `${name} went down to the sea to look at ships, `
 test('precomputed token counts and splits: equal direct ones', async () => {
   const one = long('Ada')
   const counted = [one, 'short', long('Bob')]
-  await countAhead((count) => counted.map(count), signal)
+  await precountTokens((count) => counted.map(count), signal)
   expect(counted.map(countCached)).toEqual(counted.map(countTokens))
 })
 
@@ -66,7 +66,7 @@ const sumOf = (all: readonly { tokens: number }[]) => all.reduce((sum, { tokens 
 test('very long text: is split into chunks of several tokens, precomputed or not', async () => {
   const text = long('Hal')
   const { parts, each } = splitPlan(text)
-  await splitAhead([text], { signal })
+  await presplitText([text], { signal })
   const found = pieces(text)
   expect(found).toEqual(parts.flatMap((part) => splitTokens(part, each)))
   expect(found.length).toBeLessThan(80_000)
@@ -132,7 +132,7 @@ test('message of several long parts: counts as one text', async () => {
 
 test('precomputed counting: stops when its caller has gone', async () => {
   const leaving = new AbortController()
-  const counting = countAhead((count) => void count(`${long('Eve')} ${long('Fay')}`), leaving.signal)
+  const counting = precountTokens((count) => void count(`${long('Eve')} ${long('Fay')}`), leaving.signal)
   leaving.abort(new Error('gone'))
   await expect(counting).rejects.toThrow('gone')
 })

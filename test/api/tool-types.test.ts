@@ -54,7 +54,7 @@ describe('tool types', () => {
   })
 })
 
-const REFUSED: [string, Json, string][] = [
+const NOT_VALID: [string, Json, string][] = [
   ['an unknown type', { type: 'hammer' }, 'type'],
   ['missing settings of its type', { type: 'http' }, 'http'],
   ['settings of another type', { type: 'code', code_tool, http: { blueprint } }, 'http'],
@@ -68,7 +68,7 @@ const REFUSED: [string, Json, string][] = [
   ['a name with spaces', { function: { name: 'look up' } }, 'function.name'],
 ]
 describe('invalid tool', () => {
-  test.each(REFUSED)('%s', async (_, fields, param) => {
+  test.each(NOT_VALID)('%s', async (_, fields, param) => {
     const { status, body } = await call('POST', '/v2/tools', { key: 'http_error', ...fields })
     expect([status, (body.error as Json).param]).toEqual([400, param])
     strictError.parse(body)

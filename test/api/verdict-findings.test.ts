@@ -147,7 +147,7 @@ async function judged({ scenario, act, query = '' }: Row): Promise<Verification>
   while (report.pending > 0) report = await look()
   return report
 }
-const inWords = (findings: readonly Finding[]) => findings.map(({ kind, severity }) => `${kind} ${severity}`)
+const asText = (findings: readonly Finding[]) => findings.map(({ kind, severity }) => `${kind} ${severity}`)
 
 interface Guilty extends Row {
   finds: string[]
@@ -447,7 +447,7 @@ const guilty: Guilty[] = [
 describe('violating client', () => {
   test.each(guilty)('has a finding when it $name', async ({ finds, says, ...row }) => {
     const { findings, ok } = await judged(row)
-    expect(inWords(findings)).toEqual(finds)
+    expect(asText(findings)).toEqual(finds)
     const [first] = findings
     expect(first?.message).toMatch(says)
     expect(ok).toBe(!findings.some(({ severity, accepted }) => severity === 'error' && !accepted))
@@ -782,7 +782,7 @@ describe('verdict', () => {
     expect(during).toMatchObject({ pending: 1, findings: [], ok: true })
     expect(during.notices).toContain('1 call is still in progress: gave-up and swallowed are not reported yet')
     await second
-    expect(inWords(((await client.control('GET', 'verify?wait=5s')) as Verification).findings)).toEqual([
+    expect(asText(((await client.control('GET', 'verify?wait=5s')) as Verification).findings)).toEqual([
       'gave-up error',
     ])
   })

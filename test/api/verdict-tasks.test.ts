@@ -9,14 +9,14 @@ import { createTestApp } from '../support/app.ts'
 import { plainLines } from '../support/cli.ts'
 import { runs } from '../support/property.ts'
 import {
+  COMPLIANT,
   ENDINGS,
-  GUILTY,
-  INNOCENT,
   quiet,
   stateOf,
   submitted,
   taskSession,
   turn,
+  VIOLATING,
   verdict,
 } from '../support/task-clients.ts'
 import type { Json } from '../support/workspace.ts'
@@ -27,19 +27,19 @@ afterAll(app.close)
 const gaveUp = ({ findings }: Verification) =>
   findings.map(({ kind, severity, message, count }) => ({ kind, severity, message, count }))
 
-describe.each(Object.keys(INNOCENT))('task client that %s', (manner) => {
+describe.each(Object.keys(COMPLIANT))('task client that %s', (manner) => {
   test('is not reported, however its tasks end', async () => {
     const one = await taskSession(app)
-    await Promise.all(ENDINGS.map((ending) => INNOCENT[manner]?.(one, ending)))
+    await Promise.all(ENDINGS.map((ending) => COMPLIANT[manner]?.(one, ending)))
     expect((await quiet(one)).findings).toEqual([])
     for (const end of ['well', 'badly', 'stopped']) expect((await verdict(one, `?ended=${end}`)).findings).toEqual([])
   })
 })
 
-describe.each(Object.keys(GUILTY))('violating task client that %s', (manner) => {
+describe.each(Object.keys(VIOLATING))('violating task client that %s', (manner) => {
   test.each(ENDINGS)('is reported for a task that is %s', async (ending) => {
     const one = await taskSession(app)
-    await GUILTY[manner]?.(one, ending)
+    await VIOLATING[manner]?.(one, ending)
     const found = await quiet(one)
     const [finding] = found.findings
     const kind = { kind: 'gave-up', operation: 'agent.task', count: 1 }
@@ -59,17 +59,17 @@ describe.each(Object.keys(GUILTY))('violating task client that %s', (manner) => 
 test('property: any mix of task clients is reported for exactly the tasks given up', async () => {
   const client = fc.record({
     ending: fc.constantFrom(...ENDINGS),
-    manner: fc.constantFrom(...Object.keys(INNOCENT), ...Object.keys(GUILTY)),
+    manner: fc.constantFrom(...Object.keys(COMPLIANT), ...Object.keys(VIOLATING)),
   })
   await fc.assert(
     fc.asyncProperty(fc.array(client, { minLength: 1, maxLength: 8 }), async (clients) => {
       const one = await taskSession(app)
-      await Promise.all(clients.map(({ ending, manner }) => ({ ...INNOCENT, ...GUILTY })[manner]?.(one, ending)))
+      await Promise.all(clients.map(({ ending, manner }) => ({ ...COMPLIANT, ...VIOLATING })[manner]?.(one, ending)))
       const expected: Record<string, number> = {}
       for (const { ending, manner } of clients) {
         // A list shows the tasks of others too.
         const listed = clients.some((other) => other.manner === 'reads the list' && other.ending === ending)
-        if (manner in GUILTY && !listed) expected[stateOf(ending)] = (expected[stateOf(ending)] ?? 0) + 1
+        if (manner in VIOLATING && !listed) expected[stateOf(ending)] = (expected[stateOf(ending)] ?? 0) + 1
       }
       const { findings } = await quiet(one)
       const sure = findings.map(({ message, count }) => [/\((.*)\)/.exec(message)?.[1] ?? '', count] as const)
@@ -83,7 +83,7 @@ test('property: any mix of task clients is reported for exactly the tasks given 
 }, 60_000)
 
 const countOf = (clients: readonly { ending: string; manner: string }[], state: string) =>
-  clients.filter(({ ending, manner }) => manner in GUILTY && stateOf(ending) === state).length
+  clients.filter(({ ending, manner }) => manner in VIOLATING && stateOf(ending) === state).length
 
 describe('task that never ends', () => {
   const begin = async () => {

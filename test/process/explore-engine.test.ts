@@ -6,11 +6,11 @@ import fc from 'fast-check'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { keptState, reportAsJson } from '../../src/cli/print/explore-outputs.ts'
 import { ConfigError } from '../../src/config.ts'
-import type { ClassName } from '../../src/contract/core/exploration.ts'
+import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
-import { brokenPoints } from '../../src/exploration/points.ts'
-import type { RunCommand, TriedCell } from '../../src/exploration/trial.ts'
+import { brokenPoints } from '../../src/exploration/injection-points.ts'
+import type { RunCommand, TriedCase } from '../../src/exploration/trial.ts'
 import type { ObservedRun } from '../../src/exploration/types.ts'
 import { plainLines } from '../support/cli.ts'
 import { modelProgram, type Site, type Step } from '../support/model-programs.ts'
@@ -51,14 +51,14 @@ test('explore with pairs of faults: resumes wherever it was ended and finds the 
     [site('a', { retries: 2 }), site('b', { end: 'drop' })],
     [loop(2), site('c', { retries: 0, end: 'drop' })],
   ]
-  const classes: ClassName[] = ['server-error-once', 'server-error-forever']
+  const classes: FailureModeName[] = ['server-error-once', 'server-error-forever']
   for (const steps of programs) {
     const { run } = modelProgram(steps)
     const whole = await explore(optionsOf(run, { classes, depth: 2 }))
     expect(whole.cells.filter(({ class: name }) => name.includes('+')).length).toBeGreaterThan(4)
     await fc.assert(
       fc.asyncProperty(fc.nat(whole.runs), fc.constantFrom(1, 2), async (runs, depth) => {
-        const before = new Map<string, TriedCell>()
+        const before = new Map<string, TriedCase>()
         let left = runs
         const begun = { classes, depth, hasTime: () => left-- > 0 } as const
         const notify: ExploreOptions['notify'] = ({ tried }) => {
@@ -163,7 +163,7 @@ test('explore: needs few runs and little memory for a program of 10,100 calls', 
 
 const ABOUT = { command: ['npm', 'test'], seed: 1 }
 const STATE = join(folder.path, 'state.json')
-const tried = (point: string, text = ''): TriedCell => ({
+const tried = (point: string, text = ''): TriedCase => ({
   following: [],
   discovered: [],
   result: {

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { outlines } from '../../src/build/outlines.ts'
+import { compiledSchemas } from '../../src/build/compiled-schemas.ts'
 import { emptyFolder } from '../support/server.ts'
 
 /** Packages that a first answer from a fixture file may load: `yaml` and `zod` read that file. */
@@ -17,7 +17,7 @@ const folder = emptyFolder()
 afterAll(folder.remove)
 
 test('start: loads before the first response only what every call needs', async () => {
-  writeFileSync(join(folder.path, 'outlines.json'), JSON.stringify(outlines()))
+  writeFileSync(join(folder.path, 'outlines.json'), JSON.stringify(compiledSchemas()))
   const program = join(import.meta.dir, '..', 'support', 'programs', 'first-answer.ts')
   const child = Bun.spawn([process.execPath, program], { cwd: folder.path, stdout: 'ignore', stderr: 'pipe' })
   const errors = await new Response(child.stderr).text()

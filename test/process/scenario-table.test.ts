@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import type { FindingKind } from '../../src/contract/core/finding.ts'
 import { type Played, play, program } from '../support/exec.ts'
 import {
-  type Cell,
   cellText,
   ENDS,
+  type ExploreCase,
   pageText,
   playTable,
   SCENARIOS,
@@ -28,16 +28,16 @@ const needsOf = (scenario: string): { stream?: boolean; agent?: boolean; calls?:
   return (Bun.YAML.parse(text) as { needs?: object }).needs ?? {}
 }
 /** What an app lacks under a scenario: apps without agents, and calls that are no streams. */
-function lackIn({ scenario, stream }: Pick<Cell, 'scenario' | 'stream'>): string | undefined {
+function lackIn({ scenario, stream }: Pick<ExploreCase, 'scenario' | 'stream'>): string | undefined {
   const needs = needsOf(scenario)
   if (needs.agent) return 'this scenario needs an agent task'
   return needs.stream && !stream ? 'this scenario needs a streamed call' : undefined
 }
-const cellsOf = (scenario: string, manner: 'careful' | 'careless') =>
+const allCases = (scenario: string, manner: 'careful' | 'careless') =>
   table.cells.filter((cell) => cell.scenario === scenario && (cell.manner === 'careful') === (manner === 'careful'))
-const about = ({ scenario, kind, stream, manner }: Cell) =>
+const about = ({ scenario, kind, stream, manner }: ExploreCase) =>
   `${scenario}: ${manner} ${kind}, ${stream ? 'streamed' : 'whole'}`
-const told = (cell: Cell) => `${about(cell)}: ${cellText(cell)}`
+const told = (cell: ExploreCase) => `${about(cell)}: ${cellText(cell)}`
 
 describe.each(SCENARIOS)('shipped scenario %s', (scenario) => {
   test('is inconclusive only for apps that lack what it needs', () => {
@@ -50,7 +50,7 @@ describe.each(SCENARIOS)('shipped scenario %s', (scenario) => {
   })
 
   test('has no finding for a careful app, however it exits', () => {
-    for (const cell of cellsOf(scenario, 'careful')) {
+    for (const cell of allCases(scenario, 'careful')) {
       const wanted = lackIn(cell) ? 'inconclusive' : 'pass'
       const verdicts = ENDS.map((end) => cell.verdicts[end].verdict)
       expect([told(cell), ...verdicts]).toEqual([told(cell), ...ENDS.map(() => wanted)])
@@ -63,7 +63,7 @@ describe.each(SCENARIOS)('shipped scenario %s', (scenario) => {
   })
 
   test('has exactly the findings of careless apps', () => {
-    for (const cell of cellsOf(scenario, 'careless')) {
+    for (const cell of allCases(scenario, 'careless')) {
       const kinds = cell.verdicts.unknown.findings.map(({ kind }) => kind)
       expect([told(cell), kinds]).toEqual([told(cell), wrongWith(cell)])
       if (kinds.length === 0) continue
@@ -86,7 +86,7 @@ describe.each(SCENARIOS)('shipped scenario %s', (scenario) => {
 })
 
 /** The findings of a careless app: what is wrong with asking once and showing what has come, or with asking again and again. */
-function wrongWith(cell: Cell): FindingKind[] {
+function wrongWith(cell: ExploreCase): FindingKind[] {
   const { scenario, stream, kind, seen } = cell
   if (lackIn(cell)) return []
   const isResponses = kind === 'openai responses' || kind === 'AI SDK (openai)'

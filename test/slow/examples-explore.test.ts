@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { repeater } from '../../src/cli/print/explore-repeat.ts'
-import { type CellResult, type ClassName, cellName } from '../../src/contract/core/exploration.ts'
+import { type CaseResult, caseName, type FailureModeName } from '../../src/contract/core/exploration.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'
-import { acceptKnown, readKnown } from '../../src/exploration/known.ts'
+import { acceptKnownFailures, readKnownFailures } from '../../src/exploration/known-failures.ts'
 import { plainLines } from '../support/cli.ts'
 import { exploreProgram } from '../support/explore.ts'
 import type { Program } from '../support/programs/surroundings.ts'
@@ -25,7 +25,7 @@ interface Example {
   act: string
   use: Use
   /** The mistakes of its careless program, by the class whose cell finds it. */
-  mistakes: Partial<Record<ClassName, RegExp>>
+  mistakes: Partial<Record<FailureModeName, RegExp>>
 }
 const check = (isSo: boolean, message: string) => {
   if (!isSo) throw new Error(message)
@@ -110,7 +110,7 @@ const programOf =
 
 interface Explored {
   found: Exploration
-  cells: readonly CellResult[]
+  cells: readonly CaseResult[]
 }
 /** Each is explored once, by its name and its manner. */
 const explored = new Map<string, Promise<Explored>>()
@@ -118,31 +118,31 @@ const explored = new Map<string, Promise<Explored>>()
 const settings = { timeOverrides: {} }
 beforeAll(() => {
   for (const [name, example] of Object.entries(EXAMPLES)) {
-    const known = readKnown(join(root, 'examples', name, 'explore.yaml'))
+    const known = readKnownFailures(join(root, 'examples', name, 'explore.yaml'))
     const explore = async (manner: 'careful' | 'careless', more: Parameters<typeof exploreProgram>[1]) => {
       const found = await exploreProgram(programOf(join(root, 'examples', name, `${manner}.mjs`), example), {
         settings,
         ...more,
       })
-      return { found, cells: acceptKnown(found.cells, known, false).cells }
+      return { found, cells: acceptKnownFailures(found.cells, known, false).cells }
     }
     // What hangs is soon known to hang. One run at a time: of two cells, one may stand for the other, whichever comes first.
-    const classes = Object.keys(example.mistakes) as ClassName[]
+    const classes = Object.keys(example.mistakes) as FailureModeName[]
     explored.set(`careless ${name}`, explore('careless', { classes, limitMs: 5_000 }))
     explored.set(`careful ${name}`, explore('careful', { jobs: 4 }))
   }
 })
-const cellsOf = async (which: string): Promise<readonly CellResult[]> => (await explored.get(which))?.cells ?? []
+const allCases = async (which: string): Promise<readonly CaseResult[]> => (await explored.get(which))?.cells ?? []
 
 test.each(Object.entries(EXAMPLES))(
   'example %s: fails when careless and passes when careful',
   async (name, { mistakes }) => {
-    const careless = await cellsOf(`careless ${name}`)
+    const careless = await allCases(`careless ${name}`)
     for (const [mistake, verdict] of Object.entries(mistakes)) {
       const found = careless.filter((cell) => cell.class === mistake).map((cell) => `${cell.verdict}: ${cell.why}`)
       expect(found.join('\n')).toMatch(verdict)
     }
-    const careful = await cellsOf(`careful ${name}`)
+    const careful = await allCases(`careful ${name}`)
     expect(careful.filter(({ verdict }) => !['tolerated', 'accepted', 'not-applied'].includes(verdict))).toEqual([])
     expect(careful.filter(({ verdict }) => verdict === 'tolerated').length).toBeGreaterThan(5)
   },
@@ -152,7 +152,7 @@ test('docs/explore.md: shows what the first example prints', async () => {
   const shown = /```\n( +p1[\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
   const { found, cells } = (await explored.get('careless ticket-tool')) ?? {}
   if (!found || !cells) throw new Error('nothing was explored')
-  const files = new Map(cells.map((cell) => [cellName(cell), `explore/${cell.scenario?.name}.yaml`]))
+  const files = new Map(cells.map((cell) => [caseName(cell), `explore/${cell.scenario?.name}.yaml`]))
   const repeat = repeater(['npx', 'vitest', 'run'], {})
   const coverage = coverageOf(cells, found, found.ways)
   const lines = plainLines(exploreLines({ found, cells, mended: [], coverage, files, repeat, width: 100 }))

@@ -1,14 +1,14 @@
 // Generated programs: pruning changes no verdict, and a tolerated case has lost nothing.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
-import { type CellResult, type ClassName, cellName } from '../../src/contract/core/exploration.ts'
+import { type CaseResult, caseName, type FailureModeName } from '../../src/contract/core/exploration.ts'
 import { explore } from '../../src/exploration/explore.ts'
 import { type Handling, lostItems, modelProgram, type Site, type Step } from '../support/model-programs.ts'
 
 setDefaultTimeout(600_000)
 const PROGRAMS = Number(process.env.EXPLORE_PROGRAMS ?? 20)
 const SEED = Number(process.env.EXPLORE_SEED ?? 27)
-const CLASSES: ClassName[] = ['server-error-once', 'server-error-forever', 'context-length']
+const CLASSES: FailureModeName[] = ['server-error-once', 'server-error-forever', 'context-length']
 
 const handling: fc.Arbitrary<Handling> = fc.record({
   retries: fc.constantFrom(0, 0, 1, 2),
@@ -63,8 +63,8 @@ async function explored(steps: readonly Step[], depth: 1 | 2, classes = CLASSES)
   return { pruned, whole: await explore({ ...base, prune: false }), runOf }
 }
 const goesOtherWays = (steps: readonly Step[]) => steps.some((step) => step.kind === 'branch' && step.on === 'failed')
-const verdictsOf = (cells: readonly CellResult[]) =>
-  cells.map((cell) => `${cellName(cell)}: ${cell.verdict}`).toSorted()
+const verdictsOf = (cells: readonly CaseResult[]) =>
+  cells.map((cell) => `${caseName(cell)}: ${cell.verdict}`).toSorted()
 
 test('property: pruning changes no verdict of a generated program, and a lost item is never tolerated', async () => {
   let derived = 0

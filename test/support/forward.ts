@@ -8,7 +8,7 @@ import type { Operation } from '../../src/contract/core/operation.ts'
 import type { Reply } from '../../src/contract/core/reply.ts'
 import { allOperations } from '../../src/endpoints/index.ts'
 import { streamBytes } from '../../src/faults/wire.ts'
-import { piecesIn } from '../../src/lib/byte-stream.ts'
+import { byteChunks } from '../../src/lib/byte-stream.ts'
 import type { StreamEvent } from '../../src/lib/sse.ts'
 import { VIRTUAL_START, virtualClock } from '../../src/lib/virtual-clock.ts'
 
@@ -91,7 +91,7 @@ export function textIn(reply: Reply): Promise<string> {
 /** Reads a streamed reply piece by piece. */
 export function readerOf({ body }: Reply) {
   if (body.kind !== 'bytes' || body.bytes instanceof Uint8Array) throw new Error('the body is no stream')
-  const pieces = piecesIn(body.bytes)
+  const pieces = byteChunks(body.bytes)
   return {
     /** The next piece as text; undefined at the end. */
     next: () => pieces.next().then(({ value }) => value && new TextDecoder().decode(value)),

@@ -72,7 +72,7 @@ async function until(look: () => Promise<boolean>, pause: () => Promise<unknown>
 type Client = (one: AgentSession, agent: string) => Promise<void>
 
 /** Every way to read what became of a task, or to have nothing to read. */
-export const INNOCENT: Record<string, Client> = {
+export const COMPLIANT: Record<string, Client> = {
   blocks: async (one, agent) => void (await one.ask('Go.', {}, agent)),
   polls: async (one, agent) => void (await one.settled(await submitted(one, agent), agent)),
   'polls slowly': async (one, agent) => {
@@ -134,7 +134,7 @@ export const INNOCENT: Record<string, Client> = {
 }
 
 /** Who begins a task and does not read its end. */
-export const GUILTY: Record<string, Client> = {
+export const VIOLATING: Record<string, Client> = {
   'submits and leaves': async (one, agent) => void (await submitted(one, agent)),
   'submits over A2A and leaves': async (one, agent) => void (await send(one, agent, false)),
   'reads only the first turn': async (one, agent) => {

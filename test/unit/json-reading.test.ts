@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
 import { runs } from '../support/property.ts'
 
-const REFUSED = Symbol('http_error')
+const NOT_VALID = Symbol('http_error')
 const atOnce = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    return REFUSED
+    return NOT_VALID
   }
 }
 const inRuns = async (text: string, run: number): Promise<unknown> => {
@@ -17,11 +17,11 @@ const inRuns = async (text: string, run: number): Promise<unknown> => {
     return await parseInSlices(text, { run })
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    return REFUSED
+    return NOT_VALID
   }
 }
 /** The value, and the order in which its fields come. */
-const shown = (value: unknown) => (value === REFUSED ? REFUSED : JSON.stringify(value))
+const shown = (value: unknown) => (value === NOT_VALID ? NOT_VALID : JSON.stringify(value))
 
 async function same(text: string): Promise<void> {
   for (const run of [0, 1, 3, 10, 40, 1_000]) {

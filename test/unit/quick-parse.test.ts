@@ -6,10 +6,10 @@ import { embeddedFixtures } from '../../src/backends/fixture/load.ts'
 import { SETTINGS, valueSchemas } from '../../src/config/settings.ts'
 import { ApiError } from '../../src/contract/core/error.ts'
 import { allOperations, fixtureSubjects } from '../../src/endpoints/index.ts'
-import { outlineAsJson, outlineOf } from '../../src/schema/compile.ts'
-import { REFUSED } from '../../src/schema/compiled-schema.ts'
+import { compiledAsJson, compileSchema } from '../../src/schema/compile.ts'
+import { NOT_VALID } from '../../src/schema/compiled-schema.ts'
 import { parseCall, quickParser } from '../../src/schema/parse.ts'
-import { outlineParser } from '../../src/schema/parser.ts'
+import { compiledParser } from '../../src/schema/parser.ts'
 import { parseRequest, safeParse } from '../../src/schema/validation.ts'
 import { type Schema, schemaValue } from '../fuzz/from-schema.ts'
 import { hostileValue } from '../fuzz/hostile.ts'
@@ -55,7 +55,7 @@ function bodyMaker({ request, examples, body }: (typeof operations)[number], cha
 }
 
 /** The parser that the executable has of a schema. */
-const fromJson = (schema: z.ZodType) => outlineParser(JSON.parse(outlineAsJson(outlineOf(schema))))
+const fromJson = (schema: z.ZodType) => compiledParser(JSON.parse(compiledAsJson(compileSchema(schema))))
 
 /** Counts what a parser takes, which must be what the schema takes, and the same be made of it. */
 function heldTo(parse: (value: unknown) => unknown) {
@@ -63,7 +63,7 @@ function heldTo(parse: (value: unknown) => unknown) {
     taken: 0,
     look(value: unknown, slow: z.ZodSafeParseResult<unknown>) {
       const parsed = parse(value)
-      if (parsed === REFUSED) return
+      if (parsed === NOT_VALID) return
       this.taken++
       if (!slow.success || written(parsed) !== written(slow.data)) expect([value, parsed]).toEqual([value, slow.data])
     },

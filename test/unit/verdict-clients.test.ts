@@ -2,9 +2,11 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Finding, FindingKind } from '../../src/contract/core/finding.ts'
 import { judgeClient } from '../../src/verdict/findings.ts'
+import { compliantRun } from '../support/compliant-clients.ts'
+import { runs } from '../support/property.ts'
+import { createClient, createWorld, type Day, type Fate, luckOf, OK } from '../support/simulated-clients.ts'
 import {
   backTooEarly,
-  guiltyDay,
   halfAnswer,
   halfStories,
   lostItems,
@@ -12,16 +14,14 @@ import {
   neverRepeats,
   plants,
   slowCrowd,
-} from '../support/guilty-clients.ts'
-import { innocentDay } from '../support/innocent-clients.ts'
-import { runs } from '../support/property.ts'
-import { createClient, createWorld, type Day, type Fate, luckOf, OK } from '../support/simulated-clients.ts'
+  violatingRun,
+} from '../support/violating-clients.ts'
 
 // A few seconds of pure work, on a machine that may be busy.
 setDefaultTimeout(120_000)
 /** The days of compliant clients; a tenth of them is what each violation has. */
-const INNOCENT = runs(2_000)
-const GUILTY = Math.ceil(INNOCENT / 10)
+const COMPLIANT = runs(2_000)
+const VIOLATING = Math.ceil(COMPLIANT / 10)
 
 const judge = ({ calls, accept, end, maxAttempts }: Day): Finding[] =>
   judgeClient(calls, { accept, end, maxAttempts }).findings.filter(({ accepted }) => !accepted)
@@ -32,11 +32,11 @@ const isUnproved = ({ kind, severity }: Finding) => severity === 'warning' && UN
 /** What a correct client may be warned of, since nobody can tell it from others: a retry without any mark or pause, and its last error. */
 const UNPROVED: FindingKind[] = ['swallowed', 'gave-up', 'no-backoff']
 
-test(`compliant clients: have no error in ${INNOCENT} generated runs, and few warnings`, () => {
+test(`compliant clients: have no error in ${COMPLIANT} generated runs, and few warnings`, () => {
   let calls = 0
   const warned: Partial<Record<FindingKind, number>> = {}
-  const accused = seedsUpTo(INNOCENT).flatMap((seed) => {
-    const day = innocentDay(seed)
+  const accused = seedsUpTo(COMPLIANT).flatMap((seed) => {
+    const day = compliantRun(seed)
     calls += day.calls.length
     const found = judge(day)
     for (const { kind } of found) warned[kind] = (warned[kind] ?? 0) + 1
@@ -45,14 +45,14 @@ test(`compliant clients: have no error in ${INNOCENT} generated runs, and few wa
   })
   expect(accused.slice(0, 3)).toEqual([])
   // Half of the retries of unmarked clients come at once: those of streams that broke off are the most of it.
-  expect(warned.swallowed ?? 0).toBeLessThan(0.2 * INNOCENT)
-  expect(warned['gave-up'] ?? 0).toBeLessThan(0.08 * INNOCENT)
-  expect(warned['no-backoff'] ?? 0).toBeLessThan(0.01 * INNOCENT)
+  expect(warned.swallowed ?? 0).toBeLessThan(0.2 * COMPLIANT)
+  expect(warned['gave-up'] ?? 0).toBeLessThan(0.08 * COMPLIANT)
+  expect(warned['no-backoff'] ?? 0).toBeLessThan(0.01 * COMPLIANT)
   // The days are full: a judge of nothing accuses nobody.
-  expect(calls).toBeGreaterThan(10 * INNOCENT)
+  expect(calls).toBeGreaterThan(10 * COMPLIANT)
 })
 
-describe(`generated violations in ${GUILTY} runs each`, () => {
+describe(`generated violations in ${VIOLATING} runs each`, () => {
   // Who hammers takes no notice of waits either, and stops without an answer.
   const beside: Partial<Record<FindingKind, FindingKind[]>> = {
     'retry-storm': ['early-retry', 'gave-up', 'retry-amplification'],
@@ -62,8 +62,8 @@ describe(`generated violations in ${GUILTY} runs each`, () => {
     'have their finding and no unexplained other: %s',
     (kind) => {
       const explained = [kind, ...(beside[kind] ?? [])]
-      const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
-        const found = judge(guiltyDay(kind, seed))
+      const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
+        const found = judge(violatingRun(kind, seed))
         const isRight =
           found.some((one) => one.kind === kind) &&
           found.every((one) => explained.includes(one.kind) || isUnproved(one))
@@ -74,15 +74,15 @@ describe(`generated violations in ${GUILTY} runs each`, () => {
   )
 
   test('report no more unanswered requests than there are', () => {
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
-      const found = judge(guiltyDay('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
+    const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
+      const found = judge(violatingRun('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
       return found.every(({ count }) => count === 1) && found.length === 1 ? [] : [{ seed, found }]
     })
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
   test('report a failure that was never repeated as an error', () => {
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+    const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const found = judge(neverRepeats(seed)).filter(({ kind }) => kind === 'gave-up')
       return found.length === 1 && found[0]?.severity === 'error' ? [] : [{ seed, found }]
     })
@@ -90,7 +90,7 @@ describe(`generated violations in ${GUILTY} runs each`, () => {
   })
 
   test('report each item that a batch loses, even when all items end with the same words', () => {
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+    const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const { lost, ...day } = lostItems(seed)
       const found = judge(day).filter(({ kind }) => kind === 'gave-up')
       const isRight = found.length > 0 && found.every(({ severity }) => severity === 'error')
@@ -104,7 +104,7 @@ describe(`generated violations in ${GUILTY} runs each`, () => {
     ['half a response taken for a whole one', halfAnswer, 'swallowed', 'warning'],
     ['an API key used again before its wait is over', backTooEarly, 'early-retry', 'error'],
   ] as const)('have exactly their finding: %s', (_, day, kind, severity) => {
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+    const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const found = judge(day(seed)).filter((one) => one.kind === kind || !isUnproved(one))
       return found.length === 1 && found[0]?.kind === kind && found[0].severity === severity ? [] : [{ seed, found }]
     })
@@ -112,7 +112,7 @@ describe(`generated violations in ${GUILTY} runs each`, () => {
   })
 
   test('report all half responses that users receive in sequence', () => {
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+    const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const { users, ...day } = halfStories(seed)
       const found = judge(day).filter(({ kind }) => kind === 'swallowed')
       const isRight = found.length === 1 && found[0]?.severity === 'warning' && found[0].count === users
@@ -126,7 +126,7 @@ describe(`generated violations in ${GUILTY} runs each`, () => {
   })
 
   test('report slow equal calls at once as given up and not as repeats', () => {
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+    const wrong = seedsUpTo(VIOLATING).flatMap((seed) => {
       const { calls, failed } = slowCrowd(seed)
       const found = judgeClient(calls, { end: 'well' }).findings.map(({ kind, count }) => ({ kind, count }))
       return Bun.deepEquals(found, [{ kind: 'gave-up', count: failed }]) ? [] : [{ seed, found }]
@@ -135,8 +135,8 @@ describe(`generated violations in ${GUILTY} runs each`, () => {
   })
 
   test('unknown-path', () => {
-    const missed = seedsUpTo(GUILTY).filter((seed) => {
-      const { calls, accept, end } = innocentDay(seed)
+    const missed = seedsUpTo(VIOLATING).filter((seed) => {
+      const { calls, accept, end } = compliantRun(seed)
       const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
       const strays = [
         { ...path, path: '/v1/chat/completions', suggestion: '/v2/router/chat/completions' },

@@ -106,7 +106,7 @@ export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: 
 }
 
 /** Whether a cell is as it should be. */
-export const isGoodCell = ({ result }: { result: string }): boolean =>
+export const isGoodCase = ({ result }: { result: string }): boolean =>
   ['tolerated', 'accepted', 'not-applied'].includes(result)
 
 /** The matrix of an exploration as Markdown: rows are what went wrong, columns the calls that it happened to. */
@@ -117,7 +117,7 @@ export function exploreSummary(command: string, { injection_points: points, case
     const cell = cases.find((one) => one.injection_point === point && one.failure_mode === name)
     return cell ? `${mark(cell.result)} ${cell.result}${cell.derived ? ' (derived)' : ''}` : ''
   }
-  const bad = cases.filter((cell) => !isGoodCell(cell))
+  const bad = cases.filter((cell) => !isGoodCase(cell))
   const verdict =
     bad.length > 0 ? `FAIL: ${bad.length} of ${cases.length} cases failed` : `${cases.length} cases, none failed`
   return [

@@ -1,7 +1,7 @@
 // The loop of a task: one step after another, each committed before the next, until the turn ends or waits for its client.
 import { ApiError, bugError } from '../../contract/core/error.ts'
 import { type Deadline, startDeadline, unlessAborted } from '../../lib/deadline.ts'
-import type { SessionSlot } from '../../sessions/session.ts'
+import type { SessionHandle } from '../../sessions/session.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { type CommitParts, commit, wakeParent } from '../store/commit.ts'
 import { countTeamCalls } from '../store/limits.ts'
@@ -36,8 +36,8 @@ interface RunningTask {
 
 /** A runner; `ended` is told of each turn that ended. */
 export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
-  const slots = new WeakMap<SessionSlot, Map<string, RunningTask>>()
-  const runningIn = (slot: SessionSlot) => {
+  const slots = new WeakMap<SessionHandle, Map<string, RunningTask>>()
+  const runningIn = (slot: SessionHandle) => {
     const found = slots.get(slot) ?? new Map<string, RunningTask>()
     slots.set(slot, found)
     return found

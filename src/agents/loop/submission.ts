@@ -1,6 +1,6 @@
 // What a call that submits or continues a task says, checked whole before anything of it is written.
 
-import { countAhead, isLong } from '../../answers/count-ahead.ts'
+import { isLong, precountTokens } from '../../answers/precount-tokens.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { TaskBody, TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
 import { INACTIVE_STATES } from '../../contract/workspace/agent-task.ts'
@@ -152,6 +152,6 @@ async function checkRequest({ manifest, says, message, before }: Submission, ses
   const operation = chatOperation()
   const parsed = parseRequest(operation.request, request, { under: 'agent' })
   if (isLong(request))
-    await session.clock.work(countAhead((count) => void operation.promptTokens(parsed, count), session.ended))
+    await session.clock.work(precountTokens((count) => void operation.promptTokens(parsed, count), session.ended))
   checkContext(manifest.model, operation.promptTokens(parsed))
 }

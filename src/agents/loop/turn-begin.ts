@@ -1,6 +1,6 @@
 // The beginning of a turn: the task that is new or goes on, with its message and its trace, committed together.
 import { ApiError } from '../../contract/core/error.ts'
-import { callPoint, pointKind } from '../../gateway/point.ts'
+import { callSiteOf, injectionPointKind } from '../../gateway/call-site.ts'
 import { ulidOf, uuidOf } from '../../lib/ids.ts'
 import { once } from '../../lib/once.ts'
 import { agents } from '../../resources/agents.ts'
@@ -104,7 +104,8 @@ function turnChange(
   const answered = new Set(toolResultsOf(message).map(({ tool_call_id }) => tool_call_id))
   const used = ofUser ? { iterations: 0, spent_ms: 0, cost: 0 } : task.turn
   const number = task.turn.number + 1
-  const point = parent?.task.turn.point ?? callPoint(session, pointKind(TASK_OPERATION, `${task.agent_key}\n${number}`))
+  const point =
+    parent?.task.turn.point ?? callSiteOf(session, injectionPointKind(TASK_OPERATION, `${task.agent_key}\n${number}`))
   const turn = { ...used, number, started, ...newTraceOf(session, task._id, { number, started, seq: seqOf() }), point }
   const stepFor = (call: ToolCallPart, error: string | null) => ({
     ...journalStep({ task: { ...task, turn }, session }, Date.parse(task.updated), {

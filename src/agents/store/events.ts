@@ -2,7 +2,7 @@
 import type { Observers } from '../../contract/core/observation.ts'
 import type { TaskStep, TraceRecord } from '../../contract/core/trace.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
-import type { Session, SessionSlot } from '../../sessions/session.ts'
+import type { Session, SessionHandle } from '../../sessions/session.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import type { ToolCallPart } from './messages.ts'
 import { taskTrace } from './show.ts'
@@ -41,7 +41,7 @@ interface Listening {
 
 /** Events of tasks; those who observe all calls are told of them as of calls. */
 export function createTaskEvents(observers: Observers): TaskEvents {
-  const slots = new WeakMap<SessionSlot, Map<string, Listening>>()
+  const slots = new WeakMap<SessionHandle, Map<string, Listening>>()
   const pass = ({ slot }: Session, event: TaskEvent) => {
     for (const listener of [...(slots.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
   }

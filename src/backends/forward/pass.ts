@@ -5,7 +5,7 @@ import type { BytesBody, Reply } from '../../contract/core/reply.ts'
 import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import { networkReason } from '../../lib/network-error.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
-import type { PieceReader, ProviderResponse } from './provider-response.ts'
+import type { ChunkReader, ProviderResponse } from './provider-response.ts'
 import { keyHeaderOf } from './request.ts'
 import { ACCEPTED, BARE, redirected, UNPACKED, unconnected } from './transport.ts'
 
@@ -93,8 +93,8 @@ async function bodyOf({ headers, length, masked, body }: ProviderResponse, signa
 
 /** The pieces; what they fail with is the signal's reason, the provider's doing, or a broken connection. */
 async function* piecesOf(
-  first: ReturnType<PieceReader['read']>,
-  reader: PieceReader,
+  first: ReturnType<ChunkReader['read']>,
+  reader: ChunkReader,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   try {

@@ -37,7 +37,7 @@ export interface ProviderResponse {
   /** Bytes of the body by its own account; undefined when it says nothing, or comes unpacked. */
   length: number | undefined
   /** The body; reading fails with `Unreadable` for what the provider is to blame for. */
-  body: PieceReader | undefined
+  body: ChunkReader | undefined
 }
 
 /**
@@ -64,7 +64,7 @@ export async function bounded(
     const length = announced === null || encodings.length > 0 ? undefined : Number(announced)
     if (length !== undefined && length > most) throw tooLarge(upstream, most)
     const reader = body.getReader()
-    let source: PieceReader = reader
+    let source: ChunkReader = reader
     if (encodings.length > 0) {
       let pieces = piecesOf(reader)
       for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, most })
@@ -109,19 +109,19 @@ const tooLarge = ({ name }: Upstream, most: number) =>
   new Unreadable(`the response of ${name} is larger than ${most} bytes (--max-response)`)
 
 /** Who gives pieces; one that is canceled gives no more, even while its next piece is waited for. */
-export interface PieceReader {
+export interface ChunkReader {
   read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
   cancel(): Promise<void>
 }
 
 /** The pieces without secrets, up to the limit. */
-class BoundedReader implements PieceReader {
-  readonly #source: PieceReader
+class BoundedReader implements ChunkReader {
+  readonly #source: ChunkReader
   readonly #mask: SecretMask
   readonly #bounds: Bounds
   #length = 0
 
-  constructor(source: PieceReader, secrets: readonly string[], bounds: Bounds) {
+  constructor(source: ChunkReader, secrets: readonly string[], bounds: Bounds) {
     this.#source = source
     this.#mask = new SecretMask(secrets)
     this.#bounds = bounds
@@ -151,7 +151,7 @@ class BoundedReader implements PieceReader {
 }
 
 /** The pieces as a stream; each is read when it is asked for. */
-const streamOf = (reader: PieceReader) =>
+const streamOf = (reader: ChunkReader) =>
   new ReadableStream<Uint8Array>(
     {
       async pull(controller) {

@@ -2,7 +2,7 @@
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { ApiError, SPENDING_LIMIT } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
-import { piecesIn } from '../../lib/byte-stream.ts'
+import { byteChunks } from '../../lib/byte-stream.ts'
 import { isComplete, sseReader } from '../../lib/sse.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import { costOf } from '../../providers/catalogue.ts'
@@ -146,7 +146,7 @@ function bytesWithEnd(
   came: (piece: Uint8Array) => void,
   ended: () => void,
 ): AsyncIterable<Uint8Array> {
-  const pieces = piecesIn(bytes)
+  const pieces = byteChunks(bytes)
   let over = false
   const end = () => {
     if (!over) ended()

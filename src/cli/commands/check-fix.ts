@@ -5,7 +5,7 @@ import { type FixtureFile, fixtureProblems } from '../../backends/fixture/load.t
 import { settingProblems } from '../../config.ts'
 import type { Problem } from '../../contract/core/problem.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
-import { KNOWN_FILE, knownProblems } from '../../exploration/known.ts'
+import { KNOWN_FILE, knownProblems } from '../../exploration/known-failures.ts'
 import { isScenario, scenarioProblems } from '../../scenarios/load.ts'
 import { parseSource, type SourceFile } from '../../schema/source.ts'
 import { writeOutputFile } from '../print/output-file.ts'

@@ -6,7 +6,7 @@ import { type FixtureFile, loadFixtures, readPath } from '../../backends/fixture
 import { SETTINGS_FILE } from '../../config/file.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
-import { KNOWN_FILE, readKnown } from '../../exploration/known.ts'
+import { KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { counted } from '../../lib/units.ts'
 import { knownModels, providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
@@ -109,7 +109,7 @@ async function check({ files, seeds, known }: CheckedFiles, names: KnownNames) {
     }),
   )
   for (const path of seeds) problems.push(...(await seedProblems(path)))
-  const accepted = known.flatMap((path) => collect(() => readKnown(path)).flat())
+  const accepted = known.flatMap((path) => collect(() => readKnownFailures(path)).flat())
   if (problems.length > 0) throw new FileError(problems)
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {

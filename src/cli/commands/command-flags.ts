@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { type Config, ConfigError, type Environment, readConfig } from '../../config.ts'
 import { parseDuration } from '../../lib/units.ts'
 import { FileError } from '../../schema/source.ts'
-import { refuseOpenHost } from '../run/listen.ts'
+import { rejectOpenHost } from '../run/listen.ts'
 import { settingsByKey } from './setting-flags.ts'
 
 /** The settings as for serve, but nothing of a server that runs beside: where it listens, its database and its tokens. */
@@ -18,7 +18,7 @@ export function commandConfig(options: Record<string, unknown>, env: Environment
     host: flags.host === undefined ? undefined : read.host,
     token: flags.token === undefined ? [] : read.token,
   }
-  refuseOpenHost(config)
+  rejectOpenHost(config)
   return config
 }
 
@@ -36,7 +36,7 @@ export function durationOf(flag: string, text: string): number {
 }
 
 /** Found out before the command runs, which may take long. */
-export function refuseUnwritable(flag: string, file: string): void {
+export function rejectUnwritable(flag: string, file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')

@@ -11,7 +11,7 @@ import { announceAddresses } from '../run/listen.ts'
 import { runReport } from '../run/run-report.ts'
 import { runSuite } from '../run/suite.ts'
 import { exitCodeOf, runAsJson, type SuiteRun } from '../run/suite-run.ts'
-import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
+import { commandConfig, durationOf, rejectUnwritable, seedOf } from './command-flags.ts'
 import type { Exiting } from './exiting.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
@@ -77,7 +77,7 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
   const config = commandConfig(options, io.env)
   io.log.useFormat(config.log)
   const files = { '--junit': file, '--html': html, '--coverage': coverage, '--json-file': jsonFile }
-  for (const [flag, path] of Object.entries(files)) if (path !== undefined) refuseUnwritable(flag, path)
+  for (const [flag, path] of Object.entries(files)) if (path !== undefined) rejectUnwritable(flag, path)
   announceAddresses(io, config)
   const before = coverage === undefined ? {} : readCoverage(coverage)
   const report = html === undefined ? undefined : runReport()

@@ -3,11 +3,16 @@
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
-import { type CellResult, CLASS_NAMES, type ClassName, type CoverageNumbers } from '../../contract/core/exploration.ts'
+import {
+  type CaseResult,
+  type CoverageNumbers,
+  FAILURE_MODES,
+  type FailureModeName,
+} from '../../contract/core/exploration.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
-import { acceptKnown, isGood, KNOWN_FILE, readKnown } from '../../exploration/known.ts'
+import { acceptKnownFailures, isGood, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
@@ -29,9 +34,9 @@ import { fittedReport } from '../print/report.ts'
 import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { announceAddresses } from '../run/listen.ts'
-import { commandProgram, observer, routePlayer } from '../run/observe.ts'
+import { commandProgram, observer, routeRunner } from '../run/observe.ts'
 import { NOT_PASSED, STOPPED } from '../run/suite-run.ts'
-import { commandConfig, durationOf, refuseUnwritable, seedOf } from './command-flags.ts'
+import { commandConfig, durationOf, rejectUnwritable, seedOf } from './command-flags.ts'
 import type { Exiting } from './exiting.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
@@ -64,7 +69,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
     .description('inject every applicable fault into every call of a command and report which ones are not handled')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
-    .option('--failure-mode <NAME>', `only this failure mode: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
+    .option('--failure-mode <NAME>', `only this failure mode: ${FAILURE_MODES.join(', ')}; repeatable`, repeated)
     .option('--depth <1|2>', 'faults per run: 2 also tries pairs of consecutive calls', '1')
     .option('--budget <TIME>', 'time limit, such as 5m; the most informative cases run first')
     .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS}`, '1')
@@ -119,14 +124,14 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
   const written = { '--junit': junit, '--html': html, '--coverage': ways, '--json-file': jsonFile }
-  for (const [flag, path] of Object.entries(written)) if (path !== undefined) refuseUnwritable(flag, path)
+  for (const [flag, path] of Object.entries(written)) if (path !== undefined) rejectUnwritable(flag, path)
   announceAddresses(io, config)
   const before = ways === undefined ? {} : readCoverage(ways)
   const known = knownCells(options.knownFailures)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress(io)
-  const player = config.forwarding.upstreams.length > 0 ? undefined : routePlayer(io, config)
+  const player = config.forwarding.upstreams.length > 0 ? undefined : routeRunner(io, config)
   const began = realClock.now()
   const found = await explore({
     ...{ classes, depth, jobs, prune, limitMs, before: state.before },
@@ -144,7 +149,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     file.close()
   })
   if (found.red) return refuseRed(io, found.red, json === true)
-  const { cells, mended } = acceptKnown(found.cells, known, classes.length === 0 && found.left.length === 0)
+  const { cells, mended } = acceptKnownFailures(found.cells, known, classes.length === 0 && found.left.length === 0)
   const coverage = coverageOf(cells, found, found.ways)
   const files = writeScenarios(out, cells)
   const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
@@ -172,11 +177,11 @@ function configOf({ seed, ...flags }: Options, env: Environment): Config {
   }
 }
 
-function classOf(text: string): ClassName {
-  const found = CLASS_NAMES.find((name) => name === text)
+function classOf(text: string): FailureModeName {
+  const found = FAILURE_MODES.find((name) => name === text)
   if (found) return found
   throw new ConfigError(
-    `--failure-mode ${JSON.stringify(text)} is not a failure mode${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
+    `--failure-mode ${JSON.stringify(text)} is not a failure mode${suggestion(text, FAILURE_MODES)}; valid: ${FAILURE_MODES.join(', ')}`,
   )
 }
 
@@ -187,7 +192,7 @@ function numberOf(name: string, text: string | undefined, most: number): number 
 }
 
 const knownCells = (named: string | undefined) =>
-  named === undefined ? (existsSync(KNOWN_FILE) ? readKnown(KNOWN_FILE) : []) : readKnown(named)
+  named === undefined ? (existsSync(KNOWN_FILE) ? readKnownFailures(KNOWN_FILE) : []) : readKnownFailures(named)
 
 const NONE = { of: 0, all: 0 }
 const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
@@ -216,7 +221,7 @@ function refuseRed(
 }
 
 /** Where no fault has acted nothing is proved: that is no success. */
-function exitCode(cells: readonly CellResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
+function exitCode(cells: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
   if (delivered.of === 0) return NOT_PASSED
   return cells.every(isGood) ? 0 : NOT_PASSED

@@ -14,7 +14,7 @@ import { jsonLine } from '../print/log.ts'
 import { standardLog, withRequestLog } from '../print/request-log.ts'
 import { withClientTime } from '../run/client-time.ts'
 import { withIdleCollection } from '../run/idle-collection.ts'
-import { announceAddresses, FLUSH_MS, listen, refuseOpenHost, serverUrl } from '../run/listen.ts'
+import { announceAddresses, FLUSH_MS, listen, rejectOpenHost, serverUrl } from '../run/listen.ts'
 import type { StopCause } from '../run/stop-signals.ts'
 import type { Exiting } from './exiting.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
@@ -48,7 +48,7 @@ export function serveCommand(io: CommandIo, exiting: Exiting): Command {
 async function serve(io: CommandIo, config: Config): Promise<number> {
   const { log, stdout } = io
   log.useFormat(config.log)
-  refuseOpenHost(config)
+  rejectOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
   const understudy = withIdleCollection(withClientTime(createUnderstudy(config, log.report, { notice: log.notice })))
   // Where standard output is read by a program, people read the other.

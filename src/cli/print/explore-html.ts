@@ -1,12 +1,12 @@
 // An exploration as a page that opens without a server: its matrix, and the runs behind each cell.
 
 import { stringify } from 'yaml'
-import { cellName, type ExplorationData } from '../../contract/core/exploration.ts'
+import { caseName, type ExplorationData } from '../../contract/core/exploration.ts'
 import { openReadOnly } from '../../db/open.ts'
 import { traceStore } from '../../db/trace-store.ts'
 import { READ_ONLY } from '../../db/writer.ts'
 import { operationNamed } from '../../endpoints/index.ts'
-import { outcomeClasses } from '../../exploration/classes.ts'
+import { failureModes } from '../../exploration/failure-modes.ts'
 import { entriesOfRun } from '../../inspector/report.ts'
 import { writeReport } from '../commands/trace-export.ts'
 import type { ExploreReport } from './explore-matrix.ts'
@@ -49,7 +49,7 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
       limitMs,
     },
     mended: mended.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
-    classes: outcomeClasses.map(({ name }) => name),
+    classes: failureModes.map(({ name }) => name),
     points: points
       .filter(({ id }) => !alike.has(id))
       .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
@@ -59,8 +59,8 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
       ...cell,
       scenario: scenario && stringify(scenario),
       // What is as it should be has no file: whoever wants to see it again saves the scenario first.
-      repeat: scenario && repeat(files.get(cellName(cell)) ?? `${scenario.name}.yaml`),
-      written: files.has(cellName(cell)),
+      repeat: scenario && repeat(files.get(caseName(cell)) ?? `${scenario.name}.yaml`),
+      written: files.has(caseName(cell)),
     })),
   }
 }

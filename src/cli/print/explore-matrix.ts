@@ -1,29 +1,29 @@
 // What an exploration found, as people read it: the matrix of points and classes, and each cell that is not as it should be.
 import {
-  type CellResult,
-  type CellVerdict,
+  type CaseResult,
+  type CaseVerdict,
   type CoverageNumbers,
-  cellName,
-  type Point,
+  caseName,
+  type InjectionPoint,
   ROUTE_TARGETS,
   type RouteTable,
 } from '../../contract/core/exploration.ts'
-import { outcomeClasses } from '../../exploration/classes.ts'
 import type { Exploration } from '../../exploration/explore.ts'
-import { isGood, type KnownCell } from '../../exploration/known.ts'
-import { TARGET_WORDS } from '../../exploration/routes.ts'
+import { failureModes } from '../../exploration/failure-modes.ts'
+import { isGood, type KnownFailure } from '../../exploration/known-failures.ts'
+import { TARGET_LABELS } from '../../exploration/routes.ts'
 import { counted } from '../../lib/units.ts'
-import { CELL_LOOKS, type CellLook, DERIVED, LEFT_OUT } from '../../views/cell-look.ts'
+import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/cell-look.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 
-const COLOURS: Readonly<Record<CellLook['tone'], Parameters<typeof paint>[0]>> = {
+const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> = {
   good: 'green',
   bad: 'red',
   warning: 'yellow',
   none: 'dim',
 }
-const painted = (verdict: CellVerdict, text: string = verdict) => paint(COLOURS[CELL_LOOKS[verdict].tone], text)
+const painted = (verdict: CaseVerdict, text: string = verdict) => paint(COLOURS[CASE_STYLES[verdict].tone], text)
 /** Columns of a class's name, and of a point. */
 const NAME = 22
 const COLUMN = 4
@@ -32,8 +32,8 @@ const COLUMN = 4
 export interface ExploreReport {
   found: Exploration
   /** With those accepted that are known. */
-  cells: readonly CellResult[]
-  mended: readonly KnownCell[]
+  cells: readonly CaseResult[]
+  mended: readonly KnownFailure[]
   coverage: CoverageNumbers
   /** Where a cell's scenario was written, by the cell's name. */
   files: ReadonlyMap<string, string>
@@ -76,37 +76,37 @@ function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): st
 function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
   const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
   const tried = found.points.filter(({ id }) => shown.has(id))
-  const by = new Map(cells.map((cell) => [cellName(cell), cell]))
-  const left = new Set(found.left.map(cellName))
+  const by = new Map(cells.map((cell) => [caseName(cell), cell]))
+  const left = new Set(found.left.map(caseName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
   const lines: string[] = []
   for (let first = 0; first < tried.length; first += wide) {
     const block = tried.slice(first, first + wide)
     lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
-    for (const { name } of outcomeClasses) {
-      const signs = block.map((point) => signOf(cellName({ point: point.id, class: name }), by, left))
+    for (const { name } of failureModes) {
+      const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, left))
       if (signs.some((sign) => sign !== undefined))
         lines.push(`${name.padEnd(NAME)}${signs.map(inColumn).join('')}`.trimEnd())
     }
     lines.push('')
   }
-  const legend = Object.entries(CELL_LOOKS).map(([verdict, { sign }]) => `${sign} ${verdict}`)
+  const legend = Object.entries(CASE_STYLES).map(([verdict, { sign }]) => `${sign} ${verdict}`)
   const marks = [`${LEFT_OUT} not run`, `${DERIVED} derived`]
   return [...lines, ...tried.map(pointLine), '', [...legend, ...marks].join('  ')]
 }
 
 /** The sign of a cell, and how many columns it takes; undefined where there can be none. */
-function signOf(name: string, by: ReadonlyMap<string, CellResult>, left: ReadonlySet<string>) {
+function signOf(name: string, by: ReadonlyMap<string, CaseResult>, left: ReadonlySet<string>) {
   const cell = by.get(name)
   if (!cell) return left.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
-  const sign = `${CELL_LOOKS[cell.verdict].sign}${cell.derived ? DERIVED : ''}`
+  const sign = `${CASE_STYLES[cell.verdict].sign}${cell.derived ? DERIVED : ''}`
   return { text: painted(cell.verdict, sign), wide: sign.length }
 }
 const inColumn = (sign: ReturnType<typeof signOf>): string =>
   `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
 
 const pointLine = (
-  { id, operation, stream, model, session, turn, nth, unstable, discovered }: Point,
+  { id, operation, stream, model, session, turn, nth, unstable, discovered }: InjectionPoint,
   index: number,
 ): string => {
   const about = [
@@ -121,8 +121,8 @@ const pointLine = (
 }
 
 /** A cell that is not as it should be, and how to see it again. */
-function badLines(cell: CellResult, { files, repeat }: ExploreReport): string[] {
-  const file = files.get(cellName(cell))
+function badLines(cell: CaseResult, { files, repeat }: ExploreReport): string[] {
+  const file = files.get(caseName(cell))
   const again = file === undefined ? [] : [`    ${paint('dim', repeat(file))}`]
   const derived = cell.derived ? ` ${paint('dim', '(derived)')}` : ''
   return [`  ${painted(cell.verdict)}${derived}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
@@ -138,7 +138,7 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
     if (all === 0) return []
     const visible = byTarget(target)
     return [
-      `    ${TARGET_WORDS[target]}: ${all - visible.length} of ${all} faults hidden from the client${visible.length > 0 ? `; it receives ${visible.join(', ')}` : ''}`,
+      `    ${TARGET_LABELS[target]}: ${all - visible.length} of ${all} faults hidden from the client${visible.length > 0 ? `; it receives ${visible.join(', ')}` : ''}`,
     ]
   })
   return [`  route     ${route}`, ...lines]

@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { ConfigError } from '../../config.ts'
-import { type CellResult, type CoverageNumbers, cellName } from '../../contract/core/exploration.ts'
+import { type CaseResult, type CoverageNumbers, caseName } from '../../contract/core/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
-import { isGood } from '../../exploration/known.ts'
-import type { TriedCell } from '../../exploration/trial.ts'
+import { isGood } from '../../exploration/known-failures.ts'
+import type { TriedCase } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
 import { makePrivateFolder } from '../../lib/private-files.ts'
 import { isObject } from '../../lib/values.ts'
@@ -24,7 +24,7 @@ interface State {
   version: typeof STATE_VERSION
   command: readonly string[]
   seed: number
-  cells: TriedCell[]
+  cells: TriedCase[]
 }
 const STATE_VERSION = 2
 /** At most this share of an exploration goes into writing its state, as one in so many. */
@@ -35,7 +35,7 @@ export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>
   makeFolder(folder)
   const path = join(folder, STATE)
   const cells = resume ? resumedCells(path, about) : []
-  const before = new Map(cells.map((tried) => [cellName(tried.result), tried]))
+  const before = new Map(cells.map((tried) => [caseName(tried.result), tried]))
   const found = new Map(before)
   let pause = { from: 0, ms: 0 }
   const save = () => {
@@ -50,8 +50,8 @@ export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>
   return {
     before,
     /** Keeps a cell; after a crash, the last few may have to be tried again. */
-    add(tried: TriedCell) {
-      found.set(cellName(tried.result), tried)
+    add(tried: TriedCase) {
+      found.set(caseName(tried.result), tried)
       if (realClock.now() >= pause.from + pause.ms) save()
     },
     save,
@@ -86,7 +86,7 @@ function isState(value: unknown): value is State {
   return Array.isArray(command) && typeof seed === 'number' && Array.isArray(cells) && cells.every(isTried)
 }
 
-const isTried = (value: unknown): value is TriedCell =>
+const isTried = (value: unknown): value is TriedCase =>
   isObject(value) &&
   isObject(value.result) &&
   ['point', 'class', 'verdict', 'why'].every(
@@ -95,7 +95,7 @@ const isTried = (value: unknown): value is TriedCell =>
   Array.isArray(value.following) &&
   Array.isArray(value.discovered)
 
-function resumedCells(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCell[] {
+function resumedCells(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCase[] {
   if (!existsSync(path)) throw new ConfigError(`--resume requires ${path}, which does not exist`)
   const state = savedState(path)
   if (JSON.stringify(state.command) === JSON.stringify(command) && state.seed === seed) return state.cells
@@ -105,12 +105,12 @@ function resumedCells(path: string, { command, seed }: Pick<State, 'command' | '
 }
 
 /** Writes the scenario of each cell that is not as it should be; gives its file by the cell's name. */
-export function writeScenarios(folder: string, cells: readonly CellResult[]): Map<string, string> {
+export function writeScenarios(folder: string, cells: readonly CaseResult[]): Map<string, string> {
   const written = cells.flatMap((cell) => {
     if (isGood(cell) || !cell.scenario || cell.derived) return []
     const file = join(folder, `${cell.scenario.name}.yaml`)
     writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
-    return [[cellName(cell), file] as const]
+    return [[caseName(cell), file] as const]
   })
   return new Map(written)
 }
@@ -118,7 +118,7 @@ export function writeScenarios(folder: string, cells: readonly CellResult[]): Ma
 /** The report that machines read. */
 export const reportAsJson = (
   { points, left, dropped, runs, saved, routes, ways }: Exploration,
-  cells: readonly CellResult[],
+  cells: readonly CaseResult[],
   { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
 ) => ({
   injection_points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
@@ -127,7 +127,7 @@ export const reportAsJson = (
   cases: cells.map((cell) => ({
     ...{ injection_point: cell.point, failure_mode: cell.class, result: cell.verdict, reason: cell.why },
     traces: cell.traces,
-    scenario: files.get(cellName(cell)) ?? null,
+    scenario: files.get(caseName(cell)) ?? null,
     derived: cell.derived,
   })),
   not_run: left.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
@@ -148,7 +148,7 @@ export const coverageAsJson = ({ delivered, held, ways }: CoverageNumbers) => ({
 const shareAsJson = ({ of, all }: CoverageNumbers['held']) => ({ count: of, total: all })
 
 /** A case for each cell. */
-export const exploreJunit = (cells: readonly CellResult[]): string =>
+export const exploreJunit = (cells: readonly CaseResult[]): string =>
   junitXml('understudy explore', [
     {
       name: 'explore',

@@ -1,6 +1,6 @@
 // How far an exploration has come: a bar where a person sees it, a line now and then elsewhere.
 import type { ExploreOptions } from '../../exploration/explore.ts'
-import { isGood } from '../../exploration/known.ts'
+import { isGood } from '../../exploration/known-failures.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { CommandIo } from '../io.ts'
 import { lengthOf } from './overview.ts'

@@ -14,7 +14,7 @@ interface LineOptions {
 }
 
 /** A text, and its colour. */
-type Cell = [string, Parameters<Paint>[0] | undefined]
+type ExploreCase = [string, Parameters<Paint>[0] | undefined]
 
 interface Column {
   text: string
@@ -35,23 +35,24 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
   const { started_at, status, outcome, duration_ms, id } = record
   const time = width === undefined || width >= WIDE ? started_at.slice(11, 23) : started_at.slice(11, 19)
   const gap = width !== undefined && width < MIDDLING ? ' ' : '  '
-  const always: Cell[] = [
+  const always: ExploreCase[] = [
     [time, 'dim'],
     [String(status), statusColour(status)],
     [outcomeText(outcome).padEnd(MIN_COUNT), undefined],
     [`${duration_ms} ms`.padStart(9), undefined],
   ]
-  const roomFor = (cells: readonly Cell[]) => cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)
+  const roomFor = (cells: readonly ExploreCase[]) =>
+    cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)
   // Where there is hardly any room the last ones go first.
   while (width !== undefined && always.length > 1 && roomFor(always) > width) always.pop()
   const columns = columnsOf(record, sessions)
   const widths = width === undefined ? undefined : widthsOf(columns, width - roomFor(always), gap.length)
-  const cells = columns.flatMap(({ text, most, cut, colour }, index): Cell[] => {
+  const cells = columns.flatMap(({ text, most, cut, colour }, index): ExploreCase[] => {
     if (widths === undefined) return [[index === columns.length - 1 ? text : text.padEnd(most), colour]]
     const room = widths[index]
     return room === undefined ? [] : [[fitText(text, room, cut), colour]]
   })
-  const all: Cell[] = [...always, ...cells, [id, 'dim']]
+  const all: ExploreCase[] = [...always, ...cells, [id, 'dim']]
   return all.map(([text, colour]) => (colour ? paint(colour, text) : text)).join(gap)
 }
 

@@ -1,7 +1,7 @@
 // The file in which runs add up which ways through the gateway were taken: --coverage of exec and explore.
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { mergeWays, type WayCounts } from '../../exploration/ways.ts'
+import { mergeRecoveryPaths, type RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { FileError } from '../../schema/source.ts'
 import { safeParse } from '../../schema/validation.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -12,7 +12,7 @@ const CoverageFile = z.strictObject({ ways: z.record(z.string(), z.int().min(0))
  * The ways of earlier runs in a file; none when there is no file yet.
  * @throws FileError for a file that is something else.
  */
-export function readCoverage(file: string): WayCounts {
+export function readCoverage(file: string): RecoveryPathCounts {
   if (!existsSync(file)) return {}
   const result = safeParse(CoverageFile, parsed(file))
   if (result.success) return result.data.ways
@@ -28,14 +28,18 @@ function parsed(file: string): unknown {
 }
 
 /** Adds the ways of runs to those before, and gives all of them. */
-export function addCoverage(file: string, before: WayCounts, runs: readonly WayCounts[]): WayCounts {
-  const ways = mergeWays([before, ...runs])
+export function addCoverage(
+  file: string,
+  before: RecoveryPathCounts,
+  runs: readonly RecoveryPathCounts[],
+): RecoveryPathCounts {
+  const ways = mergeRecoveryPaths([before, ...runs])
   writeOutputFile(file, `${JSON.stringify({ ways }, null, 2)}\n`)
   return ways
 }
 
 /** Of the ways that calls configure, how many were taken, and which never were. */
-export function wayLines(ways: WayCounts): string[] {
+export function wayLines(ways: RecoveryPathCounts): string[] {
   const all = Object.entries(ways)
   if (all.length === 0) return []
   const never = all.filter(([, taken]) => taken === 0).map(([way]) => way)

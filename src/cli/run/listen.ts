@@ -25,7 +25,7 @@ export function announceAddresses(
 }
 
 /** Other machines are let in with a token alone. */
-export function refuseOpenHost(config: Config): void {
+export function rejectOpenHost(config: Config): void {
   if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {
     throw new ConfigError(
       `--host ${config.host} accepts calls from other machines, so it requires --token (in a container: docker run -e UNDERSTUDY_TOKEN=<token>)`,

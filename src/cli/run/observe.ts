@@ -6,9 +6,9 @@ import { type Config, clientEnvironment } from '../../config.ts'
 import type { RunFile } from '../../db/run-file.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { isAnswered } from '../../exploration/baseline.ts'
-import { playable } from '../../exploration/cell-scenario.ts'
-import type { PlayRoute } from '../../exploration/routes.ts'
-import { seenIn } from '../../exploration/seen.ts'
+import { playable } from '../../exploration/case-scenario.ts'
+import { seenIn } from '../../exploration/observe.ts'
+import type { RunRoute } from '../../exploration/routes.ts'
 import type { RunCommand } from '../../exploration/trial.ts'
 import type { ObservedCall, ObservedRun } from '../../exploration/types.ts'
 import { realClock } from '../../lib/clock.ts'
@@ -126,7 +126,7 @@ export const commandProgram =
   }
 
 /** Plays calls in this process on virtual clocks; the function `close` ends that. */
-export function routePlayer({ log }: Pick<CommandIo, 'log'>, config: Config): { play: PlayRoute; close(): void } {
+export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { play: RunRoute; close(): void } {
   const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, log.report)
   let played = 0
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>

@@ -2,7 +2,7 @@
 import type { Finding } from '../../contract/core/finding.ts'
 import type { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
 import type { CallTimes } from '../../db/trace-writes.ts'
-import type { WayCounts } from '../../exploration/ways.ts'
+import type { RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { PART_ENDS } from '../../verdict/notices.ts'
 import type { SessionTime } from './session-time.ts'
 
@@ -41,7 +41,7 @@ export interface SuiteRun {
   /** The sessions that were used, each part of one by itself, those that broke first. */
   sessions: RunSession[]
   /** Ways through the gateway that the calls configure, with how often they were taken. */
-  ways: WayCounts
+  ways: RecoveryPathCounts
   /** The address that the command was given. */
   url: string
   /** The file that keeps the calls. */

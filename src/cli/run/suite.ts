@@ -7,8 +7,8 @@ import type { Verification } from '../../contract/core/verification.ts'
 import { openRunFile } from '../../db/run-file.ts'
 import type { CallTimes } from '../../db/trace-writes.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
-import { seenIn } from '../../exploration/seen.ts'
-import type { WayCounts } from '../../exploration/ways.ts'
+import { seenIn } from '../../exploration/observe.ts'
+import type { RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { fixedSource, openScenario } from '../../scenarios/load.ts'
@@ -208,7 +208,7 @@ const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
 
 interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
-  ways: WayCounts
+  ways: RecoveryPathCounts
   url: string
   round: Round
   end: ChildEnd

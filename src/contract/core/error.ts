@@ -7,7 +7,7 @@ interface ErrorDetails {
   headers?: Record<string, string>
   type?: string | undefined
   /** Whether the body's `error` is the message alone, as clients of some paths read it. */
-  inWords?: boolean
+  asText?: boolean
 }
 
 /** What a refused caller reads: see `envelope` for the body. */
@@ -20,13 +20,13 @@ export class ApiError extends Error {
   /** The kind of error as clients read it, when it is not that of the status. */
   readonly type: string | undefined
   /** Whether the body's `error` is the message alone. */
-  readonly inWords: boolean
+  readonly asText: boolean
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { param = null, headers = {}, type, inWords = false }: ErrorDetails = {},
+    { param = null, headers = {}, type, asText = false }: ErrorDetails = {},
   ) {
     super(message)
     this.status = status
@@ -34,7 +34,7 @@ export class ApiError extends Error {
     this.param = param
     this.headers = headers
     this.type = type
-    this.inWords = inWords
+    this.asText = asText
   }
 }
 
@@ -70,7 +70,7 @@ export function envelope({ status, message, param, code, type = errorType(status
 /** The body of an answer that refuses a call. */
 export function refusalBody(error: ApiError): object {
   const body = envelope(error)
-  return error.inWords ? { ...body, error: body.message } : body
+  return error.asText ? { ...body, error: body.message } : body
 }
 
 // Names of fields are as long as clients make them.

@@ -23,10 +23,10 @@ export const Bytes = z.object({ text: Text, base64: Base64 })
 export type Bytes = z.infer<typeof Bytes>
 
 /** Bytes that were sent at one time. */
-export const SentPiece = Bytes.extend({
+export const SentChunk = Bytes.extend({
   at_ms: z.number().nullable().describe('Milliseconds from the start of the call. Null if not stored.'),
 })
-export type SentPiece = z.infer<typeof SentPiece>
+export type SentChunk = z.infer<typeof SentChunk>
 
 const Headers = z
   .record(z.string(), z.string())
@@ -52,7 +52,7 @@ export const Exchange = z.object({
       status: z.int().describe('The status that was sent.'),
       headers: Headers.describe('Headers set for this call. Headers of every response, such as `date`, follow.'),
       body: z
-        .array(SentPiece)
+        .array(SentChunk)
         .nullable()
         .describe('The body as sent. Null if not stored; under heavy load, most fixture streams are not.'),
       bytes: z.int().nullable().describe('Number of body bytes sent. Null if not stored.'),

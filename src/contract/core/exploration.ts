@@ -2,7 +2,7 @@
 import type { OutcomeKind } from './trace.ts'
 
 /** The kinds of outcome that a gateway can give a client, as their cells are named. */
-export const CLASS_NAMES = [
+export const FAILURE_MODES = [
   'rate-limit-once',
   'rate-limit-forever',
   'server-error-once',
@@ -21,7 +21,7 @@ export const CLASS_NAMES = [
   'wrong-arguments',
   'tool-failure',
 ] as const
-export type ClassName = (typeof CLASS_NAMES)[number]
+export type FailureModeName = (typeof FAILURE_MODES)[number]
 
 /**
  * What becomes of a cell. `tolerated`: the client coped: what was broken was answered in the end. `failed`: the command failed. `hung`: it took far longer than without the
@@ -39,10 +39,10 @@ export const VERDICTS = [
   'not-applied',
   'accepted',
 ] as const
-export type CellVerdict = (typeof VERDICTS)[number]
+export type CaseVerdict = (typeof VERDICTS)[number]
 
 /** One of the calls that the command makes. */
-export interface Point {
+export interface InjectionPoint {
   /** As the header `x-understudy-call-site` says it. */
   id: string
   /** The same without its number: what all calls of its kind share. */
@@ -75,11 +75,11 @@ export interface WrittenScenario {
 }
 
 /** A cell with what became of it. */
-export interface CellResult {
+export interface CaseResult {
   /** Id of the point; of a pair `<first>+<second>`, and so is the class. */
   point: string
   class: string
-  verdict: CellVerdict
+  verdict: CaseVerdict
   /** In words: what happened, or why the fault did not act. */
   why: string
   /** The calls that show it. */
@@ -96,10 +96,10 @@ export interface CellResult {
 }
 
 /** The name of a cell, for files and people. */
-export const cellName = ({ point, class: name }: Pick<CellResult, 'point' | 'class'>): string => `${point}-${name}`
+export const caseName = ({ point, class: name }: Pick<CaseResult, 'point' | 'class'>): string => `${point}-${name}`
 
 /** A cell that can happen and was not tried. */
-export interface LeftCell {
+export interface SkippedCase {
   point: string
   class: string
   /** `time`: the time was up, or somebody asked for the end. `similar`: its call is one of very many alike, of which some were broken. */
@@ -143,9 +143,9 @@ export interface RouteTable {
 }
 
 /** A cell as the page shows it. */
-export interface ReportedCell
+export interface ReportedCase
   extends Pick<
-    CellResult,
+    CaseResult,
     'point' | 'class' | 'verdict' | 'why' | 'traces' | 'calls' | 'output' | 'tookMs' | 'derived'
   > {
   /** Its scenario as YAML; null when there is nothing to repeat. */
@@ -161,14 +161,14 @@ export interface ExplorationData {
   /** As it was typed. */
   command: string
   points: Pick<
-    Point,
+    InjectionPoint,
     'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered'
   >[]
   /** Names of all classes, in the order in which they are tried. */
-  classes: readonly ClassName[]
-  cells: ReportedCell[]
+  classes: readonly FailureModeName[]
+  cells: ReportedCase[]
   /** Cells that were not tried because the time was up. */
-  left: LeftCell[]
+  left: SkippedCase[]
   /** How many cells were not tried because their calls are among very many alike: those calls are not in `points`. */
   alike: number
   /** Calls of a run without faults whose traces were dropped or deleted. */

@@ -20,12 +20,12 @@ export const FindingKind = z
   .describe(
     [
       'early-retry: called again before Retry-After was over.',
-      'storm: the same request again and again, without growing pauses.',
+      'retry-storm: the same request again and again, without growing pauses.',
       'gave-up: a request that never got a response.',
       'swallowed: a response was incomplete, and nothing shows that it was retried.',
       'ignored-status: an answer that must not be repeated was, such as 400 or 401.',
       'no-backoff: a failing request repeated three times or more within 250 ms each.',
-      'amplification: more attempts for one request than there should be.',
+      'retry-amplification: more attempts for one request than there should be.',
       'not-canceled: repeated while the first try went on, which was never canceled.',
       'no-timeout: still waiting on a silent call after the hang limit of exec.',
       'deadline-exceeded: a wait was skipped that is longer than the client would have waited.',

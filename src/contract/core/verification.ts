@@ -56,14 +56,14 @@ export const Paths = z.object({
 export type Paths = z.infer<typeof Paths>
 
 /** Calls of one path that there is not. */
-export const StrayPath = z.object({
+export const UnknownPath = z.object({
   method: z.string().describe('HTTP method.'),
   path: z.string().describe('The requested path.'),
   count: count.describe('Count.'),
   at: z.iso.datetime().describe('Time of the first request.'),
   suggestion: z.string().nullable().describe('The path that was probably intended.'),
 })
-export type StrayPath = z.infer<typeof StrayPath>
+export type UnknownPath = z.infer<typeof UnknownPath>
 
 /** What was asked for by an attempt, as a list in the order of time shows it. */
 const Step = z.object({
@@ -167,7 +167,7 @@ export const SessionVerdict = z.object({
     .describe('Counts of each rule of the scenario.'),
   expectations: z.array(ExpectationReport).describe('Expected and actual results.'),
   findings: z.array(Finding).describe('Problems found in the behavior of the client.'),
-  unknown_paths: z.array(StrayPath).describe('Requests to unknown paths.'),
+  unknown_paths: z.array(UnknownPath).describe('Requests to unknown paths.'),
   notices: z
     .array(z.string())
     .describe(

@@ -10,7 +10,7 @@ const MAX_VARIABLES = 10_000
  * @param status of the error
  * @throws ApiError that names the field and how many there may be
  */
-export function refuseManyVariables(body: unknown, status = 400): void {
+export function rejectManyVariables(body: unknown, status = 400): void {
   const fields = asObject(body)
   if (!fields) return
   refuseMany('variables', fields.variables, status)

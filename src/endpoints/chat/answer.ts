@@ -1,7 +1,7 @@
 // Makes the answer of a chat call from a script: its parts first, then whole or as chunks from the same parts.
 import { inWorker } from '../../answers/in-worker.ts'
 import { logprobsOf } from '../../answers/logprobs.ts'
-import { cutText, joinPieces, type TextAnswer, type TextPiece } from '../../answers/text-answer.ts'
+import { cutText, joinTokenChunks, type TextAnswer, type TextChunk } from '../../answers/text-answer.ts'
 import { usageOf } from '../../answers/usage.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/core/operation.ts'
 import type { AnswerToolCall, ChatCompletion, Usage } from '../../contract/router/chat.ts'
@@ -28,7 +28,9 @@ export function composeChat(
   if (!audio || !modalities?.includes('audio') || !answer.content)
     return composed(request, script, answerContext, { answer })
   const speaking =
-    script.audio === undefined ? speech(joinPieces(answer.content), audio, answerContext) : givenSound(script.audio)
+    script.audio === undefined
+      ? speech(joinTokenChunks(answer.content), audio, answerContext)
+      : givenSound(script.audio)
   return composedWithSound(request, script, answerContext, { answer, speaking })
 }
 
@@ -95,7 +97,7 @@ function composed(
   const count = request.n ?? 1
   const { legacy } = offerOf(request)
   const signature =
-    answer.reasoning.length > 0 && effortOf(request) ? fingerprint(joinPieces(answer.reasoning)) : undefined
+    answer.reasoning.length > 0 && effortOf(request) ? fingerprint(joinTokenChunks(answer.reasoning)) : undefined
   const logprobs = request.logprobs ? logprobsIn(request, answerContext.model) : undefined
   const choices: ChoiceParts[] = []
   for (let index = 0; index < count; index++)
@@ -129,7 +131,7 @@ const callIdsOf = ({ toolCalls }: TextAnswer, answer: string, choice: number): r
 const logprobsIn =
   ({ top_logprobs: most }: ChatRequest, model: string): NonNullable<ChoiceParts['logprobs']> =>
   (pieces) =>
-    logprobsOf(pieces, most ?? 0, `${model}:${joinPieces(pieces)}`)
+    logprobsOf(pieces, most ?? 0, `${model}:${joinTokenChunks(pieces)}`)
 
 /** An answer, each form of which is made when it is asked for. */
 class ComposedChat implements RenderedAnswer {
@@ -185,7 +187,7 @@ class ComposedChat implements RenderedAnswer {
   }
 }
 
-const textChoices = new WeakMap<readonly TextPiece[], string>()
+const textChoices = new WeakMap<readonly TextChunk[], string>()
 /** The one choice of an answer that is a text, as JSON: a fixture gives the same pieces each time. */
 function textChoice(choice: TextChoice): string {
   const { content } = choice.answer
@@ -206,10 +208,10 @@ const isPlain = ({ answer, logprobs, sound }: ChoiceParts): boolean =>
 function callFields({ answer: { toolCalls }, callIds, legacy }: ChoiceParts) {
   const [first] = toolCalls
   if (!first) return {}
-  if (legacy) return { function_call: { name: first.name, arguments: joinPieces(first.arguments) } }
+  if (legacy) return { function_call: { name: first.name, arguments: joinTokenChunks(first.arguments) } }
   const calls = toolCalls.map((call, index): AnswerToolCall => {
     const { name, kind } = call
-    const text = joinPieces(call.arguments)
+    const text = joinTokenChunks(call.arguments)
     const id = callIds[index] ?? ''
     if (kind === 'custom') return { index, id, type: kind, custom: { name, input: text } }
     return { index, id, type: kind, function: { name, arguments: text } }
@@ -222,10 +224,10 @@ function wholeChoice(parts: ChoiceParts, index: number): ChatCompletion['choices
   const { content, refusal, reasoning } = answer
   const message: ChatCompletion['choices'][number]['message'] = {
     role: 'assistant',
-    content: sound ? null : content && joinPieces(content),
-    refusal: refusal && joinPieces(refusal),
+    content: sound ? null : content && joinTokenChunks(content),
+    refusal: refusal && joinTokenChunks(refusal),
   }
-  if (reasoning.length > 0) message.reasoning = joinPieces(reasoning)
+  if (reasoning.length > 0) message.reasoning = joinTokenChunks(reasoning)
   if (signature) message.reasoning_signature = signature
   if (answer.toolCalls.length > 0) Object.assign(message, callFields(parts))
   if (sound)
@@ -233,7 +235,7 @@ function wholeChoice(parts: ChoiceParts, index: number): ChatCompletion['choices
       id: sound.id,
       expires_at: sound.expiresAt,
       data: Buffer.from(sound.bytes).toString('base64'),
-      transcript: joinPieces(content ?? []),
+      transcript: joinTokenChunks(content ?? []),
     }
   return {
     index,

@@ -1,5 +1,5 @@
 // A chat answer as chunks.
-import { joinPieces, jsonOf, type TextPiece } from '../../answers/text-answer.ts'
+import { joinTokenChunks, jsonOf, type TextChunk } from '../../answers/text-answer.ts'
 import type { ChatChunk, ChatCompletion, Usage } from '../../contract/router/chat.ts'
 import { byteCache } from '../../lib/byte-cache.ts'
 import { type EventBatch, StreamEvent } from '../../lib/sse.ts'
@@ -72,7 +72,7 @@ const CHUNK_BYTES = 500
 
 /** The chunks of a choice that is a text and nothing else, remembered by it: the same texts are answered over and over. */
 function textEnds(choice: TextChoice): readonly ChunkEnd[] {
-  const text = joinPieces(choice.answer.content)
+  const text = joinTokenChunks(choice.answer.content)
   if (text.length > SHORT) return allEnds([choice], undefined)
   const before = known.get(text)
   if (before) return before
@@ -103,12 +103,12 @@ function stepsOf(parts: ChoiceParts): Step[] {
   return steps
 }
 
-const NO_PIECES: readonly TextPiece[] = []
+const NO_PIECES: readonly TextChunk[] = []
 
 /** A step for each piece of a text. */
 function addTextSteps(
   steps: Step[],
-  pieces: readonly TextPiece[],
+  pieces: readonly TextChunk[],
   { field, logprobs }: { field: 'content' | 'refusal'; logprobs: ChoiceParts['logprobs'] },
 ): void {
   const likely = logprobs?.(pieces)
@@ -142,7 +142,7 @@ function callSteps({ answer, callIds, legacy }: ChoiceParts, index: number): Ste
 /** Bytes of sound in one chunk: a multiple of three, so that the base64 texts of all chunks join to that of the whole. */
 const SOUND_BYTES = 12_000
 
-function soundSteps({ id, bytes, expiresAt }: ChatAudio, transcript: readonly TextPiece[]): Step[] {
+function soundSteps({ id, bytes, expiresAt }: ChatAudio, transcript: readonly TextChunk[]): Step[] {
   const steps = transcript.map(
     ({ text, tokens }): Step => ({ delta: jsonDelta({ audio: { id, transcript: text } }), tokens }),
   )

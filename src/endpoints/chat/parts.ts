@@ -1,5 +1,5 @@
 // The parts of a chat answer before they are put on the wire.
-import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
+import type { TextAnswer, TextChunk } from '../../answers/text-answer.ts'
 import type { TokenLogprob } from '../../contract/router/chat.ts'
 
 /** The sound of an answer. */
@@ -14,7 +14,7 @@ export interface ChoiceParts {
   answer: TextAnswer
   callIds: readonly string[]
   signature: string | undefined
-  logprobs: ((pieces: readonly TextPiece[]) => TokenLogprob[]) | undefined
+  logprobs: ((pieces: readonly TextChunk[]) => TokenLogprob[]) | undefined
   sound: ChatAudio | undefined
   /** What only a provider's answer has, as one more piece of a stream. */
   more?: object | undefined
@@ -23,7 +23,7 @@ export interface ChoiceParts {
 }
 
 /** A choice with a text. */
-export type TextChoice = ChoiceParts & { answer: { content: readonly TextPiece[] } }
+export type TextChoice = ChoiceParts & { answer: { content: readonly TextChunk[] } }
 /** Whether a choice is a text that came to its own end, with nothing beside it. */
 export function isText(choice: ChoiceParts): choice is TextChoice {
   const { answer, signature, logprobs, sound, more } = choice

@@ -1,6 +1,6 @@
 // How an answer of a chat model is read when a provider made it, and told again when the cache has it.
 import { textScriptOf } from '../../answers/script-of.ts'
-import type { TextAnswer, TextPiece } from '../../answers/text-answer.ts'
+import type { TextAnswer, TextChunk } from '../../answers/text-answer.ts'
 import { pieces } from '../../answers/text-answer.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import type { TokenLogprob, Usage } from '../../contract/router/chat.ts'
@@ -100,7 +100,7 @@ function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: Normal
 }
 
 /** Gives out stored log probabilities as their pieces come: text first, then a refusal. */
-function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly TextPiece[]) => TokenLogprob[] {
+function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly TextChunk[]) => TokenLogprob[] {
   const left = [...stored]
   return (asked) =>
     left.splice(

@@ -1,5 +1,5 @@
 // A legacy completion as chunks, and the whole one that a client has put together from some.
-import type { TextPiece } from '../../answers/text-answer.ts'
+import type { TextChunk } from '../../answers/text-answer.ts'
 import type { AnswerAssembly } from '../../contract/core/assembly.ts'
 import type { Usage } from '../../contract/router/chat.ts'
 import type { Completion } from '../../contract/router/completions.ts'
@@ -14,7 +14,7 @@ export type CompletionFrame = Omit<Completion, 'choices' | 'usage'>
 
 /** One choice before it is put on the wire. */
 export interface CompletionParts {
-  pieces: readonly TextPiece[]
+  pieces: readonly TextChunk[]
   finish: CompletionChoice['finish_reason']
 }
 

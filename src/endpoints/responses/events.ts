@@ -1,5 +1,5 @@
 // A response as a stream of events, in the order in which a model writes it.
-import { pieces, type TextPiece } from '../../answers/text-answer.ts'
+import { pieces, type TextChunk } from '../../answers/text-answer.ts'
 import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/router/responses-answer.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 
@@ -100,7 +100,7 @@ function sendPart(send: Send, part: ContentPart, at: ItemPosition & { content_in
 }
 
 /** The pieces with the log probabilities that belong to each: one, unless a provider split the text otherwise. */
-function shared<Entry>(texts: readonly TextPiece[], entries: readonly Entry[]) {
+function shared<Entry>(texts: readonly TextChunk[], entries: readonly Entry[]) {
   const upTo = (index: number) => Math.floor((index * entries.length) / texts.length)
   return texts.map((piece, index) => ({ ...piece, share: entries.slice(upTo(index), upTo(index + 1)) }))
 }

@@ -1,6 +1,6 @@
 // The items of a response as a script has them.
 import { logprobsOf } from '../../answers/logprobs.ts'
-import { joinPieces, type TextAnswer } from '../../answers/text-answer.ts'
+import { joinTokenChunks, type TextAnswer } from '../../answers/text-answer.ts'
 import type { AnswerContext } from '../../contract/core/operation.ts'
 import type { ResponsesRequest } from '../../contract/router/responses.ts'
 import type { ContentPart, OutputItem } from '../../contract/router/responses-answer.ts'
@@ -52,7 +52,7 @@ function reasoningItem({ request, answer, answerContext, index }: ItemContext): 
     id,
     type: 'reasoning',
     status: 'completed',
-    summary: showsSummary(request) ? [{ type: 'summary_text', text: joinPieces(answer.reasoning) }] : [],
+    summary: showsSummary(request) ? [{ type: 'summary_text', text: joinTokenChunks(answer.reasoning) }] : [],
     ...(encrypted ? { encrypted_content: btoa(unguessable(answerContext.secret, id)) } : {}),
   }
 }
@@ -62,9 +62,9 @@ function messageItem({ request, answer, answerContext, index }: ItemContext): Ou
   const content: ContentPart[] = []
   if (said && (said.length > 0 || !refusal)) {
     const logprobs = withLogprobs(request) ? logprobsOf(said, request.top_logprobs ?? 0, answerContext.id) : []
-    content.push({ type: 'output_text', text: joinPieces(said), annotations: [], logprobs })
+    content.push({ type: 'output_text', text: joinTokenChunks(said), annotations: [], logprobs })
   }
-  if (refusal) content.push({ type: 'refusal', refusal: joinPieces(refusal) })
+  if (refusal) content.push({ type: 'refusal', refusal: joinTokenChunks(refusal) })
   return {
     id: itemId('msg', answerContext.id, index),
     type: 'message',
@@ -77,7 +77,7 @@ function messageItem({ request, answer, answerContext, index }: ItemContext): Ou
 const callItem =
   ({ kind, name, id, arguments: said }: TextAnswer['toolCalls'][number]) =>
   ({ answerContext, index }: ItemContext): OutputItem => {
-    const text = joinPieces(said)
+    const text = joinTokenChunks(said)
     const call = {
       status: 'completed' as const,
       call_id: id ?? `call_${fingerprint(`${answerContext.id}:${index}`)}`,

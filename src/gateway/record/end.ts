@@ -12,7 +12,7 @@ import { realClock } from '../../lib/clock.ts'
 import { jsonInSlices } from '../../lib/json-slices.ts'
 import { isLarge } from '../../lib/slices.ts'
 import type { Call } from '../call.ts'
-import { bugOf, errorOf, type Failure, failureOf, UNHEARD } from '../outcome.ts'
+import { bugOf, errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import { sentWhole } from '../stream/sent-body.ts'
 import { endOfAborted } from '../stream/sent-end.ts'
 import type { CallEnd, CallResult } from '../types.ts'
@@ -143,7 +143,7 @@ function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result
   const { status, headers, error } = result
   const unheard = answer !== undefined && !answer.complete
   const behind =
-    answer?.failure ?? (unheard ? failureOf(new ConnectionFailure(UNHEARD.message), call.signal) : undefined)
+    answer?.failure ?? (unheard ? failureOf(new ConnectionFailure(NOT_RECEIVED.message), call.signal) : undefined)
   const failure = result.failure ?? (result.read ? undefined : behind)
   if (error) {
     // The client is told that there is a bug, the trace which.

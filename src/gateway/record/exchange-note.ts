@@ -7,7 +7,7 @@ import { keptText } from '../../lib/kept-text.ts'
 import { remembering } from '../../lib/remember.ts'
 import { DONE_EVENT, encodeEvent } from '../../lib/sse.ts'
 import { EVENT_STREAM, JSON_BODY } from '../stream/respond.ts'
-import type { BodyPiece, SentBody } from '../stream/sent-body.ts'
+import type { BodyChunk, SentBody } from '../stream/sent-body.ts'
 import type { AnswerRecord, AttemptAnswer, SentStream, TraceRecorder } from './recording.ts'
 import { addressShown, shownHeaders } from './request-headers.ts'
 
@@ -130,7 +130,7 @@ function piecesOf({ events, closing = [] }: SentStream, { complete }: AnswerReco
 }
 
 /** As much of some pieces as is kept; `more` bytes came behind them. */
-function kept(pieces: readonly BodyPiece[], { before, more = 0 }: { before: string; more?: number }): KeptBytes {
+function kept(pieces: readonly BodyChunk[], { before, more = 0 }: { before: string; more?: number }): KeptBytes {
   const texts = pieces.map(keptText)
   const coded = frontCoded(texts, MAX_CHARACTERS, before)
   const [head, tail, middle] = coded.slice(-3)

@@ -1,9 +1,8 @@
 // The events of a provider's stream as its bytes come, up to its end mark: a batch for each piece that brings some.
 import type { StreamRules } from '../../contract/core/operation.ts'
 import { type BytesBody, ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
-import { piecesIn } from '../../lib/byte-stream.ts'
+import { byteChunks } from '../../lib/byte-stream.ts'
 import { networkReason } from '../../lib/network-error.ts'
-import { type Reproach, within } from '../../lib/patience.ts'
 import {
   DONE_EVENT,
   type EventBatch,
@@ -13,6 +12,7 @@ import {
   type StreamEvent,
   sseReader,
 } from '../../lib/sse.ts'
+import { type TimeoutErrors, within } from '../../lib/timeout.ts'
 import { TimedOut } from '../outcome.ts'
 
 /** A block with an event in it. */
@@ -82,7 +82,7 @@ class EventPieces {
   readonly #reading: EventReading
 
   constructor({ bytes, hides }: BytesBody, reading: EventReading) {
-    this.#source = piecesIn(bytes)
+    this.#source = byteChunks(bytes)
     this.#hides = hides
     this.#reading = reading
   }
@@ -130,7 +130,7 @@ class EventPieces {
 
 /** How long the end of a body may take behind the end mark of its events. */
 const MAX_END_MS = 250
-const NO_END: Reproach = { late: () => new Error('the provider did not end its stream') }
+const NO_END: TimeoutErrors = { late: () => new Error('the provider did not end its stream') }
 
 /** Whether an error is one of the program rather than one of the network, whose errors have a code. */
 const isBug = (error: unknown): boolean =>

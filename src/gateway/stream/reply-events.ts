@@ -10,7 +10,7 @@ import {
   isComplete,
   type StreamEvent,
 } from '../../lib/sse.ts'
-import { errorOf, type Failure, failureOf, UNHEARD } from '../outcome.ts'
+import { errorOf, type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import type { AnswerRecord, SentStream } from '../record/recording.ts'
 import type { ReplyContext } from '../types.ts'
 import { noteTime } from './sent-body.ts'
@@ -74,7 +74,7 @@ export async function* replyEvents(stream: EventStream, reply: StreamedReply): A
     isHeard = true
   } finally {
     if (!isHeard) {
-      record.answer.attempt?.end(UNHEARD)
+      record.answer.attempt?.end(NOT_RECEIVED)
       await ended(reply)
     }
   }

@@ -5,9 +5,9 @@ import { nextTurn } from '../../lib/bare-socket.ts'
 import { realClock } from '../../lib/clock.ts'
 import { headerText, soundHeaders } from '../../lib/header-text.ts'
 import { lazy } from '../../lib/lazy.ts'
-import { type Reproach, within } from '../../lib/patience.ts'
 import { sliceEnd } from '../../lib/slices.ts'
 import { allEvents, type EventBatch, isComplete } from '../../lib/sse.ts'
+import { type TimeoutErrors, within } from '../../lib/timeout.ts'
 import { allRead } from '../../lib/unread-bytes.ts'
 
 // Large, and of use to broken answers alone.
@@ -165,7 +165,7 @@ function directStream<Item>(
             for (const part of chunk) {
               // A promise when more is waiting than the connection takes: nothing is made until the client has read.
               const written: number | Promise<number> = controller.write(part)
-              if (typeof written !== 'number') await within(written, clientTimeout, UNREAD)
+              if (typeof written !== 'number') await within(written, clientTimeout, UNREAD_RESPONSE)
             }
             const flushed: number | Promise<number> = controller.flush()
             if (typeof flushed !== 'number') await flushed
@@ -201,7 +201,7 @@ const PAUSE_BEFORE_END_MS = 50
 /** In the second, what has come meanwhile is read. */
 const TURNS = [1, 2]
 
-const UNREAD: Reproach = {
+const UNREAD_RESPONSE: TimeoutErrors = {
   late: () => new ConnectionFailure('the client did not read its response in time (--client-timeout)'),
 }
 

@@ -7,7 +7,7 @@ const MAX_TIMES = 4_000
 const MAX_HELD = 1 << 20
 
 /** A piece of a body, as it was given to the connection. */
-export type BodyPiece = string | Uint8Array
+export type BodyChunk = string | Uint8Array
 
 /** Events that are there at once, after which the clock is looked at all the same: they may be sent in several turns. */
 export const EVENTS_OF_A_TURN = 64
@@ -20,14 +20,14 @@ export function noteTime(times: number[], piece: number, now: number): void {
 
 /** What is sent of a body. */
 export class SentBody {
-  readonly pieces: BodyPiece[] = []
+  readonly pieces: BodyChunk[] = []
   readonly times: number[] = []
   /** Bytes of what was sent and is not among the pieces. */
   more = 0
   #held = 0
 
   /** The next piece, and the ms from the start of the call at which it goes out; undefined when that is as the one before. */
-  add(piece: BodyPiece, now: number | undefined): void {
+  add(piece: BodyChunk, now: number | undefined): void {
     this.#held += piece.length
     if (this.#held > MAX_HELD && this.pieces.length > 0) {
       this.more += Buffer.byteLength(piece)
@@ -38,7 +38,7 @@ export class SentBody {
   }
 
   /** Adds pieces as they pass. */
-  noting<Piece extends BodyPiece>(elapsed: () => number): (piece: Piece) => Piece {
+  noting<Piece extends BodyChunk>(elapsed: () => number): (piece: Piece) => Piece {
     return (piece) => {
       this.add(piece, elapsed())
       return piece
@@ -47,7 +47,7 @@ export class SentBody {
 }
 
 /** What is sent of a whole body, in one piece when the call ends. */
-export function sentWhole(piece: BodyPiece): SentBody {
+export function sentWhole(piece: BodyChunk): SentBody {
   const body = new SentBody()
   body.pieces.push(piece)
   return body

@@ -3,7 +3,7 @@ import { ApiError } from '../../contract/core/error.ts'
 import type { ResponseEnd } from '../../contract/core/exchange.ts'
 import { ConnectionFailure, type Reply } from '../../contract/core/reply.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
-import { UNHEARD } from '../outcome.ts'
+import { NOT_RECEIVED } from '../outcome.ts'
 import type { SentResponse } from '../record/recording.ts'
 
 /** How the connection ends that this breaks. */
@@ -22,7 +22,7 @@ export function bodyEnd(
   { broken, signal }: { broken?: unknown; signal: AbortSignal },
 ): ResponseEnd {
   if (signal.aborted) return endOfAborted(signal)
-  if (broken === UNHEARD) return 'left'
+  if (broken === NOT_RECEIVED) return 'left'
   if (broken !== undefined) return breakOf(broken)
   // Fewer bytes than were promised: the connection is closed behind them.
   return body.kind === 'bytes' && body.announced !== undefined ? 'closed' : 'complete'

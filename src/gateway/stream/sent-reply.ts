@@ -5,7 +5,7 @@ import type { Wire } from '../../contract/core/wire.ts'
 import { isStream, streamBytes } from '../../faults/wire.ts'
 import { encodeEvent, eventOfType } from '../../lib/sse.ts'
 import { asObject } from '../../lib/values.ts'
-import { type Failure, failureOf, UNHEARD } from '../outcome.ts'
+import { type Failure, failureOf, NOT_RECEIVED } from '../outcome.ts'
 import type { AnswerRecord, AttemptRecorder } from '../record/recording.ts'
 import { toEnd } from '../through-faults.ts'
 import type { CallContext, CallEnd } from '../types.ts'
@@ -116,6 +116,6 @@ async function contentSent(
     failure && failure.kind !== 'internal_error' ? new ConnectionFailure(failure.message) : undefined,
   )
   if (failure?.kind === 'internal_error' || signal.aborted)
-    return { ...content, failure: failure ?? failureOf(new ConnectionFailure(UNHEARD.message), signal) }
-  return !failure && broken === UNHEARD ? { ...content, failure: UNHEARD } : content
+    return { ...content, failure: failure ?? failureOf(new ConnectionFailure(NOT_RECEIVED.message), signal) }
+  return !failure && broken === NOT_RECEIVED ? { ...content, failure: NOT_RECEIVED } : content
 }

@@ -178,7 +178,7 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
 }
 
 /** Every way through some schemas that must all hold, the likely ones first. */
-export function waysThrough(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
+export function recoveryPathsOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
   return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [], taken: [] }, walk)
 }
 

@@ -1,7 +1,7 @@
 // Objects and lists for a schema: required members first, then what is optional as long as it can be made.
 
 import { patternTexts } from './pattern-texts.ts'
-import { luckAt, whereIs } from './position.ts'
+import { randomAt, whereIs } from './position.ts'
 import { type Keywords, type Schema, SchemaError, step, TooLarge, WorkSpent } from './prepare.ts'
 import { singular } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
@@ -130,7 +130,7 @@ const isName = (run: SampleRun, parts: Keywords[], name: string): boolean =>
 
 /** Names for further properties: those of patterns, numbered ones, then those that propertyNames ask for. */
 function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePosition): Generator<string> {
-  const luck = (purpose: string) => luckAt(run, position, purpose)
+  const luck = (purpose: string) => randomAt(run, position, purpose)
   const word = singular(position.name) || 'key'
   const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
   const rules = parts.flatMap((part) => part.propertyNames ?? [])

@@ -12,5 +12,5 @@ export function whereIs(run: SampleRun, parts: Keywords[], ...names: (keyof Keyw
 }
 
 /** A number in [0, 1), always the same for the same key, place and purpose. */
-export const luckAt = (run: SampleRun, position: ValuePosition, purpose: string) =>
+export const randomAt = (run: SampleRun, position: ValuePosition, purpose: string) =>
   chance(0, run.key, position.path, purpose)

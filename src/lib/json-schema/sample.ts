@@ -1,10 +1,10 @@
 // Makes values for a schema: every way through it is tried, likely values first, and each is checked before it is taken.
 import type { InstanceType } from '@cfworker/json-schema'
-import { type SchemaBranch, typesOf, waysThrough } from './branches.ts'
+import { recoveryPathsOf, type SchemaBranch, typesOf } from './branches.ts'
 import { listsFor, objectsFor } from './containers.ts'
 import { numbersIn, rangeOf } from './numbers.ts'
 import { noText, patternTexts } from './pattern-texts.ts'
-import { luckAt, whereIs } from './position.ts'
+import { randomAt, whereIs } from './position.ts'
 import { type Keywords, type Schema, SchemaError, TooLarge, TYPES, WorkSpent } from './prepare.ts'
 import { fitted, formatTexts, MAX_TEXT_LENGTH, plainText } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
@@ -48,7 +48,7 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePos
   }
   const { lookup, origin, depth } = run
   const weight = schemas.reduce((sum, schema) => sum + weightOf(schema), 0)
-  for (const way of waysThrough(schemas, {
+  for (const way of recoveryPathsOf(schemas, {
     lookup,
     origin,
     depth,
@@ -109,7 +109,7 @@ function* proposals(run: SampleRun, way: SchemaBranch, position: ValuePosition):
   if (shortest) {
     spend(run, Math.floor(shortest.length / 64))
     const likely = shortest.length > 1 ? shortest.filter((value) => value !== null) : shortest
-    yield* rotated(likely, Math.floor(luckAt(run, position, 'choice') * likely.length) + position.turn)
+    yield* rotated(likely, Math.floor(randomAt(run, position, 'choice') * likely.length) + position.turn)
     if (shortest.includes(null)) yield null
     return
   }
@@ -150,7 +150,7 @@ function* valuesOfType(run: SampleRun, type: InstanceType, context: ContainerCon
     case 'string':
       return yield* stringsFor(run, context)
     case 'boolean': {
-      const first = luckAt(run, position, 'boolean') < 0.5 === (position.turn % 2 === 0)
+      const first = randomAt(run, position, 'boolean') < 0.5 === (position.turn % 2 === 0)
       return yield* [first, !first]
     }
     case 'null':
@@ -167,7 +167,7 @@ function* numbersFor(run: SampleRun, whole: boolean, { parts, position }: Contai
     throw new SchemaError(`no number is at least ${range.low} and at most ${range.high}`, path)
   }
   let some = false
-  for (const value of numbersIn(range, luckAt(run, position, 'number'), position.turn)) {
+  for (const value of numbersIn(range, randomAt(run, position, 'number'), position.turn)) {
     if (whole && !Number.isInteger(value)) continue
     some = true
     yield value
@@ -214,7 +214,7 @@ function* textsFor(
   { shortest, longest, patterns }: TextLimits,
 ): Generator<string> {
   const title = parts.find((part) => part.title !== undefined)?.title ?? ''
-  const luck = (purpose: string) => luckAt(run, position, purpose)
+  const luck = (purpose: string) => randomAt(run, position, purpose)
   const about = { name: position.name || title, turn: position.turn, luck }
   const formatted = parts.flatMap(({ format }) => (format === undefined ? [] : formatTexts(format, about, shortest)))
   yield* formatted

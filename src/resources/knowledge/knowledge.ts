@@ -84,7 +84,7 @@ function mergedKnowledge(before: Fields, patch: Fields): Fields {
 }
 
 /** 400: an external knowledge base is kept here, and not called. */
-export function refuseExternal({ type, key }: Fields, param: string): void {
+export function rejectExternal({ type, key }: Fields, param: string): void {
   if (type !== 'external') return
   const message = `the knowledge base ${quote(key)} is external: Understudy stores it, but does not call it`
   throw new ApiError(400, 'knowledge_is_external', message, { param })
@@ -133,7 +133,7 @@ export const datasources = defineResource({
   update: DatasourcePatch,
   record: Datasource,
   fill(input, work, { parents, before }) {
-    refuseExternal(recordOf(knowledgeBases, work, parents[0] ?? '').body, 'knowledge_id')
+    rejectExternal(recordOf(knowledgeBases, work, parents[0] ?? '').body, 'knowledge_id')
     const file =
       typeof input.file_id === 'string' && !before ? recordOf(files, work, input.file_id, 'file_id').body : null
     return {

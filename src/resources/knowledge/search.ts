@@ -15,7 +15,7 @@ import type { Transaction } from '../define.ts'
 import type { ResourceDeps } from '../routes.ts'
 import { findRecord } from '../verbs.ts'
 import { type Filterable, meets } from './filter.ts'
-import { datasources, knowledgeBases, refuseExternal } from './knowledge.ts'
+import { datasources, knowledgeBases, rejectExternal } from './knowledge.ts'
 
 /** How a knowledge base is searched. */
 interface Search {
@@ -29,7 +29,7 @@ interface Search {
 const TOP_K = 5
 /** Matches by words that are looked at: far more than anybody asks for. */
 const MAX_MATCHES = 1_000
-const wordsOf = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+const errorText = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
 /** Chunks that fit, best first; equal ones in the order in which they were made. */
 async function searchChunks(
@@ -42,7 +42,7 @@ async function searchChunks(
   const { search_type: type = usual?.retrieval_type ?? 'hybrid_search' } = search
   const { top_k = usual?.top_k ?? TOP_K, threshold = usual?.threshold ?? 0 } = search
   const knowledge = String(base._id)
-  const words = wordsOf(query)
+  const words = errorText(query)
   const byWords =
     type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MAX_MATCHES)
   const byVector =
@@ -103,7 +103,7 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
       const message = `Knowledge base not found: no knowledge base has the id or key ${JSON.stringify(knowledge_id)} in this workspace`
       throw new ApiError(404, 'knowledge_not_found', message, { param })
     }
-    refuseExternal(base, param)
+    rejectExternal(base, param)
     const found = await searchChunks(session, base, { ...query, signal })
     return found.map(({ score, chunk }) => ({ id: String(chunk._id), score, text: String(chunk.text) }))
   },
@@ -129,7 +129,7 @@ export function searchRoute({ callOf }: ResourceDeps): Route {
     async handle({ request, params, body }) {
       const { session, caller } = await callOf(request)
       const base = findRecord(knowledgeBases, { records: session.records, caller }, params)
-      refuseExternal(base, 'knowledge_id')
+      rejectExternal(base, 'knowledge_id')
       const found = await searchChunks(session, base, { ...body, signal: request.signal })
       return { matches: await Promise.all(ranked(found, body).map((one) => matchOf(one, body, request))) }
     },

@@ -1,6 +1,6 @@
 // What every kind of finding is: a look at what a client did.
 import type { Finding, FindingKind } from '../../contract/core/finding.ts'
-import type { StrayPath } from '../../contract/core/verification.ts'
+import type { UnknownPath } from '../../contract/core/verification.ts'
 import type { ClientCall } from '../client-call.ts'
 import type { Pairing } from '../pairing.ts'
 import type { UnreadTask } from '../tasks.ts'
@@ -16,7 +16,7 @@ export interface Behaviour {
   /** In the order in which they came. */
   calls: readonly ClientCall[]
   pairing: Pairing
-  strays: readonly StrayPath[]
+  strays: readonly UnknownPath[]
   /** Turns of tasks whose end it has not read. */
   unread: readonly UnreadTask[]
   /** Kinds that are no fault. */

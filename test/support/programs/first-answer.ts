@@ -7,7 +7,7 @@ import { plugin } from 'bun'
 const root = join(import.meta.dir, '..', '..', '..')
 // Fixtures that ship are read from YAML where nothing is built; the executable has them as JSON (backends/fixture/shipped.ts), and
 // compiled schemas (schema/embedded.ts), which whoever starts this has put beside it.
-const outlines = readFileSync('outlines.json', 'utf8')
+const compiledSchemas = readFileSync('outlines.json', 'utf8')
 plugin({
   name: 'as in the executable',
   setup(builder) {
@@ -16,7 +16,7 @@ plugin({
       loader: 'ts',
     }))
     builder.onLoad({ filter: /[\\/]schema[\\/]embedded\.ts$/ }, () => ({
-      contents: `export const embeddedOutline = (name) => JSON.parse((${outlines})[name] ?? 'null') ?? undefined`,
+      contents: `export const embeddedSchema = (name) => JSON.parse((${compiledSchemas})[name] ?? 'null') ?? undefined`,
       loader: 'ts',
     }))
   },

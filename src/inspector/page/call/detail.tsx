@@ -11,8 +11,8 @@ import { AnswerTab, Block, indented, Sayings } from './answer.tsx'
 import { Facts } from './facts.tsx'
 import { Code, Json } from './json.tsx'
 import { call, type LoadedCall } from './loaded.ts'
-import { MadeTab } from './made.tsx'
-import { askedIn } from './texts.ts'
+import { ReproduceTab } from './made.tsx'
+import { requestedIn } from './texts.ts'
 import { WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the chosen call. */
@@ -52,7 +52,7 @@ function Loaded(call: LoadedCall) {
     { id: 'answer', label: 'Response', show: () => <AnswerTab key={trace.id} trace={trace} exchange={exchange} /> },
     { id: 'headers', label: 'Headers', show: () => <HeadersTab exchange={exchange} /> },
     { id: 'repeat', label: 'cURL', show: () => <RepeatTab {...call} /> },
-    ...(reportData ? [] : [{ id: 'make', label: 'Generate', show: () => <MadeTab trace={trace} /> }]),
+    ...(reportData ? [] : [{ id: 'make', label: 'Generate', show: () => <ReproduceTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
   ]
   return (
@@ -99,7 +99,7 @@ function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCal
   const received = exchange.request
   return (
     <>
-      <Sayings title="Prompt" sayings={askedIn(rendered ?? request)} />
+      <Sayings title="Prompt" sayings={requestedIn(rendered ?? request)} />
       {received && (
         <Block title="Client request" copy={() => textIn([received.body])}>
           <Code text={requestHead({ ...received, headers: null })} label="Address" />

@@ -4,7 +4,7 @@ import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import type { Waterfall } from '../../../contract/core/waterfall.ts'
 import { chosen } from '../calls/shown.ts'
-import { askJson, wordsOf } from '../state/api.ts'
+import { askJson, errorText } from '../state/api.ts'
 import { callOf } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'
 
@@ -57,7 +57,7 @@ effect(() => {
       if (meant) call.value = { kind: 'here', ...loaded }
     },
     (error: unknown) => {
-      if (meant) call.value = { kind: 'failed', why: wordsOf(error) }
+      if (meant) call.value = { kind: 'failed', why: errorText(error) }
     },
   )
   return () => {

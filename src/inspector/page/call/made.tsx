@@ -23,7 +23,7 @@ const KINDS = [
 ] as const
 
 /** The tab. */
-export function MadeTab({ trace }: { trace: StoredTrace }) {
+export function ReproduceTab({ trace }: { trace: StoredTrace }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]['kind']>('fixture')
   const path = `/_understudy/traces/${encodeURIComponent(trace.id)}/made`
   const { value, error } = useLoaded(() => askJson<Made>(path, { session: trace.session }), [trace.id])

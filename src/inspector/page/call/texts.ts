@@ -36,7 +36,7 @@ const messageOf = (message: Json): Saying[] => {
 }
 
 /** What a request says, in order. */
-export function askedIn(request: unknown): Saying[] {
+export function requestedIn(request: unknown): Saying[] {
   if (!isObject(request)) return []
   const { messages, input, prompt, instructions } = request
   const before = typeof instructions === 'string' ? [{ role: 'system', text: instructions }] : []

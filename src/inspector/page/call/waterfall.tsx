@@ -111,7 +111,7 @@ function Bar({ row, axis }: { row: WaterfallRow; axis: Axis }) {
   const first = span.first === null ? null : axis.at(span.first)
   const percent = (value: number) => `${value}%`
   return (
-    <svg role="img" aria-label={inWords(row)}>
+    <svg role="img" aria-label={differenceText(row)}>
       {axis.folds.map(({ x, width, from, to }) => (
         <g key={x} class="fold">
           <rect x={percent(x)} y="0" width={percent(width)} height="24" />
@@ -143,7 +143,7 @@ function Bar({ row, axis }: { row: WaterfallRow; axis: Axis }) {
 }
 
 /** The bar for those who do not see it. */
-function inWords({ title, subject, detail, notes, error, span }: WaterfallRow): string {
+function differenceText({ title, subject, detail, notes, error, span }: WaterfallRow): string {
   const when = span ? `from ${spanText(span.from)} to ${spanText(span.to)}` : ''
   return [`${title} ${subject}`.trim(), detail, when, ...notes, ...(error === null ? [] : [error])]
     .filter((part) => part !== '')

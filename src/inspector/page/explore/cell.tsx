@@ -1,6 +1,6 @@
 // One cell: its verdict and why, the calls of its run, what the command printed, and how to see it again.
-import type { ExplorationData, ReportedCell } from '../../../contract/core/exploration.ts'
-import { CELL_LOOKS } from '../../../views/cell-look.ts'
+import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
+import { CASE_STYLES } from '../../../views/cell-look.ts'
 import { Code } from '../call/json.tsx'
 import { toneClass } from '../calls/list.tsx'
 import { callOf } from '../state/call-list.ts'
@@ -9,18 +9,18 @@ import { hashOf, here, narrow } from '../state/route.ts'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
-import { addressOfCell } from './matrix.tsx'
+import { caseAddress } from './matrix.tsx'
 
 /** The cell that the address names. */
-export const cellHere = ({ cells }: ExplorationData): ReportedCell | undefined =>
-  cells.find((cell) => addressOfCell(cell) === here.value.params.get('cell'))
+export const currentCase = ({ cells }: ExplorationData): ReportedCase | undefined =>
+  cells.find((cell) => caseAddress(cell) === here.value.params.get('cell'))
 
 /** The panel of a cell. */
-export function CellDetail({ cell }: { cell: ReportedCell }) {
+export function CaseDetail({ cell }: { cell: ReportedCase }) {
   const { verdict, why, point, class: name, tookMs, derived, output } = cell
   return (
     <section class="detail-pane" aria-label="Case">
-      <header class={`call-head ${CELL_LOOKS[verdict].tone}`}>
+      <header class={`call-head ${CASE_STYLES[verdict].tone}`}>
         <span class="pill">{verdict}</span>
         <h2>
           <span class="model">{name}</span>
@@ -52,7 +52,7 @@ export function CellDetail({ cell }: { cell: ReportedCell }) {
 }
 
 /** The calls of the run in the order in which they came, those that show the verdict marked. */
-function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCell }) {
+function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCase }) {
   const rows = calls.flatMap((id) => callOf(id) ?? [])
   return (
     <section class="block">
@@ -62,7 +62,7 @@ function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCell }) 
         {rows.map((row) => (
           <li key={row.id} class={toneClass(row)}>
             <span class="pill">{row.status}</span>
-            <a href={hashOf('explore', { cell: addressOfCell(cell), call: row.id })}>
+            <a href={hashOf('explore', { cell: caseAddress(cell), call: row.id })}>
               {row.operation} {row.model ?? ''}
             </a>
             <span class="note">
@@ -77,7 +77,7 @@ function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCell }) 
   )
 }
 
-function Repeat({ cell: { scenario, repeat, written } }: { cell: ReportedCell }) {
+function Repeat({ cell: { scenario, repeat, written } }: { cell: ReportedCase }) {
   if (scenario === null || repeat === null) return null
   const file = /^name: (.*)$/m.exec(scenario)?.[1] ?? 'scenario'
   return (

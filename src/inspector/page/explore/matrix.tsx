@@ -1,17 +1,17 @@
 // The matrix of an exploration: a row a point, a column a class of outcome, and in each cell what became of the program.
-import type { ExplorationData, ReportedCell } from '../../../contract/core/exploration.ts'
-import { CELL_LOOKS, DERIVED, LEFT_OUT } from '../../../views/cell-look.ts'
+import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
+import { CASE_STYLES, DERIVED, LEFT_OUT } from '../../../views/cell-look.ts'
 import { hashOf, here } from '../state/route.ts'
 import { Region } from '../ui/region.tsx'
 
-type Place = Pick<ReportedCell, 'point' | 'class'>
+type Place = Pick<ReportedCase, 'point' | 'class'>
 /** The name of a cell in the address. */
-export const addressOfCell = ({ point, class: name }: Place): string => `${point} ${name}`
+export const caseAddress = ({ point, class: name }: Place): string => `${point} ${name}`
 
 /** The matrix, and beneath it the pairs, which have no place in it. */
 export function Matrix({ data: { points, classes, cells, left } }: { data: ExplorationData }) {
-  const by = new Map(cells.map((cell) => [addressOfCell(cell), cell]))
-  const leftOut = new Set(left.map(addressOfCell))
+  const by = new Map(cells.map((cell) => [caseAddress(cell), cell]))
+  const leftOut = new Set(left.map(caseAddress))
   const shown = new Set([...cells, ...left].map(({ point }) => point))
   const columns = classes.filter((name) => [...cells, ...left].some((cell) => cell.class === name))
   const ids = new Set(points.map(({ id }) => id))
@@ -39,7 +39,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
                     p{index + 1} <span class="note">{id}</span>
                   </th>
                   {columns.map((name) => {
-                    const place = addressOfCell({ point: id, class: name })
+                    const place = caseAddress({ point: id, class: name })
                     const cell = by.get(place)
                     return <td key={name}>{cell ? <CellLink cell={cell} /> : leftOut.has(place) ? LEFT_OUT : ''}</td>
                   })}
@@ -54,7 +54,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
           <h2>Two faults in one run</h2>
           <ul class="outcomes">
             {pairs.map((cell) => (
-              <li key={addressOfCell(cell)}>
+              <li key={caseAddress(cell)}>
                 <CellLink cell={cell} /> {cell.class} at {cell.point}
               </li>
             ))}
@@ -68,7 +68,7 @@ export function Matrix({ data: { points, classes, cells, left } }: { data: Explo
 function Legend() {
   return (
     <p class="note">
-      {Object.entries(CELL_LOOKS).map(([verdict, { sign, tone }]) => (
+      {Object.entries(CASE_STYLES).map(([verdict, { sign, tone }]) => (
         <span key={verdict} class="legend">
           <span class={`pill ${tone}`}>{sign}</span> {verdict}
         </span>
@@ -79,9 +79,9 @@ function Legend() {
   )
 }
 
-function CellLink({ cell }: { cell: ReportedCell }) {
-  const { sign, tone } = CELL_LOOKS[cell.verdict]
-  const name = addressOfCell(cell)
+function CellLink({ cell }: { cell: ReportedCase }) {
+  const { sign, tone } = CASE_STYLES[cell.verdict]
+  const name = caseAddress(cell)
   return (
     <a
       class={`pill ${tone}`}

@@ -4,14 +4,14 @@ import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
-import { CellDetail, cellHere } from './cell.tsx'
+import { CaseDetail, currentCase } from './cell.tsx'
 import { Matrix } from './matrix.tsx'
 
 /** The view; it stands in reports of explorations alone. */
 export function ExploreView() {
   const data = reportData?.exploration
   if (!data) return null
-  const cell = cellHere(data)
+  const cell = currentCase(data)
   const opened = chosen.value !== null || cell !== undefined
   return (
     <div class={`calls${opened ? ' with-call' : ''}`}>
@@ -27,7 +27,7 @@ export function ExploreView() {
           <Notes data={data} />
         </div>
       </div>
-      {chosen.value === null ? cell && <CellDetail cell={cell} /> : <CallDetail />}
+      {chosen.value === null ? cell && <CaseDetail cell={cell} /> : <CallDetail />}
     </div>
   )
 }

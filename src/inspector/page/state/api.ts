@@ -73,4 +73,4 @@ export async function* callPages(query: Record<string, string>, options: ApiOpti
 }
 
 /** The words of an error. */
-export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,7 +1,7 @@
 // A button that does something on the server, and says when that does not work.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { wordsOf } from '../state/api.ts'
+import { errorText } from '../state/api.ts'
 
 /** What a button does. */
 export interface ActionProps {
@@ -21,7 +21,7 @@ export function ActionButton({ act, children, kind, disabled = false, confirm }:
     if (confirm !== undefined && !globalThis.confirm(confirm)) return
     setBusy(true)
     setError(undefined)
-    await act().catch((reason: unknown) => setError(wordsOf(reason)))
+    await act().catch((reason: unknown) => setError(errorText(reason)))
     setBusy(false)
   }
   return (

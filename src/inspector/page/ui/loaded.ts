@@ -1,6 +1,6 @@
 // What a view shows of the server: asked for when it opens, and again when something has changed.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { wordsOf } from '../state/api.ts'
+import { errorText } from '../state/api.ts'
 
 /** What was loaded, or why it could not be. */
 export interface Loaded<Value> {
@@ -27,7 +27,7 @@ export function useLoaded<Value>(load: () => Promise<Value>, when: readonly (str
     const isLatest = () => latest.current.key === key
     latest.current.load().then(
       (value) => isLatest() && setState({ value, error: undefined }),
-      (error: unknown) => isLatest() && setState(({ value }) => ({ value, error: wordsOf(error) })),
+      (error: unknown) => isLatest() && setState(({ value }) => ({ value, error: errorText(error) })),
     )
   }, [key])
   return { ...state, reload: () => setCount((one) => one + 1) }

@@ -1,7 +1,7 @@
 // An editor for the active scenario: the server checks the text as it changes; the user applies or reverts it.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { LineRemark, YamlEditor } from '../parts/editor.ts'
-import { askJson, wordsOf } from '../state/api.ts'
+import { askJson, errorText } from '../state/api.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { saveFile } from '../ui/copy.tsx'
 import { editor } from '../ui/part.ts'
@@ -76,7 +76,7 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
         setChecked({ value })
         view.current?.remark([...value.problems, ...value.warnings])
       } catch (error) {
-        if (meant) setChecked({ error: wordsOf(error) })
+        if (meant) setChecked({ error: errorText(error) })
       }
     }, PAUSE_MS)
     return () => {

@@ -1,7 +1,7 @@
 // The start page: address, token, and a snippet for each client, and a test call.
 import { useState } from 'preact/hooks'
 import { Code } from '../call/json.tsx'
-import { askJson, token, wordsOf } from '../state/api.ts'
+import { askJson, errorText, token } from '../state/api.ts'
 import { here } from '../state/route.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Icon } from '../ui/icons.tsx'
@@ -67,7 +67,7 @@ function SendOne({ session }: { session: string | undefined }) {
     setState('Sending …')
     const body = { model: 'gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }
     const sent = askJson('/v1/chat/completions', { method: 'POST', body, session })
-    setState(await sent.then(() => 'Sent. It is the newest call in the list.', wordsOf))
+    setState(await sent.then(() => 'Sent. It is the newest call in the list.', errorText))
   }
   return (
     <p class="actions">

@@ -129,7 +129,7 @@ function addClient(
 }
 
 /** A day of one to three well-behaved clients, which may ask for the same. */
-export function innocentDay(seed: number): Day & { habits: string[] } {
+export function compliantRun(seed: number): Day & { habits: string[] } {
   const luck = luckOf(seed)
   const world = createWorld(luck)
   const mayGiveUp = luck.chance(0.25)

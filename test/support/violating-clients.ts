@@ -1,6 +1,6 @@
 // Clients that misbehave in one known way each, among others that do not.
 import type { FindingKind } from '../../src/contract/core/finding.ts'
-import { addBystander } from './innocent-clients.ts'
+import { addBystander } from './compliant-clients.ts'
 import {
   createClient,
   createWorld,
@@ -310,7 +310,7 @@ export function backTooEarly(seed: number): Day {
 }
 
 /** A day on which one client misbehaves, with up to two that do not. */
-export function guiltyDay(kind: keyof typeof plants, seed: number): Day {
+export function violatingRun(kind: keyof typeof plants, seed: number): Day {
   const luck = luckOf(seed)
   const world = createWorld(luck)
   const more = plants[kind](world, luck)

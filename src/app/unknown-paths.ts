@@ -1,8 +1,8 @@
 // Calls of paths that there are not: counted by session and path, with the path that was probably meant.
 import { type ApiError, envelope } from '../contract/core/error.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
-import type { StrayPath } from '../contract/core/verification.ts'
-import type { StrayCalls } from '../control/types.ts'
+import type { UnknownPath } from '../contract/core/verification.ts'
+import type { UnknownPaths } from '../control/types.ts'
 import { emptySteps } from '../gateway/record/recording.ts'
 import { sessionPart } from '../gateway/record/trace-record.ts'
 import { realClock } from '../lib/clock.ts'
@@ -19,19 +19,19 @@ export const MAX_PATH_LENGTH = 200
 const MAX_TRACED = 100
 
 /** Notes stray calls. */
-export interface StrayLog extends StrayCalls {
+export interface UnknownPathLog extends UnknownPaths {
   /** Notes one; says which path was probably meant, and whether it is one of the first of its session. */
   note(call: { session: string; method: string; path: string }): { likely: string | null; first: boolean }
 }
 
 /** Stray calls over the known paths, parameters as `:name`. */
-export function createStrayLog(knownPaths: () => readonly string[]): StrayLog {
-  const sessions = new Map<string, Map<string, StrayPath>>()
+export function createUnknownPathLog(knownPaths: () => readonly string[]): UnknownPathLog {
+  const sessions = new Map<string, Map<string, UnknownPath>>()
   let total = 0
   const pathsOf = (session: string) => {
     const found = sessions.get(session)
     if (found || sessions.size >= MAX_SESSIONS) return found
-    const made = new Map<string, StrayPath>()
+    const made = new Map<string, UnknownPath>()
     sessions.set(session, made)
     return made
   }
@@ -65,7 +65,7 @@ export function createStrayLog(knownPaths: () => readonly string[]): StrayLog {
 }
 
 /** Traces a call of a path that there is not. */
-export function traceStray(
+export function traceUnknownPath(
   session: Session,
   { method, path, error }: { method: string; path: string; error: ApiError },
 ): void {

@@ -8,13 +8,13 @@ import type { SplitText } from '../workers/jobs.ts'
 import { packTexts } from '../workers/packed-texts.ts'
 import { inWorker } from './in-worker.ts'
 import {
+  cacheTokenChunks,
   hasCount,
+  hasTokenChunks,
   isVeryLong,
-  knowsPieces,
   rememberCount,
-  rememberPieces,
   splitPlan,
-  type TextPiece,
+  type TextChunk,
 } from './text-answer.ts'
 
 /** Texts of this many characters together are counted and split here, which takes some milliseconds. */
@@ -30,7 +30,7 @@ export const isLong = (value: object): boolean => textLength(value) > COUNTED_HE
  * @param run receives a counter that only collects the texts and always returns 0
  * @throws the reason of `signal` when that is aborted first
  */
-export async function countAhead(run: (count: CountTokens) => void, signal: AbortSignal): Promise<void> {
+export async function precountTokens(run: (count: CountTokens) => void, signal: AbortSignal): Promise<void> {
   const collected = new Set<string>()
   run((text) => {
     collected.add(text)
@@ -64,11 +64,11 @@ function textLength(value: unknown): number {
 }
 
 /** Splits the long texts at the top of a script ahead, unless whoever asks goes; undefined when there is none. */
-export function splitAhead(script: object, asker: { readonly signal: AbortSignal }): Promise<void> | undefined {
+export function presplitText(script: object, asker: { readonly signal: AbortSignal }): Promise<void> | undefined {
   let long: string[] | undefined
   for (const name in script) {
     const text = (script as Record<string, unknown>)[name]
-    if (typeof text !== 'string' || !isVeryLong(text) || knowsPieces(text)) continue
+    if (typeof text !== 'string' || !isVeryLong(text) || hasTokenChunks(text)) continue
     long ??= []
     long.push(text)
   }
@@ -84,14 +84,14 @@ const NONE = new Uint32Array()
 async function splitLong(text: string, signal: AbortSignal): Promise<void> {
   const { parts, each } = splitPlan(text)
   const split = await runBatches(parts, signal, (part) => inWorker('splitTokens', { text: part, each }, { signal }))
-  const found: TextPiece[] = []
+  const found: TextChunk[] = []
   await inSlices(parts.entries(), ([index, part]) => {
-    for (const piece of piecesIn(part, split[index])) found.push(piece)
+    for (const piece of byteChunks(part, split[index])) found.push(piece)
   })
-  rememberPieces(text, found)
+  cacheTokenChunks(text, found)
 }
 
-function* piecesIn(text: string, { ends, tokens }: SplitText = { ends: NONE, tokens: NONE }): Generator<TextPiece> {
+function* byteChunks(text: string, { ends, tokens }: SplitText = { ends: NONE, tokens: NONE }): Generator<TextChunk> {
   let begin = 0
   for (let piece = 0; piece < ends.length; piece++) {
     const end = ends[piece] ?? begin

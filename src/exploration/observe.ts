@@ -6,9 +6,9 @@ import { type Settings, settingsOf } from '../gateway/settings.ts'
 import { safeParse } from '../schema/validation.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { brokeOff, type ClientCall, clientCalls } from '../verdict/client-call.ts'
-import { type CallShape, observedCall } from './points.ts'
+import { type CallShape, observedCall } from './injection-points.ts'
+import { addRecoveryPaths } from './recovery-paths.ts'
 import type { ObservedRun } from './types.ts'
-import { addWays } from './ways.ts'
 
 /** The calls of clients in all sessions, by session in the order in which they came, and what they say of their routing. */
 export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'ways' | 'routes'> {
@@ -39,7 +39,7 @@ function addCall(
   calls.push(observedCall({ trace, client, shape: shapeOf(stored, asked), request: stored.request }))
   if (!asked) return
   const settings = settingsOf(asked.operation, asked.request)
-  addWays(ways, trace, settings)
+  addRecoveryPaths(ways, trace, settings)
   const name = routeName(trace, settings)
   const known = name === undefined || routes.some((route) => route.name === name)
   if (!known && asked.operation.body === 'json')

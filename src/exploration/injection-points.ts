@@ -1,5 +1,5 @@
 // The points of a program: what its runs without faults show, and which of them are worth a break.
-import type { Point } from '../contract/core/exploration.ts'
+import type { InjectionPoint } from '../contract/core/exploration.ts'
 import { requestFacts } from './requests.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
@@ -27,10 +27,10 @@ interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
 const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undefined
 
 /** What only the request of a call says. */
-export type CallShape = Pick<Point, 'turn' | 'offersTools' | 'demandsJson' | 'agent'>
+export type CallShape = Pick<InjectionPoint, 'turn' | 'offersTools' | 'demandsJson' | 'agent'>
 
 /** The points of two quiet runs, in the order in which they came; those of one run alone are unstable. */
-export function quietPoints(one: ObservedRun, other: ObservedRun): Point[] {
+export function baselinePoints(one: ObservedRun, other: ObservedRun): InjectionPoint[] {
   const first = new Map(one.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
   const second = new Map(other.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
   const all = new Map([...first, ...second])
@@ -42,14 +42,14 @@ export function quietPoints(one: ObservedRun, other: ObservedRun): Point[] {
 }
 
 /** Whether two runs made the same calls in the same order: only then may a run prove what another one would come to. */
-export function madeTheSame(one: ObservedRun, other: ObservedRun): boolean {
+export function madeSameCalls(one: ObservedRun, other: ObservedRun): boolean {
   if (one.calls.length !== other.calls.length) return false
   const requests = new Map(other.calls.map(({ point, client }) => [point.id, client.request]))
   return one.calls.every(({ point, client }) => requests.get(point.id) === client.request)
 }
 
 /** Points of a run that are not known yet. */
-export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[] =>
+export const newInjectionPoints = (run: ObservedRun, known: ReadonlySet<string>): InjectionPoint[] =>
   run.calls
     .filter((call) => hasPoint(call) && !known.has(call.point.id))
     .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
@@ -58,7 +58,7 @@ export const newPoints = (run: ObservedRun, known: ReadonlySet<string>): Point[]
 const MAX_KIND = { points: 100, calls: 10_000, least: 3 }
 
 /** The points that are broken: all, but of kinds with very many calls the first, the last, and some between them. */
-export function brokenPoints<Found extends Pick<Point, 'kind'>>(points: readonly Found[]): Found[] {
+export function brokenPoints<Found extends Pick<InjectionPoint, 'kind'>>(points: readonly Found[]): Found[] {
   const { points: most, calls, least } = MAX_KIND
   const chosen = new Set<Found>()
   for (const kin of Map.groupBy(points, ({ kind }) => kind).values()) {
@@ -73,14 +73,14 @@ export function brokenPoints<Found extends Pick<Point, 'kind'>>(points: readonly
 }
 
 /** Points in the order in which they are tried: the first and the last of each kind tell more than those between them. */
-export function endsFirst(points: readonly Point[]): Point[] {
+export function endsFirst(points: readonly InjectionPoint[]): InjectionPoint[] {
   const ends = new Set([...Map.groupBy(points, ({ kind }) => kind).values()].flatMap((kin) => [kin[0], kin.at(-1)]))
-  const isEnd = (point: Point) => (ends.has(point) ? 0 : 1)
+  const isEnd = (point: InjectionPoint) => (ends.has(point) ? 0 : 1)
   return points.toSorted((one, other) => isEnd(one) - isEnd(other))
 }
 
 /** What a scenario's rule matches for all calls of a point's kind, in its session alone. */
-export function kindMatch({ id }: Pick<Point, 'id'>): string | { regex: string } {
+export function kindMatch({ id }: Pick<InjectionPoint, 'id'>): string | { regex: string } {
   const { kind, session } = pointParts(id)
   // Behind `@` stand the names of other sessions, whose calls of the same kind are not meant.
   if (session === null) return { regex: `^${kind.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\.\\d+$` }

@@ -24,7 +24,7 @@ export const isLongWork = (texts: readonly string[]): boolean =>
  * The vector of each text, in their order.
  * @throws the signal's reason when it is aborted: the rest is left undone
  */
-export async function embedApart(
+export async function embedInWorker(
   texts: readonly string[],
   { signal, ...how }: { dimensions: number; encoding: VectorEncoding; signal: AbortSignal },
 ): Promise<VectorItem[]> {

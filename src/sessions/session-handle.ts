@@ -10,7 +10,7 @@ import { type Clock, type LatencyMode, realClock, type TimeSettings, type Virtua
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import { fileData, memoryData, resetError, type SessionData } from './data.ts'
-import type { MadeWith, SessionFolder } from './folder.ts'
+import type { GeneratedWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
 import {
   type Activity,
@@ -19,8 +19,8 @@ import {
   type Requester,
   type Session,
   type SessionGap,
+  type SessionHandle,
   type SessionOrigin,
-  type SessionSlot,
 } from './session.ts'
 import type { DataLimits } from './stores.ts'
 
@@ -46,7 +46,7 @@ interface SlotOptions {
 }
 
 /** A session that is kept. */
-export interface OwnedSlot extends SessionSlot {
+export interface OwnedSession extends SessionHandle {
   /** How many calls and other work are under way. */
   readonly active: number
   /** Whether its database is open. */
@@ -93,13 +93,13 @@ interface Lineage {
   approvals: Approvals
   isHome: boolean
   jobLimits?: JobLimits | undefined
-  slot: SessionSlot
+  slot: SessionHandle
   /** Calls and other work under way. */
   active: number
 }
 
 /** A session of a name, with its first generation. */
-function createSlot(options: SlotOptions): OwnedSlot {
+function createSlot(options: SlotOptions): OwnedSession {
   const { time: ownTime, instance, data, noVirtualClock, renewed } = options
   checkClock(ownTime.clock, noVirtualClock)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
@@ -116,7 +116,7 @@ function createSlot(options: SlotOptions): OwnedSlot {
     beginning.makeAnew()
     return next({ data, clock }, reason)
   }
-  const slot: OwnedSlot = {
+  const slot: OwnedSession = {
     get current() {
       return current
     },
@@ -303,16 +303,16 @@ interface SlotParts {
 }
 
 /** What a session that was left is otherwise than the others. */
-const settingsIn = (made: MadeWith | undefined) => made?.session as SessionSettings | undefined
+const settingsIn = (made: GeneratedWith | undefined) => made?.session as SessionSettings | undefined
 
 /** Makes a session of a name, which may be otherwise than the others. */
-export function slotMaker(
+export function sessionHandleMaker(
   options: SessionsOptions,
   { empty, folder, opened, renewed }: SlotParts,
-): (name: string, settings?: SessionSettings | 'called', made?: MadeWith) => OwnedSlot {
+): (name: string, settings?: SessionSettings | 'called', made?: GeneratedWith) => OwnedSession {
   const { db, instance, keep = {}, shapes, noVirtualClock, jobLimits } = options
   const dataOf =
-    (name: string, looked: boolean, made: MadeWith | undefined) =>
+    (name: string, looked: boolean, made: GeneratedWith | undefined) =>
     (now: () => number): SessionData => {
       if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, shapes }, made)
       if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, shapes, opened })

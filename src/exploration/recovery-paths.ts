@@ -3,10 +3,10 @@ import type { TraceRecord } from '../contract/core/trace.ts'
 import type { Settings } from '../gateway/settings.ts'
 
 /** How often each way was taken, by its name: `chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4`. */
-export type WayCounts = Record<string, number>
+export type RecoveryPathCounts = Record<string, number>
 
 /** Adds the ways that a call configures, and those that it took. */
-export function addWays(counts: WayCounts, trace: TraceRecord, settings: Settings): void {
+export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord, settings: Settings): void {
   const { operation, plan, attempts, cache, outcome } = trace
   const add = (way: string, taken: boolean) => {
     const name = `${operation} ${plan[0] ?? ''}: ${way}`
@@ -34,8 +34,8 @@ export function addWays(counts: WayCounts, trace: TraceRecord, settings: Setting
 }
 
 /** The counts of several runs together. */
-export function mergeWays(all: readonly WayCounts[]): WayCounts {
-  const sum: WayCounts = {}
+export function mergeRecoveryPaths(all: readonly RecoveryPathCounts[]): RecoveryPathCounts {
+  const sum: RecoveryPathCounts = {}
   for (const counts of all) for (const [way, taken] of Object.entries(counts)) sum[way] = (sum[way] ?? 0) + taken
   return Object.fromEntries(Object.entries(sum).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

@@ -10,7 +10,7 @@ export const inTime = <T>(step: T | Promise<T>, deadline: Deadline | undefined):
 type Begins = (event: StreamEvent) => boolean
 
 /** The same stream, read ahead up to the first event that it may begin with; whatever fails before it is thrown. */
-export async function readAhead(
+export async function prefetch(
   stream: EventStream,
   deadline: Deadline | undefined,
   begins: Begins,

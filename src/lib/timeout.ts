@@ -49,14 +49,14 @@ function endThoseDue(): void {
 }
 
 /** What is said of who did not do what was waited for. */
-export interface Reproach {
+export interface TimeoutErrors {
   late(): Error
   /** In place of what it was rejected with. */
   failed?(): Error
 }
 
 /** The promise, or a rejection with what `late` makes when it has not settled after `ms` milliseconds. */
-export function within<T>(promise: Promise<T>, ms: number, { late, failed }: Reproach): Promise<T> {
+export function within<T>(promise: Promise<T>, ms: number, { late, failed }: TimeoutErrors): Promise<T> {
   const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
   const wait = new Wait(ms, late, reject)
   waiting.add(wait)

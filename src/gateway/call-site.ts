@@ -13,7 +13,7 @@ const MAX_BYTES = 1 << 20
  * The point of a call of a kind, such as `chat.completions-1f0c9a3e.2`: the kind, and how often it has come in the session,
  * from 1. The session is part of it as `@<name>`, unless it is the one that programs work in which name none.
  */
-export function callPoint(session: Session, kind: string): string {
+export function callSiteOf(session: Session, kind: string): string {
   let seen = occurrences.get(session)
   if (!seen) {
     seen = byteCache(MAX_BYTES)
@@ -61,9 +61,9 @@ type KindParts = [
   system: string,
 ]
 const kindOf = (...[operation, stream, model, tools, form, turn, system]: KindParts): string =>
-  pointKind(operation, `${stream}\n${model}\n${tools}\n${form}\n${turn}\n${system}`)
+  injectionPointKind(operation, `${stream}\n${model}\n${tools}\n${form}\n${turn}\n${system}`)
 const knownKind = rememberingAll(kindOf)
 
 /** The kind of all calls of an operation that have the same shape. */
-export const pointKind = (operation: string, shape: string): string => `${operation}-${shapeDigits(shape)}`
+export const injectionPointKind = (operation: string, shape: string): string => `${operation}-${shapeDigits(shape)}`
 const shapeDigits = remembering((shape: string) => fingerprint(shape).slice(0, 8))

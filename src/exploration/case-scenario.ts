@@ -1,23 +1,28 @@
 // The scenario of a cell: the shortest file that breaks a program at a point, playable by exec.
-import { type ClassName, cellName, type Point, type WrittenScenario } from '../contract/core/exploration.ts'
+import {
+  caseName,
+  type FailureModeName,
+  type InjectionPoint,
+  type WrittenScenario,
+} from '../contract/core/exploration.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
-import { outcomeClass } from './classes.ts'
-import { kindMatch } from './points.ts'
-import type { Cell } from './types.ts'
+import { failureMode } from './failure-modes.ts'
+import { kindMatch } from './injection-points.ts'
+import type { ExploreCase } from './types.ts'
 
 /** The ids of a cell: those of a pair joined. */
-export const cellId = ({ point, class: name, after }: Cell): { point: string; class: string } =>
+export const caseId = ({ point, class: name, after }: ExploreCase): { point: string; class: string } =>
   after ? { point: `${after.point.id}+${point.id}`, class: `${after.class}+${name}` } : { point: point.id, class: name }
 
 /** The name of a cell that is to be tried. */
-export const nameOfCell = (cell: Cell): string => cellName(cellId(cell))
+export const caseLabel = (cell: ExploreCase): string => caseName(caseId(cell))
 
 /**
  * The rule that makes a class happen at a point.
  * @param times of a class that meets all calls: how many from the point on; all when left out
  */
-function ruleOf(point: Point, name: ClassName, times?: number): WrittenScenario['rules'][number] {
-  const { meets, at, fault } = outcomeClass(name)
+function ruleOf(point: InjectionPoint, name: FailureModeName, times?: number): WrittenScenario['rules'][number] {
+  const { meets, at, fault } = failureMode(name)
   const rule = { name: `${name} at ${point.id}`, at, fault }
   if (meets === 'one' || times === 1) return { ...rule, match: { call_site: point.id } }
   const last = times === undefined ? '+' : `-${point.nth + times - 1}`
@@ -26,9 +31,9 @@ function ruleOf(point: Point, name: ClassName, times?: number): WrittenScenario[
 }
 
 /** The scenario of a cell; `times` as for one rule. */
-export function scenarioOf(cell: Cell, times?: number): WrittenScenario {
+export function scenarioOf(cell: ExploreCase, times?: number): WrittenScenario {
   const { point, class: name, after } = cell
-  const id = cellId(cell)
+  const id = caseId(cell)
   return {
     name: `${id.point}-${id.class}`.replace(/[^\w.-]+/g, '-'),
     description: `${after ? `${after.class} at ${after.point.id}, then ` : ''}${name} at ${point.id}`,

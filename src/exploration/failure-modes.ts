@@ -1,23 +1,23 @@
 // The classes of outcome: the fault at the gateway's door that stands for each, and the points at which it can happen.
-import { CLASS_NAMES, type ClassName, type Point } from '../contract/core/exploration.ts'
+import { FAILURE_MODES, type FailureModeName, type InjectionPoint } from '../contract/core/exploration.ts'
 
 /** A class of outcome. */
-interface OutcomeClass {
-  name: ClassName
+interface FailureMode {
+  name: FailureModeName
   /** Which calls of the point's kind it meets: the one at the point, or all from there on. */
   meets: 'one' | 'all'
   /** The class that meets only the first call of those that this one meets. */
-  once?: ClassName
+  once?: FailureModeName
   /** Whether the answer says that the same call would come to the same again. */
   final?: true
   /** Why it cannot happen at a point; undefined where it can. */
-  excludes(point: Point): string | undefined
+  excludes(point: InjectionPoint): string | undefined
   at: 'gateway' | 'tool'
   /** As a scenario file says it. */
   fault: Readonly<Record<string, unknown>>
 }
 
-type Exclusion = OutcomeClass['excludes']
+type Exclusion = FailureMode['excludes']
 /** Operations whose answers are texts. */
 const WRITES = ['chat.completions', 'completions', 'responses']
 const ofModels: Exclusion = ({ agent }) => (agent === null ? undefined : 'the call goes to an agent, not to a model')
@@ -37,7 +37,7 @@ const CHUNKS = 2
 const limit = { type: 'rate-limit', requests: 0, per: WAIT }
 const failure = { type: 'http-error', status: 500 }
 
-const TABLE: Readonly<Record<ClassName, Omit<OutcomeClass, 'name' | 'at'>>> = {
+const TABLE: Readonly<Record<FailureModeName, Omit<FailureMode, 'name' | 'at'>>> = {
   'rate-limit-once': { meets: 'one', excludes: ofModels, fault: limit },
   'rate-limit-forever': { meets: 'all', once: 'rate-limit-once', excludes: ofModels, fault: limit },
   'server-error-once': { meets: 'one', excludes: ofModels, fault: failure },
@@ -58,7 +58,7 @@ const TABLE: Readonly<Record<ClassName, Omit<OutcomeClass, 'name' | 'at'>>> = {
 }
 
 /** Those that tell most come first: a budget that runs out leaves the least. */
-const ORDER: readonly ClassName[] = [
+const ORDER: readonly FailureModeName[] = [
   'server-error-once',
   'cut-stream',
   'timeout',
@@ -78,18 +78,18 @@ const ORDER: readonly ClassName[] = [
   'rate-limit-forever',
 ]
 
-const classOf = (name: ClassName): OutcomeClass => ({
+const classOf = (name: FailureModeName): FailureMode => ({
   name,
   at: name === 'tool-failure' ? 'tool' : 'gateway',
   ...TABLE[name],
 })
 
 /** All classes, in the order in which they are tried. */
-export const outcomeClasses: readonly OutcomeClass[] = ORDER.map(classOf)
+export const failureModes: readonly FailureMode[] = ORDER.map(classOf)
 
-const BY_NAME = new Map(CLASS_NAMES.map((name) => [name, classOf(name)]))
+const BY_NAME = new Map(FAILURE_MODES.map((name) => [name, classOf(name)]))
 /** The class of a name. */
-export function outcomeClass(name: ClassName): OutcomeClass {
+export function failureMode(name: FailureModeName): FailureMode {
   const found = BY_NAME.get(name)
   if (!found) throw new Error(`unknown failure mode ${name}`)
   return found
