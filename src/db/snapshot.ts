@@ -1,5 +1,4 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
-import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
@@ -90,71 +89,48 @@ export function dump(database: Database): Snapshot {
   return { understudy_snapshot: SNAPSHOT_FORMAT, tables: Object.fromEntries(tables) }
 }
 
-/** Empties a database; belongs inside a transaction. */
-export function clear(database: Database): void {
-  for (const name of [...tablesOf(database).map(([table]) => table), ...DERIVED])
-    database.exec(`DELETE FROM ${stored(name)}`)
-}
-
-/** The rows of a snapshot, in tables beside those of a database that they are meant for. */
-export interface StagedSnapshot {
-  /** Put them in the place of what is there, some rows a step; all of them belong in one transaction. */
-  steps(): Iterable<unknown>
-  /** Removes them. */
-  drop(): void
-}
-
-/** Rows that are copied in some milliseconds. */
-const ROWS_AT_ONCE = 1_000
-let staged = 0
+/** Rows that are removed in a millisecond or two. */
+const ROWS_AT_ONCE = 100
 
 /**
- * Writes a snapshot into temporary tables, in slices between which other calls are answered: what is left for one transaction is to
- * copy them. Throws when a value does not fit its column.
+ * Replaces everything in a database with a snapshot, or with nothing: steps of some milliseconds that belong in one transaction. A step
+ * throws when a value does not fit its column.
  */
-export async function stage(database: Database, { tables }: Snapshot): Promise<StagedSnapshot> {
-  const prefix = `temp.staged_${staged++}_`
-  const places = tablesOf(database).map(([name, shown]) => ({
-    name,
-    columns: shown.join(', '),
-    beside: `${prefix}${name}`,
-  }))
-  const drop = () => {
-    // Closed with its session, which took them along.
-    if (!database.open) return
-    for (const { beside } of places) database.exec(`DROP TABLE IF EXISTS ${beside}`)
+export function* replacingSteps(database: Database, snapshot: Snapshot | null): Generator<() => void> {
+  const tables = tablesOf(database)
+  for (const [name] of tables) if (name !== 'sqlite_sequence') yield* removingSteps(database, stored(name))
+  yield () => {
+    for (const name of [...DERIVED, 'sqlite_sequence']) database.exec(`DELETE FROM ${name}`)
   }
-  try {
-    for (const { name, columns, beside } of places) {
-      database.exec(`CREATE TABLE ${beside} AS SELECT ${columns} FROM ${stored(name)} WHERE FALSE`)
-      const names = columns.split(', ')
-      const insert = database.prepare(`INSERT INTO ${beside} VALUES (${names.map(() => '?').join(', ')})`)
-      const valuesIn = (row: Row) =>
-        name === 'traces' ? traceValues(row) : names.map((column) => storedValue(name, column, row))
-      await inSlices(tables[name] ?? [], (row) => insert.run(valuesIn(row)))
-    }
-  } catch (error) {
-    drop()
-    throw error
+  if (!snapshot) return
+  for (const [name, columns] of tables) {
+    const places = columns.map(() => '?').join(', ')
+    // Inserted rows have counted themselves.
+    if (name === 'sqlite_sequence') yield () => database.exec('DELETE FROM sqlite_sequence')
+    const insert = database.prepare(`INSERT INTO ${stored(name)} (${columns.join(', ')}) VALUES (${places})`)
+    const valuesIn = (row: Row) =>
+      name === 'traces' ? traceValues(row) : columns.map((column) => storedValue(name, column, row))
+    for (const row of snapshot.tables[name] ?? []) yield () => insert.run(valuesIn(row))
   }
-  function* steps() {
-    clear(database)
-    for (const { name, columns, beside } of places) {
-      if (name === 'sqlite_sequence') database.exec('DELETE FROM sqlite_sequence')
-      const copy = database.prepare(
-        `INSERT INTO ${stored(name)} (${columns}) SELECT ${columns} FROM ${beside} WHERE rowid > ? AND rowid <= ? ORDER BY rowid`,
-      )
-      const rows = tables[name]?.length ?? 0
-      for (let from = 0; from < rows; from += ROWS_AT_ONCE) yield copy.run(from, from + ROWS_AT_ONCE)
-    }
-    // A number that a record has is not given again, whatever the snapshot says.
+  // The number of a record is not used again, whatever the snapshot contains.
+  yield () =>
     database.exec(
       `DELETE FROM sqlite_sequence WHERE name = 'records' AND seq < (SELECT max(seq) FROM records);
        INSERT INTO sqlite_sequence (name, seq) SELECT 'records', max(seq) FROM records
        WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'records') HAVING max(seq) IS NOT NULL`,
     )
+}
+
+/** Removes the rows of a table, some in each step. */
+function* removingSteps(database: Database, table: string): Generator<() => void> {
+  const remove = database.prepare(
+    `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} LIMIT ${ROWS_AT_ONCE})`,
+  )
+  let removed = ROWS_AT_ONCE
+  const step = () => {
+    removed = remove.run().changes
   }
-  return { steps, drop }
+  while (removed === ROWS_AT_ONCE) yield step
 }
 
 /** What a column of a row is stored as. */

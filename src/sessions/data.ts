@@ -1,10 +1,10 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
 import { ApiError } from '../contract/core/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
-import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
+import { byteSize, type Database, keyedKinds, openBeside, openClone } from '../db/open.ts'
 import { leaveOverwritten } from '../db/overwritten-file.ts'
 import type { StoreSize } from '../db/row-budget.ts'
-import { clear, dump, type Snapshot, stage } from '../db/snapshot.ts'
+import { dump, replacingSteps, type Snapshot } from '../db/snapshot.ts'
 import {
   type BatchedWrite,
   createWriter,
@@ -92,6 +92,24 @@ export const nothingStored = (keep: DataLimits): DataCounts => ({
 /** Bytes of a database beyond which it stays open: what it costs is what it holds. */
 const MAX_ASLEEP_SIZE = 2 * 2 ** 20
 
+/**
+ * Replaces everything in a database in one transaction over many turns of the event loop: nobody else may use the connection. Throws
+ * what a step throws, or `ended` returns, and then nothing is replaced.
+ */
+async function replaceAll(
+  database: Database,
+  snapshot: Snapshot | null,
+  ended: () => ApiError | undefined = () => undefined,
+): Promise<void> {
+  database.exec('BEGIN IMMEDIATE')
+  await inSlices(replacingSteps(database, snapshot), (step) => {
+    const reason = ended()
+    if (reason) throw reason
+    step()
+  })
+  database.exec('COMMIT')
+}
+
 /** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
   let awake = begun
@@ -121,12 +139,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       if (!snapshot) return memoryData(empty, options)
       const database = openClone(empty())
       try {
-        const staged = await stage(database, snapshot)
-        // Nobody else has the new database, so its transaction may take many turns of the event loop.
-        database.exec('BEGIN')
-        await inSlices(staged.steps(), () => {})
-        database.exec('COMMIT')
-        staged.drop()
+        await replaceAll(database, snapshot)
       } catch (error) {
         database.close()
         throw error
@@ -165,6 +178,8 @@ interface FileDatabase {
   database: Database
   restored: boolean
   release(): void
+  /** Opens it a second time, for one transaction. */
+  beside?(): Database
   /** Told before it is closed, when nothing waits to be written any more. */
   closing?(): void
 }
@@ -183,9 +198,34 @@ function writesUntil(over: () => boolean, writer: Writer): Writes {
 }
 
 /** Data in a file. */
-export function fileData({ database, restored, release, closing }: FileDatabase, options: DataOptions): SessionData {
-  const checkpoints = database.memory ? undefined : checkpointer(database)
-  const writer = createWriter(database, checkpoints?.look)
+export function fileData(
+  { database, restored, release, closing, beside = () => openBeside(database.name) }: FileDatabase,
+  options: DataOptions,
+): SessionData {
+  const checkpoints = checkpointer(database)
+  const writer = createWriter(database, checkpoints.look)
+  let ended: ApiError | undefined
+  let replacing: Database | undefined
+  const end = () => {
+    ended = resetError()
+    // Undoes what it has done, for which others would wait.
+    replacing?.close()
+  }
+  const replace = async (snapshot: Snapshot | null, done: () => void) => {
+    // What is written meanwhile waits for the other connection, and what is read is as it was.
+    const release = await writer.hold()
+    try {
+      if (ended) throw ended
+      replacing = beside()
+      await replaceAll(replacing, snapshot, () => ended)
+      done()
+    } finally {
+      replacing?.close()
+      replacing = undefined
+      release()
+      checkpoints.look()
+    }
+  }
   const begin = (): SessionData => {
     let over = false
     const own = storesOver(
@@ -214,19 +254,9 @@ export function fileData({ database, restored, release, closing }: FileDatabase,
       keyedKinds: () => keyedKinds(database),
       snapshot: () => dump(database),
       async replaced(snapshot) {
-        const staged = snapshot ? await stage(database, snapshot) : undefined
-        try {
-          await writer.transact(() => {
-            if (staged) for (const _ of staged.steps());
-            else clear(database)
-            over = true
-          })
-        } catch (error) {
-          over = false
-          throw error
-        } finally {
-          staged?.drop()
-        }
+        await replace(snapshot, () => {
+          over = true
+        })
         return begin()
       },
       restored,
@@ -234,9 +264,13 @@ export function fileData({ database, restored, release, closing }: FileDatabase,
       underWay: new Set(),
       counts: own.counts,
       sleep() {},
-      leave: () => checkpoints?.close(),
+      leave() {
+        end()
+        checkpoints.close()
+      },
       close() {
-        checkpoints?.close()
+        end()
+        checkpoints.close()
         const leave = leaveOverwritten(database)
         try {
           closing?.()

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/core/error.ts'
 import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/core/storage-error.ts'
 import { ownerOf } from '../db/file-head.ts'
-import { closesAtOnce, type Database, DatabaseError, lockFile, openOften } from '../db/open.ts'
+import { closesAtOnce, type Database, DatabaseError, lockFile, openBeside, openOften } from '../db/open.ts'
 import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
@@ -272,7 +272,7 @@ const openData = (source: SessionFile, options: DataOptions, wasDamaged = false)
 
 /** Opens the file of a session; one that `wasDamaged` is read as a whole, which takes long, to see whether it still is. */
 function openFile(
-  { name, file, restored, check }: SessionFile,
+  { name, file, restored, check, withRoom }: SessionFile,
   options: DataOptions,
   wasDamaged: boolean,
 ): SessionData {
@@ -283,12 +283,23 @@ function openFile(
     database = opened
     const found = wasDamaged ? String(opened.pragma('quick_check(1)', { simple: true })) : HEALTHY
     if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
+    const beside = () => withRoom(() => openAgain(name, file))
     return fileData(
-      { database, restored, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
+      { database, restored, beside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
     )
   } catch (error) {
     database?.close()
+    throw refusalOf(name, error)
+  }
+}
+
+/** A second connection to the file of a session. */
+function openAgain(name: string, file: string): Database {
+  checkState(name, file)
+  try {
+    return openBeside(file)
+  } catch (error) {
     throw refusalOf(name, error)
   }
 }

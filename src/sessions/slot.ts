@@ -3,7 +3,7 @@
 import { ApiError } from '../contract/core/error.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
-import { openClone, openFile } from '../db/open.ts'
+import { openFile } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
 import { lastInstant, type Snapshot } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
@@ -315,10 +315,8 @@ export function slotMaker(
     (name: string, looked: boolean, made: MadeWith | undefined) =>
     (now: () => number): SessionData => {
       if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, shapes }, made)
-      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, shapes, opened })
-      const database =
-        db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
-      return fileData(database, { keep, now, shapes })
+      if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keep, now, shapes, opened })
+      return fileData(openFile(db), { keep, now, shapes })
     }
   return (name, settings, made) => {
     checkName(name)

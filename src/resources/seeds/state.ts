@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
 import { asRoute, type Route } from '../../contract/core/route.ts'
+import { storageError } from '../../contract/core/storage-error.ts'
 import type { RecordShapes } from '../../db/record-shapes.ts'
 import { SNAPSHOT_FORMAT, type Snapshot } from '../../db/snapshot.ts'
 import { checkedSnapshot } from '../../db/snapshot-rows.ts'
@@ -80,7 +81,8 @@ const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shap
       try {
         await session.slot.replace(snapshot)
       } catch (error) {
-        throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
+        const message = `the snapshot cannot be loaded: ${(error as Error).message}`
+        throw storageError(error) ?? new ApiError(400, 'invalid_snapshot', message)
       }
       replaced()
       wake(session)
