@@ -56,6 +56,8 @@ export interface SessionData extends Stores {
   sleep(): void
   /** It is no session's any more: whoever still uses it does so to the end. */
   leave(): void
+  /** Other data has its place, or none, and no call uses it: gives back what it has in memory, which the collector would do much later. */
+  discard(): void
   close(): void
 }
 
@@ -169,6 +171,10 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       writer.close()
     },
     leave() {},
+    discard() {
+      awake?.writer.close()
+      awake = undefined
+    },
     close: () => awake?.writer.close(),
   }
 }
@@ -268,6 +274,8 @@ export function fileData(
         end()
         checkpoints.close()
       },
+      // The file is that of what has its place.
+      discard() {},
       close() {
         end()
         checkpoints.close()

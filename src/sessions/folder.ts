@@ -414,6 +414,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     },
     sleep: rest,
     leave: () => awake?.leave(),
+    discard: () => awake?.discard(),
     close: () => readOr(() => awake?.close(), undefined),
   }
 }

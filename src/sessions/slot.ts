@@ -102,12 +102,16 @@ interface Lineage {
 function createSlot(options: SlotOptions): OwnedSlot {
   const { time: ownTime, instance, data, noVirtualClock, renewed } = options
   checkClock(ownTime.clock, noVirtualClock)
+  const discard = (data: SessionData) => {
+    if (lineage.active === 0) data.discard()
+  }
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
-    const { clock } = generation
+    const { clock, data } = generation
     generation = { ...generation, ...change }
     current = beginGeneration(generation, lineage)
     before.end(reason)
+    if (data !== generation.data) discard(data)
     if (clock !== generation.clock && clock.kind === 'virtual') clock.end(reason)
     renewed(current)
     return current
@@ -154,7 +158,10 @@ function createSlot(options: SlotOptions): OwnedSlot {
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
-    leave: () => generation.data.leave(),
+    leave() {
+      generation.data.leave()
+      discard(generation.data)
+    },
     close() {
       current.end(resetError('the server was stopped'))
       generation.data.close()
