@@ -39,10 +39,10 @@ test('once, in the first pause after many calls', async () => {
   close()
 })
 
-test('and while calls go on, when there is much of it: every fifth look at most', async () => {
+test('garbage: is collected while calls go on when there is much, and calls wait only when it has grown too', async () => {
   const { understudy, close } = createTestApp()
   let begun = 0
-  let stopped = 0
+  let waited = 0
   let bytes = 300e6
   let look: (() => void) | undefined
   const every = (_: number, run: () => void) => {
@@ -51,7 +51,7 @@ test('and while calls go on, when there is much of it: every fifth look at most'
   }
   const server = { ...understudy, app: { fetch: async () => new Response() } }
   const { app } = withIdleCollection(server, {
-    collect: () => stopped++,
+    collectBetween: () => waited++,
     collectBeside: () => begun++,
     memory: () => bytes,
     every,
@@ -70,6 +70,13 @@ test('and while calls go on, when there is much of it: every fifth look at most'
   expect(await collectedIn(4)).toBe(0)
   expect(await collectedIn(6)).toBe(2)
   bytes = 700e6
-  expect([await collectedIn(5), stopped]).toEqual([0, 1])
+  expect([await collectedIn(5), waited]).toEqual([0, 1])
+  expect([await collectedIn(20), waited]).toEqual([4, 1])
+  bytes = 760e6
+  expect([await collectedIn(20), waited]).toEqual([3, 2])
+  bytes = 500e6
+  expect([await collectedIn(5), waited]).toEqual([1, 2])
+  bytes = 610e6
+  expect([await collectedIn(5), waited]).toEqual([0, 3])
   close()
 })
