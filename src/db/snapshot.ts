@@ -1,6 +1,7 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
+import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
-import { readableRow, readRow } from './damaged-rows.ts'
+import { type DatabaseName, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { columnValues, type NamedRow, namedRow, rowOfNamed, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 
@@ -55,38 +56,54 @@ const END_OF_TIME = Date.UTC(9999, 0)
 const TIMES = ['created', 'updated', 'created_at', 'updated_at', 'applied_at']
 
 /** The last instant that a snapshot tells of, in ms since the epoch; 0 when it tells of none. */
-export function lastInstant({ tables }: Snapshot): number {
+export const lastInstant = ({ tables: { traces = [], records = [] } }: Snapshot): number => lastOf(traces, records)
+
+/** The same of a database. */
+export function lastInstantIn(database: Database): number {
+  const tables = new Map(tablesOf(database))
+  const rows = (name: string) => rowsOf(database, name, tables.get(name) ?? [])
+  return lastOf(rows('traces'), rows('records'))
+}
+
+function lastOf(traces: Iterable<Row>, records: Iterable<Row>): number {
   let last = 0
   const meet = (time: number) => {
     if (time > last && time < END_OF_TIME) last = time
   }
-  for (const { started, record } of tables.traces ?? []) meet(Number(started) + Number(asObject(record)?.duration_ms))
-  for (const { body } of tables.records ?? [])
-    for (const name of TIMES) meet(Date.parse(String(asObject(body)?.[name])))
+  for (const { started, record } of traces) meet(Number(started) + Number(asObject(record)?.duration_ms))
+  for (const { body } of records) for (const name of TIMES) meet(Date.parse(String(asObject(body)?.[name])))
   return Math.ceil(last)
 }
 
-function rowsOf(database: Database, name: string, columns: readonly string[]): Row[] {
-  if (name === 'traces') {
-    const rows = database.prepare(`SELECT ${columns.join(', ')} FROM traces ORDER BY seq`).all() as TraceRow[]
-    return rows.flatMap((row) => readableRow((): Row => ({ ...namedRow(row, database) })))
+/** The rows of a table as a snapshot has them, without those that cannot be read; `source` names their database to whoever is told of these. */
+function* rowsOf(
+  database: Database,
+  name: string,
+  columns: readonly string[],
+  source: DatabaseName = database,
+): Generator<Row> {
+  const json = JSON_COLUMNS[name]
+  const read = ([column, value]: [string, unknown]) =>
+    column === json && typeof value === 'string' ? [column, JSON.parse(value)] : [column, packed(value)]
+  const from = name === 'traces' ? 'traces ORDER BY seq' : `${ROWS[name] ?? name} ORDER BY 1, 2`
+  for (const row of database.prepare(`SELECT ${columns.join(', ')} FROM ${from}`).iterate() as Iterable<Row>) {
+    const place = { table: name, row: String(row.seq ?? row.id) }
+    yield* readableRow(() => {
+      const named = name === 'traces' ? { ...namedRow(row as unknown as TraceRow, source) } : row
+      return readRow(source, place, (): Row => Object.fromEntries(Object.entries(named).map(read)))
+    })
   }
-  return database.prepare(`SELECT ${columns.join(', ')} FROM ${ROWS[name] ?? name} ORDER BY 1, 2`).all() as Row[]
 }
 
-/** The whole of a database. */
-export function dump(database: Database): Snapshot {
-  const tables = tablesOf(database).map(([name, columns]) => {
-    const json = JSON_COLUMNS[name]
-    const read = ([column, value]: [string, unknown]) =>
-      column === json && typeof value === 'string' ? [column, JSON.parse(value)] : [column, packed(value)]
-    const rows = rowsOf(database, name, columns).flatMap((row) => {
-      const place = { table: name, row: String(row.seq ?? row.id) }
-      return readableRow(() => readRow(database, place, () => Object.fromEntries(Object.entries(row).map(read))))
-    })
-    return [name, rows]
-  })
-  return { understudy_snapshot: SNAPSHOT_FORMAT, tables: Object.fromEntries(tables) }
+/** The whole of a database, read in slices by a connection that nobody else uses; `source` is the database that it stands for. */
+export async function dump(database: Database, source: DatabaseName): Promise<Snapshot> {
+  const tables: Snapshot['tables'] = {}
+  for (const [name, columns] of tablesOf(database)) {
+    const rows: Row[] = []
+    tables[name] = rows
+    await inSlices(rowsOf(database, name, columns, source), (row) => void rows.push(row))
+  }
+  return { understudy_snapshot: SNAPSHOT_FORMAT, tables }
 }
 
 /** Rows that are removed in a millisecond or two. */

@@ -4,7 +4,7 @@ import { checkpointer } from '../db/checkpoint.ts'
 import { byteSize, type Database, keyedKinds, openBeside, openClone } from '../db/open.ts'
 import { leaveOverwritten } from '../db/overwritten-file.ts'
 import type { StoreSize } from '../db/row-budget.ts'
-import { dump, replacingSteps, type Snapshot } from '../db/snapshot.ts'
+import { dump, lastInstantIn, replacingSteps, type Snapshot } from '../db/snapshot.ts'
 import {
   type BatchedWrite,
   createWriter,
@@ -32,8 +32,10 @@ export interface SessionData extends Stores {
   transact<T>(run: () => T): Promise<T>
   /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
   keyedKinds(): readonly string[]
-  /** Everything that is stored. */
-  snapshot(): Snapshot
+  /** Everything that is stored, as it is now; read in slices. */
+  snapshot(): Promise<Snapshot>
+  /** The last instant that it tells of, in ms since the epoch; 0 when it tells of none. */
+  lastInstant(): number
   /** Data with the content of a snapshot, or with nothing, in the place of this; rejects when it cannot be loaded. */
   replaced(snapshot: Snapshot | null): Promise<SessionData>
   /** How many calls have begun. */
@@ -112,6 +114,15 @@ async function replaceAll(
   database.exec('COMMIT')
 }
 
+/** Everything that a connection reads, which is then closed; `source` is the database that it stands for. */
+async function dumpWith(reader: Database, source: Database): Promise<Snapshot> {
+  try {
+    return await dump(reader, source)
+  } finally {
+    reader.close()
+  }
+}
+
 /** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
   let awake = begun
@@ -136,7 +147,11 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     sequences: onUse(() => use().stores.sequences),
     transact: (run) => use().writer.transact(run),
     keyedKinds: () => (awake ? keyedKinds(awake.database) : (asleep?.keyedKinds ?? [])),
-    snapshot: () => dump(use().database),
+    snapshot() {
+      const { database } = use()
+      return dumpWith(openClone(database.serialize()), database)
+    },
+    lastInstant: () => lastInstantIn(use().database),
     async replaced(snapshot) {
       if (!snapshot) return memoryData(empty, options)
       const database = openClone(empty())
@@ -184,7 +199,7 @@ interface FileDatabase {
   database: Database
   restored: boolean
   release(): void
-  /** Opens it a second time, for one transaction. */
+  /** Opens it a second time, for one transaction that others write or read nothing of. */
   beside?(): Database
   /** Told before it is closed, when nothing waits to be written any more. */
   closing?(): void
@@ -258,7 +273,12 @@ export function fileData(
           return run()
         }),
       keyedKinds: () => keyedKinds(database),
-      snapshot: () => dump(database),
+      async snapshot() {
+        const reader = beside()
+        reader.exec('BEGIN')
+        return dumpWith(reader, database)
+      },
+      lastInstant: () => lastInstantIn(database),
       async replaced(snapshot) {
         await replace(snapshot, () => {
           over = true

@@ -11,7 +11,7 @@ import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 import { fileData, nothingStored, type SessionData } from './data.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
-import { type DataCounts, type DataOptions, type Guard, guardedOnUse } from './stores.ts'
+import { type DataCounts, type DataOptions, type Guard, guardedLater, guardedOnUse } from './stores.ts'
 
 /** What a session was made with, as the control API was asked for it. */
 export type MadeWith = Record<string, unknown>
@@ -378,7 +378,8 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     sequences: store((data) => data.sequences),
     transact: (run) => use().transact(run),
     keyedKinds: () => (awake ? kindsOf(awake) : known.keyedKinds),
-    snapshot: () => guard(() => use().snapshot()),
+    snapshot: () => guardedLater(() => use().snapshot(), guard),
+    lastInstant: () => guard(() => use().lastInstant()),
     replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
     restored: source.restored,
     underWay: new Set(),

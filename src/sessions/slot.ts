@@ -5,7 +5,7 @@ import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import { openFile } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
-import { lastInstant, type Snapshot } from '../db/snapshot.ts'
+import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
@@ -153,7 +153,8 @@ function createSlot(options: SlotOptions): OwnedSlot {
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
       // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
-      const clock = generation.clock.kind === 'virtual' ? clockAfter(snapshot, generation.clock) : generation.clock
+      const clock =
+        generation.clock.kind === 'virtual' ? clockAfter(lastInstant(snapshot), generation.clock) : generation.clock
       return anew(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
@@ -178,10 +179,10 @@ function createSlot(options: SlotOptions): OwnedSlot {
 
 /** The clock of data that was left: virtual time goes on from it. */
 const continuedClock = ({ clock, data }: Generation): Session['clock'] =>
-  data.restored && clock.kind === 'virtual' ? clockAfter(data.snapshot(), clock) : clock
+  data.restored && clock.kind === 'virtual' ? clockAfter(data.lastInstant(), clock) : clock
 
-function clockAfter(snapshot: Snapshot, { skipsLatency }: VirtualClock): VirtualClock {
-  const clock = virtualClock(Math.max(VIRTUAL_START, lastInstant(snapshot)))
+function clockAfter(instant: number, { skipsLatency }: VirtualClock): VirtualClock {
+  const clock = virtualClock(Math.max(VIRTUAL_START, instant))
   clock.skipLatency(skipsLatency)
   return clock
 }

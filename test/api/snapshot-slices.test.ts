@@ -154,3 +154,25 @@ describe('a snapshot for a session with a file', () => {
     expect(data.map(({ external_id }) => external_id)).toEqual(['before'])
   })
 })
+
+test.each([
+  ['in memory', undefined],
+  ['with a file', join(root, 'saved')],
+])('saving a snapshot of a session %s: is done in slices, and shows one moment', async (_, sessions_dir) => {
+  const app = appWith({ ...BARE, sessions_dir })
+  const { snapshot } = await manyContacts(app)
+  const path = at('saved')
+  await app.post(path(LOAD), snapshot)
+  let turns = 0
+  const asked = app.fetch(path(LOAD))
+  let written: ReturnType<typeof app.post> | undefined
+  await whileWaiting(asked, () => {
+    if (++turns === 4) written = app.post(path('/v2/contacts'), { external_id: 'meanwhile' })
+  })
+  expect((await written)?.status).toBe(200)
+  expect(turns).toBeGreaterThan(5)
+  const count = ({ tables }: { tables: { records: Row[] } }) =>
+    tables.records.filter(({ kind }) => kind === 'contact').length
+  expect(count((await asked).json() as never)).toBe(RECORDS)
+  expect(count((await app.fetch(path(LOAD))).json() as never)).toBe(RECORDS + 1)
+})

@@ -6,7 +6,7 @@ import { storageError } from '../../contract/core/storage-error.ts'
 import type { RecordShapes } from '../../db/record-shapes.ts'
 import { SNAPSHOT_FORMAT, type Snapshot } from '../../db/snapshot.ts'
 import { checkedSnapshot } from '../../db/snapshot-rows.ts'
-import { canonicalJson } from '../../lib/canonical.ts'
+import { canonicalInSlices } from '../../lib/json-slices.ts'
 import { UnreadableDocument } from '../../lib/text-of.ts'
 import { FileError } from '../../schema/source.ts'
 import { REQUEST_LIMITS } from '../../schema/yaml-text.ts'
@@ -58,7 +58,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     async handle({ request }) {
       // With its workspace filled, which would else look like something that was made after the snapshot.
       const { session } = await callOf(request)
-      const text = canonicalJson(session.snapshot())
+      const text = await canonicalInSlices(await session.snapshot())
       return new Response(text, { headers: { 'content-type': 'application/json' } })
     },
   })
