@@ -197,11 +197,8 @@ function isWorn({ job, taken, rss: before }: WorkerSlot): boolean {
 function nextIndex(): number {
   let unsteady = 0
   for (const { job } of slots) if (job && !job.limit.steady) unsteady++
-  return unsteady < MAX_UNSTEADY && !recovery
-    ? waiting.length > 0
-      ? 0
-      : -1
-    : waiting.findIndex(({ limit }) => limit.steady)
+  const most = unsteady > 0 && process.memoryUsage.rss() > SCARCE_MEMORY ? 1 : MAX_UNSTEADY
+  return unsteady < most && !recovery ? (waiting.length > 0 ? 0 : -1) : waiting.findIndex(({ limit }) => limit.steady)
 }
 
 /** Gives a worker its next job; an idle one keeps no program alive, and ends after a while. */
