@@ -18,8 +18,8 @@ type Content = string | Uint8Array<ArrayBuffer>
 /** A call that is sent while others ask. */
 interface Sent {
   path: string
-  body: Content | FormData
-  method?: 'PUT' | 'POST'
+  body?: Content | FormData
+  method?: 'GET' | 'PUT' | 'POST' | 'DELETE'
 }
 interface Row {
   /** Prepared before anybody measures. */
@@ -96,7 +96,7 @@ async function ask(url: string, { path, body, method = 'POST' }: Sent): Promise<
   const response = await fetch(`${url}${path}`, {
     method,
     headers: form ? { authorization: headers.authorization } : headers,
-    body,
+    ...(body !== undefined && { body }),
     signal: AbortSignal.timeout(MAX_MS),
   })
   const text = await response.text()
@@ -142,6 +142,12 @@ async function snapshot(url: string, count: number): Promise<string> {
     return { ...one, seq: one.seq + index, id, key, body: { ...one.body, _id: id, external_id: key } }
   })
   return JSON.stringify({ ...whole, tables: { ...whole.tables, records } })
+}
+
+/** A call, once a session with a file has 40,000 records. */
+async function loaded(url: string, call: Sent): Promise<Sent> {
+  await made(url, { path: '/s/loaded/_understudy/snapshot', body: await snapshot(url, 40_000) })
+  return call
 }
 
 const MEGABYTE = 1_000_000
@@ -323,6 +329,20 @@ const ROWS: Record<string, Row> = {
   },
   'a snapshot of 5,000 records': {
     calls: async (url) => [{ path: '/s/loaded/_understudy/snapshot', body: await snapshot(url, 5_000) }],
+  },
+  'saving a snapshot of 40,000 records': {
+    calls: async (url) => [await loaded(url, { path: '/s/loaded/_understudy/snapshot', method: 'GET' })],
+  },
+  'a reset of 40,000 records': {
+    calls: async (url) => [await loaded(url, sent('/_understudy/sessions/loaded/reset', {}))],
+  },
+  'clearing a dataset of 40,000 datapoints': {
+    async calls(url) {
+      const { _id } = await made(url, sent('/v2/datasets', { display_name: `many-${Date.now()}`, path: 'Default' }))
+      const points = list(5_000, (index) => ({ inputs: { a: index }, expected_output: 'x' }))
+      for (let call = 0; call < 8; call++) await made(url, sent(`/v2/datasets/${_id}/datapoints`, points))
+      return [{ path: `/v2/datasets/${_id}/clear`, method: 'DELETE' }]
+    },
   },
   'a seed in a request': {
     calls: () => [sent('/_understudy/seed', { yaml: `contacts:\n${'- { external_id: x }\n'.repeat(30_000)}` })],

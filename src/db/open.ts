@@ -196,6 +196,26 @@ export function checkpointFile(file: string): number {
   }
 }
 
+/**
+ * A second connection to a file that is open here, for one long transaction, of which the first one reads nothing before its end. What it
+ * writes stays in the log, since to move that takes long (checkpoint.ts). Throws `DatabaseError` when it cannot be had.
+ */
+export function openBeside(file: string): Database {
+  let database: Database | undefined
+  try {
+    database = new Driver(file, { fileMustExist: true, timeout: 0 })
+    database.pragma('synchronous = NORMAL')
+    database.pragma('wal_autocheckpoint = 0')
+    // What is over this is in the log before the end, so that the end itself takes a few milliseconds.
+    database.pragma(`cache_size = -${2 * CACHE_KIB}`)
+    return database
+  } catch (error) {
+    const problem = explained(error, file)
+    database?.close()
+    throw problem
+  }
+}
+
 /** A connection that only reads, to whatever is there. */
 export const openToLook = (file: string): Database =>
   new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })

@@ -17,8 +17,8 @@ export function isOverwritten(file: string): boolean {
  * Prepares a database to be closed: where its file was written over, nothing is moved into that from the log. What comes back is
  * called once it is closed, and removes the log, which the other program would take for its own.
  */
-export function leaveOverwritten({ name: file, open, memory }: Database): (() => void) | undefined {
-  if (memory || !open || !isOverwritten(file)) return undefined
+export function leaveOverwritten({ name: file, open }: Database): (() => void) | undefined {
+  if (!open || !isOverwritten(file)) return undefined
   // The log is moved by whoever closes the file last and can write to it: this connection cannot.
   const last = openToLook(file)
   try {

@@ -98,7 +98,17 @@ function writesOf(database: Query) {
     .set({ key: sql`${param('key')}`, body: sql`${param('body')}` })
     .where(eq(records.id, param('id')))
     .prepare()
-  return { insert, update }
+  const remove = database
+    .delete(records)
+    .where(
+      sql`${records.id} IN (
+        WITH RECURSIVE doomed(id) AS (
+          SELECT value FROM json_each(${param('ids')})
+          UNION ALL SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id AND r.parent <> ''
+        ) SELECT id FROM doomed)`,
+    )
+    .prepare()
+  return { insert, update, remove }
 }
 
 type Reads = ReturnType<typeof readsOf>
@@ -146,7 +156,7 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
   const fieldsOf = readerOf(connection, shapes)
   const reads = readsOf(database)
   const { byId, byKey } = reads
-  const { insert, update } = writesOf(database)
+  const { insert, update, remove } = writesOf(database)
   // Numbers of removed records are not given again, so the counter is kept apart from the rows.
   let numbers = Math.max(last, lastNumberOf(connection))
 
@@ -193,11 +203,8 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
     update(id, { key, body }) {
       update.run({ id, key, body: JSON.stringify(body) })
     },
-    remove(id) {
-      database.run(sql`
-        WITH RECURSIVE doomed(id) AS (
-          VALUES (${id}) UNION ALL SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id AND r.parent <> ''
-        ) DELETE FROM records WHERE id IN (SELECT id FROM doomed)`)
+    remove(ids) {
+      remove.run({ ids: JSON.stringify(ids) })
     },
     nextNumber: () => ++numbers,
     isNew: () => numbers === 0,

@@ -74,10 +74,12 @@ export const SCHEMA = `
   CREATE TABLE vectors (seq INTEGER PRIMARY KEY, knowledge TEXT NOT NULL, vector BLOB NOT NULL);
   CREATE INDEX vectors_knowledge ON vectors (knowledge);
   CREATE VIRTUAL TABLE chunk_texts USING fts5(text, tokenize = 'porter unicode61');
-  CREATE TRIGGER records_removed AFTER DELETE ON records BEGIN
-    DELETE FROM blobs WHERE seq = old.seq;
+  CREATE TRIGGER chunks_removed AFTER DELETE ON records WHEN old.kind = 'chunk' BEGIN
     DELETE FROM vectors WHERE seq = old.seq;
-    DELETE FROM chunk_texts WHERE rowid = old.seq AND old.kind = 'chunk';
+    DELETE FROM chunk_texts WHERE rowid = old.seq;
+  END;
+  CREATE TRIGGER files_removed AFTER DELETE ON records WHEN old.kind = 'file' BEGIN
+    DELETE FROM blobs WHERE seq = old.seq;
   END;
 
   -- What a session was made with, in the file that it has of its own.

@@ -1,7 +1,7 @@
 // Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
 import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
-import { readableRow, readRow } from './damaged-rows.ts'
+import { type DatabaseName, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { columnValues, type NamedRow, namedRow, rowOfNamed, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 
@@ -56,105 +56,98 @@ const END_OF_TIME = Date.UTC(9999, 0)
 const TIMES = ['created', 'updated', 'created_at', 'updated_at', 'applied_at']
 
 /** The last instant that a snapshot tells of, in ms since the epoch; 0 when it tells of none. */
-export function lastInstant({ tables }: Snapshot): number {
+export const lastInstant = ({ tables: { traces = [], records = [] } }: Snapshot): number => lastOf(traces, records)
+
+/** The same of a database. */
+export function lastInstantIn(database: Database): number {
+  const tables = new Map(tablesOf(database))
+  const rows = (name: string) => rowsOf(database, name, tables.get(name) ?? [])
+  return lastOf(rows('traces'), rows('records'))
+}
+
+function lastOf(traces: Iterable<Row>, records: Iterable<Row>): number {
   let last = 0
   const meet = (time: number) => {
     if (time > last && time < END_OF_TIME) last = time
   }
-  for (const { started, record } of tables.traces ?? []) meet(Number(started) + Number(asObject(record)?.duration_ms))
-  for (const { body } of tables.records ?? [])
-    for (const name of TIMES) meet(Date.parse(String(asObject(body)?.[name])))
+  for (const { started, record } of traces) meet(Number(started) + Number(asObject(record)?.duration_ms))
+  for (const { body } of records) for (const name of TIMES) meet(Date.parse(String(asObject(body)?.[name])))
   return Math.ceil(last)
 }
 
-function rowsOf(database: Database, name: string, columns: readonly string[]): Row[] {
-  if (name === 'traces') {
-    const rows = database.prepare(`SELECT ${columns.join(', ')} FROM traces ORDER BY seq`).all() as TraceRow[]
-    return rows.flatMap((row) => readableRow((): Row => ({ ...namedRow(row, database) })))
-  }
-  return database.prepare(`SELECT ${columns.join(', ')} FROM ${ROWS[name] ?? name} ORDER BY 1, 2`).all() as Row[]
-}
-
-/** The whole of a database. */
-export function dump(database: Database): Snapshot {
-  const tables = tablesOf(database).map(([name, columns]) => {
-    const json = JSON_COLUMNS[name]
-    const read = ([column, value]: [string, unknown]) =>
-      column === json && typeof value === 'string' ? [column, JSON.parse(value)] : [column, packed(value)]
-    const rows = rowsOf(database, name, columns).flatMap((row) => {
-      const place = { table: name, row: String(row.seq ?? row.id) }
-      return readableRow(() => readRow(database, place, () => Object.fromEntries(Object.entries(row).map(read))))
+/** The rows of a table as a snapshot has them, without those that cannot be read; `source` names their database to whoever is told of these. */
+function* rowsOf(
+  database: Database,
+  name: string,
+  columns: readonly string[],
+  source: DatabaseName = database,
+): Generator<Row> {
+  const json = JSON_COLUMNS[name]
+  const read = ([column, value]: [string, unknown]) =>
+    column === json && typeof value === 'string' ? [column, JSON.parse(value)] : [column, packed(value)]
+  const from = name === 'traces' ? 'traces ORDER BY seq' : `${ROWS[name] ?? name} ORDER BY 1, 2`
+  for (const row of database.prepare(`SELECT ${columns.join(', ')} FROM ${from}`).iterate() as Iterable<Row>) {
+    const place = { table: name, row: String(row.seq ?? row.id) }
+    yield* readableRow(() => {
+      const named = name === 'traces' ? { ...namedRow(row as unknown as TraceRow, source) } : row
+      return readRow(source, place, (): Row => Object.fromEntries(Object.entries(named).map(read)))
     })
-    return [name, rows]
-  })
-  return { understudy_snapshot: SNAPSHOT_FORMAT, tables: Object.fromEntries(tables) }
+  }
 }
 
-/** Empties a database; belongs inside a transaction. */
-export function clear(database: Database): void {
-  for (const name of [...tablesOf(database).map(([table]) => table), ...DERIVED])
-    database.exec(`DELETE FROM ${stored(name)}`)
+/** The whole of a database, read in slices by a connection that nobody else uses; `source` is the database that it stands for. */
+export async function dump(database: Database, source: DatabaseName): Promise<Snapshot> {
+  const tables: Snapshot['tables'] = {}
+  for (const [name, columns] of tablesOf(database)) {
+    const rows: Row[] = []
+    tables[name] = rows
+    await inSlices(rowsOf(database, name, columns, source), (row) => void rows.push(row))
+  }
+  return { understudy_snapshot: SNAPSHOT_FORMAT, tables }
 }
 
-/** The rows of a snapshot, in tables beside those of a database that they are meant for. */
-export interface StagedSnapshot {
-  /** Put them in the place of what is there, some rows a step; all of them belong in one transaction. */
-  steps(): Iterable<unknown>
-  /** Removes them. */
-  drop(): void
-}
-
-/** Rows that are copied in some milliseconds. */
-const ROWS_AT_ONCE = 1_000
-let staged = 0
+/** Rows that are removed in a millisecond or two. */
+const ROWS_AT_ONCE = 100
 
 /**
- * Writes a snapshot into temporary tables, in slices between which other calls are answered: what is left for one transaction is to
- * copy them. Throws when a value does not fit its column.
+ * Replaces everything in a database with a snapshot, or with nothing: steps of some milliseconds that belong in one transaction. A step
+ * throws when a value does not fit its column.
  */
-export async function stage(database: Database, { tables }: Snapshot): Promise<StagedSnapshot> {
-  const prefix = `temp.staged_${staged++}_`
-  const places = tablesOf(database).map(([name, shown]) => ({
-    name,
-    columns: shown.join(', '),
-    beside: `${prefix}${name}`,
-  }))
-  const drop = () => {
-    // Closed with its session, which took them along.
-    if (!database.open) return
-    for (const { beside } of places) database.exec(`DROP TABLE IF EXISTS ${beside}`)
+export function* replacingSteps(database: Database, snapshot: Snapshot | null): Generator<() => void> {
+  const tables = tablesOf(database)
+  for (const [name] of tables) if (name !== 'sqlite_sequence') yield* removingSteps(database, stored(name))
+  yield () => {
+    for (const name of [...DERIVED, 'sqlite_sequence']) database.exec(`DELETE FROM ${name}`)
   }
-  try {
-    for (const { name, columns, beside } of places) {
-      database.exec(`CREATE TABLE ${beside} AS SELECT ${columns} FROM ${stored(name)} WHERE FALSE`)
-      const names = columns.split(', ')
-      const insert = database.prepare(`INSERT INTO ${beside} VALUES (${names.map(() => '?').join(', ')})`)
-      const valuesIn = (row: Row) =>
-        name === 'traces' ? traceValues(row) : names.map((column) => storedValue(name, column, row))
-      await inSlices(tables[name] ?? [], (row) => insert.run(valuesIn(row)))
-    }
-  } catch (error) {
-    drop()
-    throw error
+  if (!snapshot) return
+  for (const [name, columns] of tables) {
+    const places = columns.map(() => '?').join(', ')
+    // Inserted rows have counted themselves.
+    if (name === 'sqlite_sequence') yield () => database.exec('DELETE FROM sqlite_sequence')
+    const insert = database.prepare(`INSERT INTO ${stored(name)} (${columns.join(', ')}) VALUES (${places})`)
+    const valuesIn = (row: Row) =>
+      name === 'traces' ? traceValues(row) : columns.map((column) => storedValue(name, column, row))
+    for (const row of snapshot.tables[name] ?? []) yield () => insert.run(valuesIn(row))
   }
-  function* steps() {
-    clear(database)
-    for (const { name, columns, beside } of places) {
-      if (name === 'sqlite_sequence') database.exec('DELETE FROM sqlite_sequence')
-      const copy = database.prepare(
-        `INSERT INTO ${stored(name)} (${columns}) SELECT ${columns} FROM ${beside} WHERE rowid > ? AND rowid <= ? ORDER BY rowid`,
-      )
-      const rows = tables[name]?.length ?? 0
-      for (let from = 0; from < rows; from += ROWS_AT_ONCE) yield copy.run(from, from + ROWS_AT_ONCE)
-    }
-    // A number that a record has is not given again, whatever the snapshot says.
+  // The number of a record is not used again, whatever the snapshot contains.
+  yield () =>
     database.exec(
       `DELETE FROM sqlite_sequence WHERE name = 'records' AND seq < (SELECT max(seq) FROM records);
        INSERT INTO sqlite_sequence (name, seq) SELECT 'records', max(seq) FROM records
        WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'records') HAVING max(seq) IS NOT NULL`,
     )
+}
+
+/** Removes the rows of a table, some in each step. */
+function* removingSteps(database: Database, table: string): Generator<() => void> {
+  const remove = database.prepare(
+    `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} LIMIT ${ROWS_AT_ONCE})`,
+  )
+  let removed = ROWS_AT_ONCE
+  const step = () => {
+    removed = remove.run().changes
   }
-  return { steps, drop }
+  while (removed === ROWS_AT_ONCE) yield step
 }
 
 /** What a column of a row is stored as. */

@@ -19,6 +19,11 @@ export interface Writer {
   batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item>
   /** Commits changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
   transact<T>(run: () => T): Promise<T>
+  /**
+   * Resolves when what was handed over before is committed; from then on nothing else is, until what it returns is called. Whoever
+   * calls it again meanwhile waits for that.
+   */
+  hold(): Promise<() => void>
   /** Whether nothing is waiting. */
   readonly idle: boolean
   /** Commits what is waiting, and closes. */
@@ -155,9 +160,11 @@ const NO_STEPS: readonly (() => void)[] = []
 /** A writer over one connection; `committed` is told of each transaction, and about how many bytes it wrote. */
 export function createWriter(database: Database, committed: (bytes: number | undefined) => void = () => {}): Writer {
   let pending: PendingWrite[] = []
+  let held = false
+  let free = Promise.resolve()
   const commit = stepsOver(database)
   const flush = (most = firstOf(pending)) => {
-    if (pending.length === 0) return
+    if (held || pending.length === 0) return
     const batch = most >= pending.length ? pending : pending.slice(0, most)
     const rest = pending.slice(most)
     pending = []
@@ -196,10 +203,30 @@ export function createWriter(database: Database, committed: (bytes: number | und
       await queue({ put }, {})
       return (settle as () => T)()
     },
+    async hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const before = free
+      free = promise
+      await before
+      const put = () => {
+        held = true
+      }
+      const release = () => {
+        held = false
+        resolve()
+        if (pending.length > 0) setImmediate(flush)
+      }
+      await queue({ put }, {}).catch((error) => {
+        release()
+        throw error
+      })
+      return release
+    },
     get idle() {
-      return pending.length === 0
+      return pending.length === 0 && !held
     },
     close() {
+      held = false
       while (pending.length > 0) flush(pending.length)
       database.close()
     },

@@ -5,6 +5,7 @@ import type { Operation, Prompt } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { realClock } from '../lib/clock.ts'
+import { asObject } from '../lib/values.ts'
 import type { Call } from './call.ts'
 
 /** Fields of the router's own API, which no provider knows: a request with one of them is acted on here. */
@@ -109,7 +110,9 @@ export async function parseLargeBody(call: Call, passed: PassedRequest | undefin
 
 function unread(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ParsedBody {
   if (!passed || !raw || !(error instanceof ApiError)) throw error
-  return { request: { ...raw.fields, model: raw.fullModel }, isRead: false }
+  // The trace repeats these two: one may be of any type, and the other one means something else (`SHARED`).
+  const { metadata, thread: _, ...fields } = raw.fields
+  return { request: { ...fields, model: raw.fullModel, metadata: asObject(metadata) }, isRead: false }
 }
 
 const NO_PROMPT: Prompt = { system: '', user: '', turn: 0, tools: [], toolResult: false }

@@ -7,9 +7,14 @@ const ITEMS = 500
 const UNITS = 500_000
 
 /** The JSON of a value that `JSON.stringify` would make, for what comes of JSON: a value of lists, texts and fields. */
-export async function jsonInSlices(value: unknown): Promise<string> {
+export const jsonInSlices = (value: unknown): Promise<string> => textInSlices(value, PLAIN)
+
+/** The canonical JSON of such a value, as `canonicalJson` gives it. */
+export const canonicalInSlices = (value: unknown): Promise<string> => textInSlices(value, CANONICAL)
+
+async function textInSlices(value: unknown, form: JsonForm): Promise<string> {
   const parts: string[] = []
-  await inSlices(jsonParts(value, PLAIN), (part) => void parts.push(part))
+  await inSlices(jsonParts(value, form), (part) => void parts.push(part))
   return parts.join('')
 }
 

@@ -41,7 +41,7 @@ export const feedbackHandlers: Record<string, EventHandler> = {
   },
   [REMOVED]: async (data) => (work) => {
     const before = storedFeedback(work, data)
-    if (before) work.records.remove(String(before._id))
+    if (before) work.records.remove([String(before._id)])
   },
 }
 

@@ -168,7 +168,7 @@ export function deleteRecord(resource: Resource, work: Transaction, params: Path
   const record = findRecord(resource, work, params)
   const parents = parentsOf(resource, work, params)
   resource.keep?.(work, record)
-  work.records.remove(String(record._id))
+  work.records.remove([String(record._id)])
   resource.changed?.(work, { verb: 'delete', parents, records: [record] })
   return { _id: record._id, deleted: true }
 }
@@ -181,6 +181,6 @@ export function deleteRecords(
   params: PathParams,
 ): void {
   const parents = parentsOf(resource, work, params)
-  for (const { _id } of records) work.records.remove(String(_id))
+  work.records.remove(records.map(({ _id }) => String(_id)))
   if (records.length > 0) resource.changed?.(work, { verb: 'delete', parents, records })
 }

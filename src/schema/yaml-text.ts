@@ -14,6 +14,8 @@ export const FILE_LIMITS: YamlLimits = { characters: 16_000_000, tokens: 500_000
 /** Of a text in a request: some 2,000 lines. */
 export const REQUEST_LIMITS: YamlLimits = { characters: 256_000, tokens: 20_000 }
 const MAX_ALIASES = 1_000
+/** Tokens that stand for no characters: a document, the end of a flow collection and a scalar begin with them. */
+const MARKS = new Set(['\x02', '\x18', '\x1f'])
 
 /** A text that cannot be read as YAML; `offset` is where, in UTF-16 units. */
 export class YamlError extends Error {
@@ -39,7 +41,12 @@ type LineCounter = InstanceType<Yaml['LineCounter']>
  * @throws YamlError for a mistake, and for a text that is larger, deeper or more repetitive than `limits` allow
  */
 export function readYaml(text: string, lines: LineCounter, limits: YamlLimits): ReadYaml {
-  checkSize(text, limits)
+  try {
+    checkSize(text, limits)
+  } catch (error) {
+    if (error instanceof YamlError) countLines(text, lines, error.offset)
+    throw error
+  }
   try {
     return parse(text, lines, limits)
   } catch (error) {
@@ -49,6 +56,13 @@ export function readYaml(text: string, lines: LineCounter, limits: YamlLimits): 
   }
 }
 
+/** Tells where the lines begin up to a place in a text that is not parsed. */
+function countLines(text: string, lines: LineCounter, until: number): void {
+  lines.addNewLine(0)
+  for (let end = text.indexOf('\n'); end >= 0 && end < until; end = text.indexOf('\n', end + 1))
+    lines.addNewLine(end + 1)
+}
+
 function checkSize(text: string, { characters, tokens }: YamlLimits): void {
   if (text.length > characters)
     throw new YamlError(`the text is longer than ${characters} characters, got ${text.length}`, 0)
@@ -56,10 +70,10 @@ function checkSize(text: string, { characters, tokens }: YamlLimits): void {
   if (text.length <= Math.min(tokens, MAX_ALIASES)) return
   let [count, aliases, offset] = [0, 0, 0]
   for (const token of new (yaml().Lexer)().lex(text)) {
-    offset += token.length
     if (token.startsWith('*')) aliases++
     if (++count > tokens) throw new YamlError(`the text has more than ${tokens} words and signs of YAML`, offset)
     if (aliases > MAX_ALIASES) throw new YamlError(`the text has more than ${MAX_ALIASES} aliases`, offset)
+    if (!MARKS.has(token)) offset += token.length
   }
 }
 

@@ -1,10 +1,10 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
 import { ApiError } from '../contract/core/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
-import { byteSize, type Database, keyedKinds, openClone } from '../db/open.ts'
+import { byteSize, type Database, keyedKinds, openBeside, openClone } from '../db/open.ts'
 import { leaveOverwritten } from '../db/overwritten-file.ts'
 import type { StoreSize } from '../db/row-budget.ts'
-import { clear, dump, type Snapshot, stage } from '../db/snapshot.ts'
+import { dump, lastInstantIn, replacingSteps, type Snapshot } from '../db/snapshot.ts'
 import {
   type BatchedWrite,
   createWriter,
@@ -32,8 +32,10 @@ export interface SessionData extends Stores {
   transact<T>(run: () => T): Promise<T>
   /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
   keyedKinds(): readonly string[]
-  /** Everything that is stored. */
-  snapshot(): Snapshot
+  /** Everything that is stored, as it is now; read in slices. */
+  snapshot(): Promise<Snapshot>
+  /** The last instant that it tells of, in ms since the epoch; 0 when it tells of none. */
+  lastInstant(): number
   /** Data with the content of a snapshot, or with nothing, in the place of this; rejects when it cannot be loaded. */
   replaced(snapshot: Snapshot | null): Promise<SessionData>
   /** How many calls have begun. */
@@ -56,6 +58,8 @@ export interface SessionData extends Stores {
   sleep(): void
   /** It is no session's any more: whoever still uses it does so to the end. */
   leave(): void
+  /** Other data has its place, or none, and no call uses it: gives back what it has in memory, which the collector would do much later. */
+  discard(): void
   close(): void
 }
 
@@ -92,6 +96,33 @@ export const nothingStored = (keep: DataLimits): DataCounts => ({
 /** Bytes of a database beyond which it stays open: what it costs is what it holds. */
 const MAX_ASLEEP_SIZE = 2 * 2 ** 20
 
+/**
+ * Replaces everything in a database in one transaction over many turns of the event loop: nobody else may use the connection. Throws
+ * what a step throws, or `ended` returns, and then nothing is replaced.
+ */
+async function replaceAll(
+  database: Database,
+  snapshot: Snapshot | null,
+  ended: () => ApiError | undefined = () => undefined,
+): Promise<void> {
+  database.exec('BEGIN IMMEDIATE')
+  await inSlices(replacingSteps(database, snapshot), (step) => {
+    const reason = ended()
+    if (reason) throw reason
+    step()
+  })
+  database.exec('COMMIT')
+}
+
+/** Everything that a connection reads, which is then closed; `source` is the database that it stands for. */
+async function dumpWith(reader: Database, source: Database): Promise<Snapshot> {
+  try {
+    return await dump(reader, source)
+  } finally {
+    reader.close()
+  }
+}
+
 /** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
   let awake = begun
@@ -116,17 +147,16 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     sequences: onUse(() => use().stores.sequences),
     transact: (run) => use().writer.transact(run),
     keyedKinds: () => (awake ? keyedKinds(awake.database) : (asleep?.keyedKinds ?? [])),
-    snapshot: () => dump(use().database),
+    snapshot() {
+      const { database } = use()
+      return dumpWith(openClone(database.serialize()), database)
+    },
+    lastInstant: () => lastInstantIn(use().database),
     async replaced(snapshot) {
       if (!snapshot) return memoryData(empty, options)
       const database = openClone(empty())
       try {
-        const staged = await stage(database, snapshot)
-        // Nobody else has the new database, so its transaction may take many turns of the event loop.
-        database.exec('BEGIN')
-        await inSlices(staged.steps(), () => {})
-        database.exec('COMMIT')
-        staged.drop()
+        await replaceAll(database, snapshot)
       } catch (error) {
         database.close()
         throw error
@@ -156,6 +186,10 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       writer.close()
     },
     leave() {},
+    discard() {
+      awake?.writer.close()
+      awake = undefined
+    },
     close: () => awake?.writer.close(),
   }
 }
@@ -165,6 +199,8 @@ interface FileDatabase {
   database: Database
   restored: boolean
   release(): void
+  /** Opens it a second time, for one transaction that others write or read nothing of. */
+  beside?(): Database
   /** Told before it is closed, when nothing waits to be written any more. */
   closing?(): void
 }
@@ -183,9 +219,34 @@ function writesUntil(over: () => boolean, writer: Writer): Writes {
 }
 
 /** Data in a file. */
-export function fileData({ database, restored, release, closing }: FileDatabase, options: DataOptions): SessionData {
-  const checkpoints = database.memory ? undefined : checkpointer(database)
-  const writer = createWriter(database, checkpoints?.look)
+export function fileData(
+  { database, restored, release, closing, beside = () => openBeside(database.name) }: FileDatabase,
+  options: DataOptions,
+): SessionData {
+  const checkpoints = checkpointer(database)
+  const writer = createWriter(database, checkpoints.look)
+  let ended: ApiError | undefined
+  let replacing: Database | undefined
+  const end = () => {
+    ended = resetError()
+    // Undoes what it has done, for which others would wait.
+    replacing?.close()
+  }
+  const replace = async (snapshot: Snapshot | null, done: () => void) => {
+    // What is written meanwhile waits for the other connection, and what is read is as it was.
+    const release = await writer.hold()
+    try {
+      if (ended) throw ended
+      replacing = beside()
+      await replaceAll(replacing, snapshot, () => ended)
+      done()
+    } finally {
+      replacing?.close()
+      replacing = undefined
+      release()
+      checkpoints.look()
+    }
+  }
   const begin = (): SessionData => {
     let over = false
     const own = storesOver(
@@ -212,21 +273,16 @@ export function fileData({ database, restored, release, closing }: FileDatabase,
           return run()
         }),
       keyedKinds: () => keyedKinds(database),
-      snapshot: () => dump(database),
+      async snapshot() {
+        const reader = beside()
+        reader.exec('BEGIN')
+        return dumpWith(reader, database)
+      },
+      lastInstant: () => lastInstantIn(database),
       async replaced(snapshot) {
-        const staged = snapshot ? await stage(database, snapshot) : undefined
-        try {
-          await writer.transact(() => {
-            if (staged) for (const _ of staged.steps());
-            else clear(database)
-            over = true
-          })
-        } catch (error) {
-          over = false
-          throw error
-        } finally {
-          staged?.drop()
-        }
+        await replace(snapshot, () => {
+          over = true
+        })
         return begin()
       },
       restored,
@@ -234,9 +290,15 @@ export function fileData({ database, restored, release, closing }: FileDatabase,
       underWay: new Set(),
       counts: own.counts,
       sleep() {},
-      leave: () => checkpoints?.close(),
+      leave() {
+        end()
+        checkpoints.close()
+      },
+      // The file is that of what has its place.
+      discard() {},
       close() {
-        checkpoints?.close()
+        end()
+        checkpoints.close()
         const leave = leaveOverwritten(database)
         try {
           closing?.()

@@ -4,14 +4,14 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/core/error.ts'
 import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/core/storage-error.ts'
 import { ownerOf } from '../db/file-head.ts'
-import { closesAtOnce, type Database, DatabaseError, lockFile, openOften } from '../db/open.ts'
+import { closesAtOnce, type Database, DatabaseError, lockFile, openBeside, openOften } from '../db/open.ts'
 import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
 import { asObject, parsedJson } from '../lib/values.ts'
 import { fileData, nothingStored, type SessionData } from './data.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
-import { type DataCounts, type DataOptions, type Guard, guardedOnUse } from './stores.ts'
+import { type DataCounts, type DataOptions, type Guard, guardedLater, guardedOnUse } from './stores.ts'
 
 /** What a session was made with, as the control API was asked for it. */
 export type GeneratedWith = Record<string, unknown>
@@ -272,7 +272,7 @@ const openData = (source: SessionFile, options: DataOptions, wasDamaged = false)
 
 /** Opens the file of a session; one that `wasDamaged` is read as a whole, which takes long, to see whether it still is. */
 function openFile(
-  { name, file, restored, check }: SessionFile,
+  { name, file, restored, check, withRoom }: SessionFile,
   options: DataOptions,
   wasDamaged: boolean,
 ): SessionData {
@@ -283,12 +283,23 @@ function openFile(
     database = opened
     const found = wasDamaged ? String(opened.pragma('quick_check(1)', { simple: true })) : HEALTHY
     if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
+    const beside = () => withRoom(() => openAgain(name, file))
     return fileData(
-      { database, restored, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
+      { database, restored, beside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
     )
   } catch (error) {
     database?.close()
+    throw refusalOf(name, error)
+  }
+}
+
+/** A second connection to the file of a session. */
+function openAgain(name: string, file: string): Database {
+  checkState(name, file)
+  try {
+    return openBeside(file)
+  } catch (error) {
     throw refusalOf(name, error)
   }
 }
@@ -367,7 +378,8 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     sequences: store((data) => data.sequences),
     transact: (run) => use().transact(run),
     keyedKinds: () => (awake ? kindsOf(awake) : known.keyedKinds),
-    snapshot: () => guard(() => use().snapshot()),
+    snapshot: () => guardedLater(() => use().snapshot(), guard),
+    lastInstant: () => guard(() => use().lastInstant()),
     replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
     restored: source.restored,
     underWay: new Set(),
@@ -403,6 +415,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     },
     sleep: rest,
     leave: () => awake?.leave(),
+    discard: () => awake?.discard(),
     close: () => readOr(() => awake?.close(), undefined),
   }
 }

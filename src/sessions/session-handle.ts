@@ -3,9 +3,9 @@
 import { ApiError } from '../contract/core/error.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
-import { openClone, openFile } from '../db/open.ts'
+import { openFile } from '../db/open.ts'
 import type { RecordShapes } from '../db/record-shapes.ts'
-import { lastInstant, type Snapshot } from '../db/snapshot.ts'
+import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
@@ -102,12 +102,16 @@ interface Lineage {
 function createSlot(options: SlotOptions): OwnedSession {
   const { time: ownTime, instance, data, noVirtualClock, renewed } = options
   checkClock(ownTime.clock, noVirtualClock)
+  const discard = (data: SessionData) => {
+    if (lineage.active === 0) data.discard()
+  }
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
-    const { clock } = generation
+    const { clock, data } = generation
     generation = { ...generation, ...change }
     current = beginGeneration(generation, lineage)
     before.end(reason)
+    if (data !== generation.data) discard(data)
     if (clock !== generation.clock && clock.kind === 'virtual') clock.end(reason)
     renewed(current)
     return current
@@ -149,12 +153,16 @@ function createSlot(options: SlotOptions): OwnedSession {
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
       // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
-      const clock = generation.clock.kind === 'virtual' ? clockAfter(snapshot, generation.clock) : generation.clock
+      const clock =
+        generation.clock.kind === 'virtual' ? clockAfter(lastInstant(snapshot), generation.clock) : generation.clock
       return anew(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
-    leave: () => generation.data.leave(),
+    leave() {
+      generation.data.leave()
+      discard(generation.data)
+    },
     close() {
       current.end(resetError('the server was stopped'))
       generation.data.close()
@@ -171,10 +179,10 @@ function createSlot(options: SlotOptions): OwnedSession {
 
 /** The clock of data that was left: virtual time goes on from it. */
 const continuedClock = ({ clock, data }: Generation): Session['clock'] =>
-  data.restored && clock.kind === 'virtual' ? clockAfter(data.snapshot(), clock) : clock
+  data.restored && clock.kind === 'virtual' ? clockAfter(data.lastInstant(), clock) : clock
 
-function clockAfter(snapshot: Snapshot, { skipsLatency }: VirtualClock): VirtualClock {
-  const clock = virtualClock(Math.max(VIRTUAL_START, lastInstant(snapshot)))
+function clockAfter(instant: number, { skipsLatency }: VirtualClock): VirtualClock {
+  const clock = virtualClock(Math.max(VIRTUAL_START, instant))
   clock.skipLatency(skipsLatency)
   return clock
 }
@@ -315,10 +323,8 @@ export function sessionHandleMaker(
     (name: string, looked: boolean, made: GeneratedWith | undefined) =>
     (now: () => number): SessionData => {
       if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, shapes }, made)
-      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, shapes, opened })
-      const database =
-        db === ':memory:' ? { database: openClone(empty()), restored: false, release: () => {} } : openFile(db)
-      return fileData(database, { keep, now, shapes })
+      if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keep, now, shapes, opened })
+      return fileData(openFile(db), { keep, now, shapes })
     }
   return (name, settings, made) => {
     checkName(name)

@@ -39,7 +39,7 @@ export interface Session {
   /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
   keyedKinds(): readonly string[]
   /** Everything that is stored. */
-  snapshot(): Snapshot
+  snapshot(): Promise<Snapshot>
   /** How much is stored, without waking anything. */
   counts(): DataCounts
   /** Aborted when this generation is over, with the `ApiError` that its calls end with. */

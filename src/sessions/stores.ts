@@ -123,6 +123,17 @@ export const onUse = <Store extends object>(store: () => Store): Store =>
 /** Does something with a store, and makes of what it throws what a caller is to be told. */
 export type Guard = <Result>(run: () => Result) => Result
 
+/** Does something that takes many turns of the event loop, under a guard. */
+export async function guardedLater<Result>(run: () => Promise<Result>, guard: Guard): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    return guard(() => {
+      throw error
+    })
+  }
+}
+
 /** The same, in which every method runs under a guard, and what it gives is read under it. */
 export const guardedOnUse = <Store extends object>(store: () => Store, guard: Guard): Store =>
   new Proxy({} as Store, {

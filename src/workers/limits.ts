@@ -23,6 +23,9 @@ export const MAX_WAITING_JOBS = 512
 export const MAX_JOB_WAIT_MS = 10_000
 /** Bytes by which the process may grow while a job that is not steady is done; its worker is then ended. */
 export const MAX_JOB_MEMORY = 250 << 20
+/** Bytes of the process from which on it is this much less, and one such job is done at a time. */
+export const SCARCE_MEMORY = 500 << 20
+export const MAX_SCARCE_JOB_MEMORY = 100 << 20
 /** Bytes of the process from which on a worker is not kept after a long job by which it has grown by `MUCH_GROWTH`. */
 export const MUCH_MEMORY = 300 << 20
 export const MUCH_GROWTH = 32 << 20

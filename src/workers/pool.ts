@@ -11,10 +11,12 @@ import {
   MAX_JOB_MEMORY,
   MAX_JOB_WAIT_MS,
   MAX_RECOVERY_LOOKS,
+  MAX_SCARCE_JOB_MEMORY,
   MAX_WAITING_JOBS,
   MIN_BLAMED_MS,
   MUCH_GROWTH,
   MUCH_MEMORY,
+  SCARCE_MEMORY,
 } from './limits.ts'
 
 /** What a worker is told to do: a name, and the fields of the job's input beside it. A flat message is the fastest. */
@@ -124,6 +126,7 @@ export const workerCounts = () => ({
 export function endWorkers(): void {
   const lost = [...waiting, ...[...slots].flatMap(({ job }) => job ?? [])]
   waiting = []
+  recovery = undefined
   for (const slot of slots) end(slot)
   for (const job of lost) settle(job, (one) => one.reject(new Error('the server ends')))
 }
@@ -194,11 +197,8 @@ function isWorn({ job, taken, rss: before }: WorkerSlot): boolean {
 function nextIndex(): number {
   let unsteady = 0
   for (const { job } of slots) if (job && !job.limit.steady) unsteady++
-  return unsteady < MAX_UNSTEADY && !recovery
-    ? waiting.length > 0
-      ? 0
-      : -1
-    : waiting.findIndex(({ limit }) => limit.steady)
+  const most = unsteady > 0 && process.memoryUsage.rss() > SCARCE_MEMORY ? 1 : MAX_UNSTEADY
+  return unsteady < most && !recovery ? (waiting.length > 0 ? 0 : -1) : waiting.findIndex(({ limit }) => limit.steady)
 }
 
 /** Gives a worker its next job; an idle one keeps no program alive, and ends after a while. */
@@ -250,12 +250,13 @@ function look(): void {
   }
   // The memory of one thread alone cannot be told.
   const unsteady = busy.filter(({ job }) => job && !job.limit.steady)
+  const most = rss > SCARCE_MEMORY ? MAX_SCARCE_JOB_MEMORY : MAX_JOB_MEMORY
   const [large] = unsteady
-    .filter((slot) => slot.job && rss - slot.rss > MAX_JOB_MEMORY && slot.taken > MIN_BLAMED_MS)
+    .filter((slot) => slot.job && rss - slot.rss > most && slot.taken > MIN_BLAMED_MS)
     .sort((one, other) => other.taken - one.taken)
   if (!large) return
-  recovery = { below: large.rss + MAX_JOB_MEMORY / 2, looks: MAX_RECOVERY_LOOKS }
-  stop(large, `more than ${MAX_JOB_MEMORY >> 20} MB of memory`)
+  recovery = { below: large.rss + most / 2, looks: MAX_RECOVERY_LOOKS }
+  stop(large, `more than ${most >> 20} MB of memory`)
 }
 
 /** Ends a worker whose job nobody waits for; others take what waits. */

@@ -39,10 +39,10 @@ test('idle garbage collection: runs once in the first pause after many calls', a
   close()
 })
 
-test('idle garbage collection: runs during calls when there is much garbage, at most at every fifth check', async () => {
+test('idle garbage collection: runs during calls when there is much garbage, and blocks only when memory has grown', async () => {
   const { understudy, close } = createTestApp()
   let begun = 0
-  let stopped = 0
+  let waited = 0
   let bytes = 300e6
   let look: (() => void) | undefined
   const every = (_: number, run: () => void) => {
@@ -51,7 +51,7 @@ test('idle garbage collection: runs during calls when there is much garbage, at 
   }
   const server = { ...understudy, app: { fetch: async () => new Response() } }
   const { app } = withIdleCollection(server, {
-    collect: () => stopped++,
+    collectBetween: () => waited++,
     collectBeside: () => begun++,
     memory: () => bytes,
     every,
@@ -70,6 +70,13 @@ test('idle garbage collection: runs during calls when there is much garbage, at 
   expect(await collectedIn(4)).toBe(0)
   expect(await collectedIn(6)).toBe(2)
   bytes = 700e6
-  expect([await collectedIn(5), stopped]).toEqual([0, 1])
+  expect([await collectedIn(5), waited]).toEqual([0, 1])
+  expect([await collectedIn(20), waited]).toEqual([4, 1])
+  bytes = 760e6
+  expect([await collectedIn(20), waited]).toEqual([3, 2])
+  bytes = 500e6
+  expect([await collectedIn(5), waited]).toEqual([1, 2])
+  bytes = 610e6
+  expect([await collectedIn(5), waited]).toEqual([0, 3])
   close()
 })

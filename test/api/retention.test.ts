@@ -97,15 +97,15 @@ test('trace retention: defaults to ten thousand traces and 256 MiB', () => {
 test('response cache: removes expired responses when another one is stored', async () => {
   const app = appKeeping(10)
   const session = app.understudy.sessions.get('default')
-  const stored = () => session.snapshot().tables.kept?.length
+  const stored = async () => (await session.snapshot()).tables.kept?.length
   const ask = (content: string, ttl: number) =>
     app.ask({ messages: [{ role: 'user', content }], cache: { type: 'exact_match', ttl } })
   for (const content of ['one', 'two', 'three']) await ask(content, 10)
   await ask('four', 1000)
-  expect(stored()).toBe(4)
+  expect(await stored()).toBe(4)
   await session.clock.sleep(10_000)
   await app.ask({})
-  expect(stored()).toBe(4)
+  expect(await stored()).toBe(4)
   await ask('five', 10)
-  expect(stored()).toBe(2)
+  expect(await stored()).toBe(2)
 })

@@ -1,4 +1,5 @@
 // Where requests go: to an application in this process, or to a server.
+import { FAULTS, TRACE_ID } from '../../src/contract/core/answer-headers.ts'
 import { isPassedOn, type Seen, wrongWith, wrongWithForwarded } from './checks.ts'
 import type { FormField, FuzzRequest } from './requests.ts'
 
@@ -56,7 +57,8 @@ export interface To {
   forwarded?: boolean
 }
 
-async function read(request: FuzzRequest, { target, base, forwarded = false }: To): Promise<Result> {
+async function read(request: FuzzRequest, to: To): Promise<Result> {
+  const { target, base, forwarded = false } = to
   const mayBreak = forwarded && isPassedOn(request.path)
   try {
     const response = await target(toRequest(request, base))
@@ -65,11 +67,24 @@ async function read(request: FuzzRequest, { target, base, forwarded = false }: T
       const seen = { status: response.status, headers: response.headers, text }
       return { seen, wrong: forwarded ? wrongWithForwarded(seen, request) : wrongWith(seen, request.method) }
     } catch (error) {
-      // A scenario may have cut it.
-      const isMeant = mayBreak || response.headers.get('x-understudy-faults')
+      const isMeant = mayBreak || (await wasCut(response, to))
       return { wrong: isMeant ? undefined : `the answer broke off: ${(error as Error).message}` }
     }
   } catch (error) {
     return { wrong: mayBreak ? undefined : `the connection broke: ${(error as Error).message}` }
   }
+}
+
+/**
+ * Whether a scenario has cut an answer. Its header names the faults from before it was sent; the trace names those in the middle of a
+ * stream too.
+ */
+async function wasCut({ headers }: Response, { target, base }: To): Promise<boolean> {
+  if (headers.get(FAULTS)) return true
+  const id = headers.get(TRACE_ID)
+  if (!id) return false
+  const session = headers.get('x-understudy-session') ?? ''
+  const mine = { authorization: 'Bearer fuzz', 'x-understudy-session': session }
+  const trace = await target(new Request(`${base}/_understudy/traces/${id}`, { headers: mine }))
+  return /"faults":\["/.test(await trace.text())
 }

@@ -1,7 +1,7 @@
 // The thread of the watcher: asks each server whether it is there, every 50 ms on a connection of its own.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { mainThread, stallOf, waitedMs } from './own-time.ts'
+import { processTimes, stallOf, takenByOthers, waitedMs } from './own-time.ts'
 import { type Limits, type Measured, now, type Report, type Watched } from './watch.ts'
 
 declare const self: Worker
@@ -45,12 +45,11 @@ async function watchOne(server: number, { url, pid }: Watched, { stallMs, memory
   const ask = asker(Number(new URL(url).port))
   let isTooMuch = false
   while (going) {
-    const waits = () => waitedMs(mainThread(pid)) + waitedMs('thread-self')
-    const [began, waitedBefore] = [now(), waits()]
+    const [before, ownBefore, began] = [processTimes(pid), waitedMs('thread-self'), now()]
     await ask()
-    const [ended, waitedAfter] = [now(), waits()]
-    // What is left is time in which the server worked on something else, or was blocked.
-    const stalled = ended - began - (waitedAfter - waitedBefore)
+    const [ended, ownAfter, after] = [now(), waitedMs('thread-self'), processTimes(pid)]
+    // What is left is time in which the server worked on something else, or was blocked by itself.
+    const stalled = ended - began - (ownAfter - ownBefore) - takenByOthers(ended - began, before, after)
     measured.asked++
     measured.worstStallMs = Math.max(measured.worstStallMs, stalled)
     if (stalled > stallMs) report({ server, wrong: stallOf(stalled), began, ended })

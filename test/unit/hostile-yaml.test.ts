@@ -47,6 +47,16 @@ const HOSTILE: [string, string, RegExp][] = [
   ],
 ]
 
+test.each([
+  ['many keys', Array.from({ length: 20_000 }, (_, n) => `k${n}: v`).join('\n'), 2_858],
+  ['many comments', '#\n'.repeat(30_000), 10_001],
+  ['many aliases', `a: &a 1\nb:\n${'- *a\n'.repeat(2_000)}`, 1_003],
+  ['too many characters', 'x'.repeat(300_000), 1],
+])('hostile YAML, %s: is reported at its line', async (_, text, line) => {
+  const { problems } = (await app.post('/_understudy/scenario/check', { text })).json() as { problems: unknown[] }
+  expect(problems).toMatchObject([{ line }])
+})
+
 test.each(HOSTILE)('hostile YAML, %s: is rejected as an error of the text', async (_, text, message) => {
   const checked = await app.post('/_understudy/scenario/check', { text })
   expect(checked.status).toBe(200)

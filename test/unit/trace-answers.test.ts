@@ -42,7 +42,7 @@ test('trace row: reads every response as it was written, whatever the record con
         await store.record(seq, trace, { ...TEXTS, answer })
         expect(JSON.stringify(store.get(id)?.response)).toBe(JSON.stringify(JSON.parse(answer)))
         expect(JSON.stringify(store.get(id)?.usage)).toBe(JSON.stringify(counted))
-        const [row] = dump(database).tables.traces ?? []
+        const [row] = (await dump(database, database)).tables.traces ?? []
         expect(row?.answer).toBe(answer)
         // So is its end, which says the usage.
         const across = answer.slice(-240, -2).toLowerCase()

@@ -1,4 +1,5 @@
 // Gives back what many calls have left in memory: once nobody calls any more, and before, when it is much.
+import { fullGC } from 'bun:jsc'
 import type { Understudy } from '../../deps.ts'
 import { everySoOften } from '../../lib/clock.ts'
 
@@ -9,7 +10,9 @@ const PAUSE_MS = 1_000
 /** Bytes of memory from which on the server does not wait for a pause: what it needs itself is a fraction of them. */
 const MUCH_MEMORY = 350e6
 /** Bytes from which on calls wait for a collection: what is done beside them gives back less. */
-const TOO_MUCH_MEMORY = 600e6
+const TOO_MUCH_MEMORY = 500e6
+/** Bytes by which it must have grown since calls have waited: without garbage, they would wait again and again for nothing. */
+const MUCH_GROWTH = 50e6
 /** Looks between two collections while calls go on. */
 const LOOKS_BETWEEN = 5
 
@@ -20,8 +23,10 @@ export function collectAfter(calls: number): void {
 
 /** What the memory is looked after with. */
 interface Collection {
-  /** Collects all garbage. */
+  /** Collects all garbage, and code that can be compiled again. */
   collect(): void
+  /** Collects all garbage and keeps the code, in half the time. */
+  collectBetween(): void
   /** Begins to, and goes on while calls are answered: nobody waits as long as for all at once. */
   collectBeside(): void
   /** Bytes of memory that the process has. */
@@ -30,6 +35,7 @@ interface Collection {
 }
 const RUNTIME: Collection = {
   collect: () => Bun.gc(true),
+  collectBetween: fullGC,
   collectBeside: () => Bun.gc(false),
   memory: residentBytes,
   every: everySoOften,
@@ -46,10 +52,13 @@ function residentBytes(): number {
 
 /** The program, which collects its garbage in the first pause after many calls, and when it has become much: the runtime by itself waits for more of it. */
 export function withIdleCollection({ app, ...rest }: Understudy, given: Partial<Collection> = {}): Understudy {
-  const { collect, collectBeside, memory, every } = { ...RUNTIME, ...given }
+  const { collect, collectBetween, collectBeside, memory, every } = { ...RUNTIME, ...given }
   let calls = 0
   let seen = 0
   let looks = LOOKS_BETWEEN
+  /** The least memory since calls have waited for a collection, which is given back to the system a moment later. */
+  let least = 0
+  let hasWaited = false
   let stopWatch: (() => void) | undefined
   const look = () => {
     looks++
@@ -60,11 +69,16 @@ export function withIdleCollection({ app, ...rest }: Understudy, given: Partial<
         collect()
         calls = 0
       }
-    } else if (looks >= LOOKS_BETWEEN) {
+    } else {
       const bytes = memory()
-      if (bytes > MUCH_MEMORY) looks = 0
-      if (bytes > TOO_MUCH_MEMORY) collect()
-      else if (bytes > MUCH_MEMORY) collectBeside()
+      least = hasWaited ? bytes : Math.min(least, bytes)
+      hasWaited = false
+      if (looks >= LOOKS_BETWEEN && bytes > MUCH_MEMORY) {
+        looks = 0
+        hasWaited = bytes > TOO_MUCH_MEMORY && bytes > least + MUCH_GROWTH
+        if (hasWaited) collectBetween()
+        else collectBeside()
+      }
     }
     seen = calls
   }

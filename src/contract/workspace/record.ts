@@ -48,8 +48,8 @@ export interface Records {
   mentions(workspace: string, field: string, value: string): boolean
   insert(record: NewRecord): void
   update(id: string, change: { key: string | null; body: Fields }): void
-  /** Removes a record and everything that lies in it. */
-  remove(id: string): void
+  /** Removes records and everything that lies in them. */
+  remove(ids: readonly string[]): void
   /** The number of the next record: 1, 2, ...; goes on after a restart and never comes twice. */
   nextNumber(): number
   /** Whether there has never been a record. */

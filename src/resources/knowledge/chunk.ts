@@ -122,7 +122,7 @@ async function removeChunks(session: Session, work: () => Transaction, { datasou
     left = await session.transact(() => {
       const now = work()
       const { data, hasMore } = list(now)
-      for (const { _id } of data) now.records.remove(String(_id))
+      now.records.remove(data.map(({ _id }) => String(_id)))
       return hasMore
     })
   }

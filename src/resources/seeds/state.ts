@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
 import { asRoute, type Route } from '../../contract/core/route.ts'
+import { storageError } from '../../contract/core/storage-error.ts'
 import type { RecordShapes } from '../../db/record-shapes.ts'
 import { SNAPSHOT_FORMAT, type Snapshot } from '../../db/snapshot.ts'
 import { checkedSnapshot } from '../../db/snapshot-rows.ts'
-import { canonicalJson } from '../../lib/canonical.ts'
+import { canonicalInSlices } from '../../lib/json-slices.ts'
 import { UnreadableDocument } from '../../lib/text-of.ts'
 import { FileError } from '../../schema/source.ts'
 import { REQUEST_LIMITS } from '../../schema/yaml-text.ts'
@@ -57,7 +58,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     async handle({ request }) {
       // With its workspace filled, which would else look like something that was made after the snapshot.
       const { session } = await callOf(request)
-      const text = canonicalJson(session.snapshot())
+      const text = await canonicalInSlices(await session.snapshot())
       return new Response(text, { headers: { 'content-type': 'application/json' } })
     },
   })
@@ -80,7 +81,8 @@ const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shap
       try {
         await session.slot.replace(snapshot)
       } catch (error) {
-        throw new ApiError(400, 'invalid_snapshot', `the snapshot cannot be loaded: ${(error as Error).message}`)
+        const message = `the snapshot cannot be loaded: ${(error as Error).message}`
+        throw storageError(error) ?? new ApiError(400, 'invalid_snapshot', message)
       }
       replaced()
       wake(session)
