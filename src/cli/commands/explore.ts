@@ -19,6 +19,7 @@ import { exploreProgress } from '../print/explore-progress.ts'
 import { repeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { fittedReport } from '../print/report.ts'
+import type { ExploreJson } from '../print/report-schemas.ts'
 import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { announceAddresses } from '../run/listen.ts'
@@ -185,7 +186,10 @@ const knownCells = (named: string | undefined) =>
   named === undefined ? (existsSync(KNOWN) ? readKnown(KNOWN) : []) : readKnown(named)
 
 const NONE = { of: 0, all: 0 }
-const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
+const NOTHING_EXPLORED: ExploreJson = {
+  ...{ points: [], cells: [], ways: {}, routes: [], left: [], dropped: 0, runs: 0, saved: 0 },
+  coverage: { delivered: NONE, held: NONE, ways: NONE },
+}
 
 /** What fails by itself proves nothing under a fault. */
 function refuseRed(
@@ -194,7 +198,7 @@ function refuseRed(
   json: boolean,
 ): number {
   stderr.raw(output)
-  if (json) stdout.json({ points: [], cells: [], coverage: NOTHING, red: { code, output } })
+  if (json) stdout.json({ ...NOTHING_EXPLORED, red: { code, output } } satisfies ExploreJson)
   log.line(
     'error',
     stopped
