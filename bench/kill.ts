@@ -87,7 +87,7 @@ async function lostOf({ url }: Server, ids: readonly string[]): Promise<string[]
     for (let id = left.pop(); id !== undefined; id = left.pop()) {
       const response = await fetch(`${url}/_understudy/traces/${id}`, { headers })
       const trace = (await response.json()) as { id?: string; outcome?: string }
-      if (trace.id !== id || trace.outcome !== 'answered') lost.push(id)
+      if (trace.id !== id || trace.outcome !== 'succeeded') lost.push(id)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, ask))

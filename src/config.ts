@@ -6,9 +6,12 @@ import { ConfigError, mustBe, quoteSetting, readConfigFile, type SettingValue } 
 import { type ForwardingRules, readForwarding } from './config/providers.ts'
 import { type BackendName, SETTINGS, settingOutline, valueSchemas } from './config/settings.ts'
 import type { TelemetrySettings } from './config/telemetry.ts'
+import type { Problem } from './contract/core/problem.ts'
 import type { TimeSettings } from './lib/clock.ts'
 import { withoutProxy } from './lib/direct-fetch.ts'
+import { presentName } from './lib/former-names.ts'
 import { lazy } from './lib/lazy.ts'
+import { isObject } from './lib/values.ts'
 import { providerNames } from './providers/names.ts'
 import { REFUSED } from './schema/compiled-schema.ts'
 import { parseByOutline } from './schema/parse.ts'
@@ -108,7 +111,23 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
   if (result.success) return result.data
   const [problem] = problemsOf(result.error, listed)
   const at = problem?.path.length ? (listed as unknown[])[problem.path[0] as number] : value
-  throw new ConfigError(mustBe(source, SETTINGS[key].valid, quoteSetting(at, SETTINGS[key].shown)))
+  const rename = problem?.rename === undefined ? '' : ` (did you mean '${problem.rename.to}'?)`
+  throw new ConfigError(mustBe(source, SETTINGS[key].valid, quoteSetting(at, SETTINGS[key].shown)) + rename)
+}
+
+/** What is wrong with the keys of a settings file, and with values that have a former name. */
+export function settingProblems(file: unknown): Problem[] {
+  if (!isObject(file)) return []
+  return Object.entries(file).flatMap(([key, value]): Problem[] => {
+    if (!keys.includes(key as Key)) {
+      const to = presentName(key, keys)
+      return to === undefined ? [] : [{ path: [key], message: 'has a new name', rename: { part: 'key', to } }]
+    }
+    const result = safeParse<unknown>(SETTINGS[key as Key].schema(valueSchemas()), value)
+    return result.success
+      ? []
+      : problemsOf(result.error, value).map((problem) => ({ ...problem, path: [key, ...problem.path] }))
+  })
 }
 
 // Variables of ours that are no setting of the server.

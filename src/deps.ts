@@ -117,7 +117,7 @@ export function createUnderstudy(
   const { forwarding } = config
   const mode = forwarding.upstreams.length > 0 ? 'forward' : 'fixture'
   const { files, inForce } = fixturesOf(config, report)
-  const answers = fixtureBackend(inForce, config.on_miss, { tools: config.tools })
+  const answers = fixtureBackend(inForce, config.on_unmatched, { tools: config.tools })
   const spending = mode === 'forward' ? spendingOf(config) : undefined
   const backend = instead.backend ?? (spending ? forwarded(config, answers, spending) : answers)
   const given = instead.scenarios ?? namedScenarios(config, report)
@@ -154,7 +154,7 @@ export function createUnderstudy(
     ask,
     ...appSettings(config),
     fixtures,
-    toolAnswers: toolAnswers(inForce, config.on_miss),
+    toolAnswers: toolAnswers(inForce, config.on_unmatched),
     about: { ...aboutOf(config), instance, mode, spending, telemetry, watch, fixtures: () => inForce.count },
     report,
   })
@@ -214,7 +214,7 @@ function sessionSettings(
     keep: {
       traces: config.keep_traces,
       traceBytes: config.keep_trace_bytes,
-      answerBytes: config.keep_answer_bytes,
+      answerBytes: config.keep_response_bytes,
     },
     shapes: (kind) => workspace.registry().recordShapes(kind),
     noVirtualClock: time.noVirtualClock,

@@ -22,7 +22,10 @@ test('a question is answered', async ({ app, page, understudy }) => {
 })
 
 test('on a bad day, people are told', async ({ app, page, understudy }) => {
-  await understudy.scenario({ name: 'down', rules: [{ name: 'refused', fault: { type: 'http-error', status: 503 } }] })
+  await understudy.scenario({
+    name: 'down',
+    rules: [{ name: 'unavailable', fault: { type: 'http-error', status: 503 } }],
+  })
   await page.goto(app)
   await page.getByLabel('Question').fill('When do you open?')
   await page.getByRole('button').click()

@@ -1,5 +1,5 @@
 // What is wrong with a text under somebody's schema. The patterns of others may take for ever, so they are tried in a worker.
-import type { SynthesisCall } from '../contract/core/operation.ts'
+import type { GenerationCall } from '../contract/core/operation.ts'
 import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
@@ -18,7 +18,7 @@ export class SlowSchema extends Error {}
  * @param call who waits for them
  * @throws SyntaxError when the text is no JSON, SchemaError when the schema is malformed, `SlowSchema` when it takes too long.
  */
-export async function schemaProblems(schema: object | boolean, text: string, call: SynthesisCall): Promise<string[]> {
+export async function schemaProblems(schema: object | boolean, text: string, call: GenerationCall): Promise<string[]> {
   const { isOpenEnded, SchemaError, SMALL_BUDGET, violations, WorkSpent } = await import('../lib/json-schema/index.ts')
   const key = schemaText(schema)
   if (key === undefined) throw new SchemaError(SCHEMA_TOO_LARGE, '')

@@ -1,6 +1,6 @@
-// Values for the schemas of a request, made only when an answer is synthesized: nobody else needs one.
+// Values for the schemas of a request, made only when an answer is generated: nobody else needs one.
 import { ApiError } from '../contract/core/error.ts'
-import type { SynthesisCall } from '../contract/core/operation.ts'
+import type { GenerationCall } from '../contract/core/operation.ts'
 import { addSizes, byteCache, type CacheSize } from '../lib/byte-cache.ts'
 import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
@@ -26,7 +26,7 @@ const malformed = (message: string, path: string, param: string) =>
   new ApiError(400, 'invalid_schema', `'${param}' is not a valid JSON Schema: ${message}${pathWords(path)}`, { param })
 
 /** Refuses a schema with a malformed keyword: a 400 that names the field. Whether anything satisfies it is not looked at. */
-export async function checkSchemaField(schema: object | boolean, param: string, call: SynthesisCall): Promise<void> {
+export async function checkSchemaField(schema: object | boolean, param: string, call: GenerationCall): Promise<void> {
   const key = checkedText(schema, param)
   if (checked.get(key)) return
   const problem = await (key.length > SMALL_SCHEMA
@@ -63,7 +63,7 @@ const tooLarge = (param: string) => (why: string) =>
   new ApiError(400, 'invalid_schema', `'${param}' is too large: to read it takes ${why}`, { param })
 
 /** A value that satisfies a schema; 400 when it is none, 422 saying what could not be satisfied when none is found. */
-export async function satisfying(schema: object | boolean, param: string, call: SynthesisCall): Promise<unknown> {
+export async function satisfying(schema: object | boolean, param: string, call: GenerationCall): Promise<unknown> {
   const key = checkedText(schema, param)
   const known = samples.get(key)
   if (known) return known.sample
@@ -97,7 +97,7 @@ async function sampledHere(schema: object | boolean, key: string): Promise<Sampl
 /** The looking for a sample takes too much. */
 class SlowSample extends Error {}
 
-async function sampledApart(schema: string, { signal, jobLimits: limits }: SynthesisCall) {
+async function sampledApart(schema: string, { signal, jobLimits: limits }: GenerationCall) {
   const stopped = (why: string) => new SlowSample(`looking for one takes ${why}`)
   try {
     return await inWorker('sample', { schema }, { signal, limits, stopped })

@@ -44,7 +44,7 @@ export function createStrayLog(knownPaths: () => readonly string[]): StrayLog {
       const known = paths?.get(key)
       if (known) {
         known.count++
-        return { likely: known.likely, first }
+        return { likely: known.suggestion, first }
       }
       const likely = likelyPath(path, knownPaths())
       if (paths && paths.size < MAX_PATHS) {
@@ -53,7 +53,7 @@ export function createStrayLog(knownPaths: () => readonly string[]): StrayLog {
           path: path.slice(0, MAX_PATH_LENGTH),
           count: 1,
           at: new Date(realClock.now()).toISOString(),
-          likely,
+          suggestion: likely,
         }
         paths.set(key, stray)
       }
@@ -77,16 +77,16 @@ export function traceStray(
     ...sessionPart(session, seq),
     operation: NO_OPERATION,
     parent: null,
-    inner: false,
+    internal: false,
     name: `${method} ${path.slice(0, MAX_PATH_LENGTH)}`,
     model: null,
     stream: false,
     status: error.status,
-    outcome: 'refused',
+    outcome: 'http_error',
     started_at: new Date(now).toISOString(),
     duration_ms: 0,
     fixture: null,
-    synthesized: false,
+    generated: false,
     route: 'gateway',
     ...emptySteps(),
     retry_after_ms: null,

@@ -72,7 +72,7 @@ async function* piecesOf(
   }
 }
 
-/** A stream of what a generator yields, which reads nothing ahead: its error errors the stream, a cancelled stream ends it. */
+/** A stream of what a generator yields, which reads nothing ahead: its error errors the stream, a canceled stream ends it. */
 const streamOf = (source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
   new ReadableStream(
     {

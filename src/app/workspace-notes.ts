@@ -51,7 +51,7 @@ export const workspaceNotes =
       const { pathname, search } = new URL(request.url)
       const { method } = request
       call.end(session, {
-        outcome: status < 400 ? 'answered' : status === CLIENT_GONE ? 'cancelled' : 'refused',
+        outcome: status < 400 ? 'succeeded' : status === CLIENT_GONE ? 'canceled' : 'http_error',
         place: `${method} ${pathname}`,
         note: () => ({
           ...{ operation: route.operationId, method, status },

@@ -1,5 +1,6 @@
 // Reads the settings file: each setting with the file and line it came from, for the errors.
 import { readFileSync } from 'node:fs'
+import { suggestion } from '../lib/likely-name.ts'
 import { shownAddress, withoutSecrets } from '../lib/secrets.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 import { quote } from '../schema/validation.ts'
@@ -44,7 +45,8 @@ export interface ProvidersSection {
   locationOf(path: readonly string[]): string
 }
 
-const DEFAULT_FILE = 'understudy.yaml'
+/** Name of the settings file that is read when no other is named. */
+export const SETTINGS_FILE = 'understudy.yaml'
 const PROVIDERS = 'providers'
 /** What a settings file holds. */
 interface FileSettings {
@@ -55,7 +57,7 @@ interface FileSettings {
 
 /** What the settings file says; the one called `understudy.yaml` need not be there. Throws `ConfigError` when it cannot be used. */
 export function readConfigFile(named: string | undefined, keys: readonly string[]): FileSettings {
-  const path = named ?? DEFAULT_FILE
+  const path = named ?? SETTINGS_FILE
   const text = readText(path)
   if (text === undefined) {
     if (named !== undefined) throw new ConfigError(`settings file ${quote(path)} does not exist`)
@@ -79,7 +81,9 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
     Object.entries(rest).map(([key, value]) => {
       const source = `${locationOf([key])}: ${key}`
       if (!keys.includes(key)) {
-        throw new ConfigError(`${source} is not a setting; valid: ${[...keys, PROVIDERS].join(', ')}`)
+        throw new ConfigError(
+          `${source} is not a setting${suggestion(key, keys)}; valid: ${[...keys, PROVIDERS].join(', ')}`,
+        )
       }
       return [key, { value, source }] as const
     }),

@@ -37,7 +37,7 @@ interface Setting<T> {
 /** A row of the table, with the type of its value. */
 const setting = <T>(row: Setting<T>): Setting<T> => row
 
-/** Every setting by its key in understudy.yaml; `on_miss` is the flag `--on-miss` and the variable `UNDERSTUDY_ON_MISS`. */
+/** Every setting by its key in understudy.yaml; `on_unmatched` is the flag `--on-unmatched` and the variable `UNDERSTUDY_ON_UNMATCHED`. */
 export const SETTINGS = {
   port: setting({
     takes: 'NUMBER',
@@ -87,19 +87,19 @@ export const SETTINGS = {
     help: 'scenario that every session starts with, a shipped name or a file; repeatable: further ones can be activated by name',
     valid: 'the name of a shipped scenario or a file',
   }),
-  on_miss: setting<'synthesize' | 'error'>({
+  on_unmatched: setting<'generate' | 'error'>({
     takes: 'ACTION',
-    schema: ({ z }) => z.enum(['synthesize', 'error']),
-    fallback: 'synthesize',
-    help: 'what an unmatched call gets: synthesize (a generated response) or error (a 404 that lists near misses)',
-    valid: 'synthesize or error',
+    schema: ({ z }) => z.enum(['generate', 'error']),
+    fallback: 'generate',
+    help: 'what an unmatched call gets: generate (a generated response) or error (a 404 that lists near misses)',
+    valid: 'generate or error',
   }),
-  tools: setting<'asked' | 'eager'>({
+  tools: setting<'requested' | 'eager'>({
     takes: 'WHEN',
-    schema: ({ z }) => z.enum(['asked', 'eager']),
-    fallback: 'asked',
-    help: 'when a generated response calls a tool: asked (when the request requires it) or eager (until the request has a tool result)',
-    valid: 'asked or eager',
+    schema: ({ z }) => z.enum(['requested', 'eager']),
+    fallback: 'requested',
+    help: 'when a generated response calls a tool: requested (when the request requires it) or eager (until the request has a tool result)',
+    valid: 'requested or eager',
   }),
   backend: setting<BackendName>({
     takes: 'NAME',
@@ -183,7 +183,7 @@ export const SETTINGS = {
     help: 'maximum size of the traces of a session; the oldest are dropped first',
     valid: 'a size such as 64MiB or 1GiB',
   }),
-  keep_answer_bytes: setting({
+  keep_response_bytes: setting({
     takes: 'SIZE',
     schema: ({ size }) => size(),
     fallback: 128 * 2 ** 20,

@@ -75,7 +75,7 @@ function programFamilies({ sessions, about, strays, events, responses, droppedTr
       type: 'counter',
       samples: responses.all().map(([status, value]) => ({ labels: { status: String(status ?? 'none') }, value })),
     },
-    counter('understudy_stray_calls_total', 'Requests to unknown paths.', strays.count()),
+    counter('understudy_unknown_path_requests_total', 'Requests to unknown paths.', strays.count()),
     gauge('understudy_events_waiting', 'Workspace events that are not applied yet.', events().waiting),
     gauge('understudy_workers', 'Worker threads.', workers),
     gauge('understudy_worker_jobs', 'Worker jobs that are queued or running.', jobs),
@@ -84,7 +84,7 @@ function programFamilies({ sessions, about, strays, events, responses, droppedTr
       'Worker jobs stopped because they exceeded their time or memory limit.',
       stopped,
     ),
-    counter('understudy_worker_refused_total', 'Worker jobs rejected because no worker was free in time.', refused),
+    counter('understudy_worker_rejected_total', 'Worker jobs rejected because no worker was free in time.', refused),
     counter(
       'understudy_worker_abandoned_total',
       'Worker jobs abandoned because their clients disconnected.',

@@ -74,17 +74,17 @@ function fixtureValue({ trace, operation }: CallSource): Record<string, unknown>
   if (!operation) return undefined
   const { error, status } = trace
   const failure = error && { error: { status, type: error.type, code: error.code, message: error.message } }
-  const reply = asTemplate(trace.answer === null ? failure : operation.scriptOf(trace.answer))
+  const reply = asTemplate(trace.response === null ? failure : operation.scriptOf(trace.response))
   if (!reply) return undefined
   const asked = operation.request.safeParse(trace.rendered ?? trace.request)
-  const { user = '', answer } = asked.success ? operation.prompt(asked.data) : {}
+  const { user = '', answer: output } = asked.success ? operation.prompt(asked.data) : {}
   return {
     name: `${toSlug(user)}-${trace.id.slice(-6).toLowerCase()}`,
     match: {
       operation: trace.operation,
       ...(trace.model !== null && { model: trace.model }),
       ...(user !== '' && { user }),
-      ...(answer && { answer }),
+      ...(output && { output }),
       ...(operation.events && { stream: trace.stream }),
     },
     reply,
@@ -103,13 +103,13 @@ function yamlFile(value: Record<string, unknown> | undefined, { trace }: CallSou
 /** The fault that makes an attempt end as this one did. */
 function equalFault({ outcome, status, duration_ms }: AttemptRecord): Record<string, unknown> {
   switch (outcome) {
-    case 'timed out':
+    case 'timed_out':
       return { type: 'hang' }
     case 'disconnected':
       return duration_ms >= LONG_SILENCE_MS
         ? { type: 'hang', for: `${Math.round(duration_ms / 1_000)}s` }
         : { type: 'reset' }
-    case 'unreadable':
+    case 'invalid_response':
       return { type: 'malformed-json' }
     default:
       return { type: 'http-error', status: status >= 400 ? status : 500 }
@@ -124,7 +124,7 @@ function scenarioValue({ trace, scenario }: CallSource): Record<string, unknown>
     const { target, outcome, faults } = attempt
     const number = (seen.get(target) ?? 0) + 1
     seen.set(target, number)
-    if (outcome === 'answered' && faults.length === 0) return []
+    if (outcome === 'succeeded' && faults.length === 0) return []
     const fault = findRule(faults)?.fault ?? equalFault(attempt)
     return [{ name: `${target}, attempt ${number}`, match: { model: target }, when: { calls: number }, fault }]
   })

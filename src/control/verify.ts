@@ -67,7 +67,7 @@ export function verifyRoutes(deps: ControlDeps): Route[] {
     const { current, end } = stayIn(sessionOf(request, true), sessions, request.signal)
     // Nothing more comes of a client that has ended.
     const isDone = ({ ok, pending, tasks }: SessionVerdict) =>
-      pending === 0 && (query.ended !== undefined || (ok && tasks.at_work === 0))
+      pending === 0 && (query.ended !== undefined || (ok && tasks.running === 0))
     const signal = AbortSignal.any([request.signal, observers.ended])
     const options = { session: current, watches, signal, wait: query.wait, isDone }
     const found = await lookUntilDone((calls) => look(current(), calls, { ...query, more }), options).finally(end)

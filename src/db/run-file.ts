@@ -77,7 +77,11 @@ async function keepCalls(
   const ids = new Map(taken.map(({ trace: { id, started_at } }) => [id, ulidOf(last, Date.parse(started_at), id, 0)]))
   const idOf = (id: string) => ids.get(id) ?? id
   const writes = calls.map(({ traces, trace, heard }, index) => {
-    const { request, rendered, answer } = traces.get(trace.id) ?? { request: null, rendered: null, answer: null }
+    const {
+      request,
+      rendered,
+      response: answer,
+    } = traces.get(trace.id) ?? { request: null, rendered: null, answer: null }
     const texts = {
       request: JSON.stringify(request),
       rendered: JSON.stringify(rendered),

@@ -182,7 +182,7 @@ const OF_TRACE = fieldChecks({
   ...{ faults: packedList(isText), guardrails: packedList(isFields), retrievals: packedList(isFields) },
   ...{ attachments: packedList(isFields), cache: maybe(isFields), usage: maybe(isFields), cost: maybe(isNumber) },
   ...{ error: maybe(isFields), thread: maybe(isFields), identity: maybe(isFields), metadata: maybe(isFields) },
-  ...{ parent: maybe(isText), scenario: maybe(isText), fixture: maybe(isText), point: maybe(isText) },
+  ...{ parent: maybe(isText), scenario: maybe(isText), fixture: maybe(isText), call_site: maybe(isText) },
   ...{ retry_after_ms: maybe(isNumber), task: maybe(isFields), assumed: maybe(isFields), instance: maybe(isText) },
 })
 const OF_ATTEMPT = fieldChecks({

@@ -147,10 +147,10 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       const whole = long.read(row)
       const { trace, notes } = unpackedRow(whole, connection)
       const texts = [whole.request, whole.rendered, withUsage(whole.answer, trace.usage)]
-      const [request, rendered, answer] = readRow(connection, { table: 'trace_rows', row: whole.seq }, () =>
+      const [request, rendered, response] = readRow(connection, { table: 'trace_rows', row: whole.seq }, () =>
         texts.map((text) => JSON.parse(text)),
       )
-      return { ...trace, request_headers: notes.client?.headers ?? null, request, rendered, answer }
+      return { ...trace, request_headers: notes.client?.headers ?? null, request, rendered, response }
     },
     exchange(id) {
       const row = rowOf(id)

@@ -33,7 +33,7 @@ export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
     toolResult: false,
   }),
   promptTokens: ({ input }, count = countCached) => count(input),
-  synthesize: () => ({}),
+  generate: () => ({}),
   compose,
   binary: {
     types: Object.values(SPEECH_TYPES),

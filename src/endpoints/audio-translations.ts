@@ -9,9 +9,9 @@ import {
 } from '../contract/router/translations.ts'
 import { asObject, asText } from '../lib/values.ts'
 import { answerOf, translationText } from './audio/answer.ts'
+import { generate } from './audio/generate.ts'
 import { readAudioFile } from './audio/read-file.ts'
 import { translationScriptOf } from './audio/script-of.ts'
-import { synthesize } from './audio/synthesize.ts'
 import { segmentsOf } from './audio/timeline.ts'
 
 /** A call before and after its file is read; all that makes an answer comes after. */
@@ -58,7 +58,7 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
     ...request,
     file: await readAudioFile(request.file),
   }),
-  synthesize: (request: TranslationRequest) => synthesize(request),
+  generate: (request: TranslationRequest) => generate(request),
   compose: composeTranslation,
   // Subtitles and bare texts are texts, everything else has its text in it.
   wrongWith: (value) =>

@@ -1,6 +1,7 @@
 // POST /v2/router/chat/completions (the specification, "Create a chat completion").
+
+import { generateText } from '../answers/generate.ts'
 import { checkSchemaField } from '../answers/schema-sample.ts'
-import { synthesizeText } from '../answers/synthesize.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import type { ChatRequest } from '../contract/router/chat-request.ts'
 import type { TextScript } from '../contract/router/script.ts'
@@ -112,7 +113,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
       await checkSchemaField(format.json_schema.schema ?? true, CHAT_SCHEMA_PARAM, answerContext)
     return request
   },
-  synthesize: (request, options, call) => synthesizeText(chatAnswerRequest(request), options, call),
+  generate: (request, options, call) => generateText(chatAnswerRequest(request), options, call),
   compose: composeChat,
   assembly: chatAssembly,
   wrongWith: chatProblem,

@@ -48,7 +48,7 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   prompt: (request) => textsPrompt(readTexts(request)),
   promptTokens: (request, count) => longestTokens(readTexts(request), count),
   fillTexts,
-  synthesize,
+  generate,
   compose,
   assembly: completionAssembly,
   wrongWith: completionProblem,
@@ -73,10 +73,10 @@ function fillTexts(request: CompletionRequest, fill: FillText): CompletionReques
   return { ...request, prompt: (prompt as string[]).map((text, index) => fill(text, `prompt[${index}]`)) }
 }
 
-function synthesize(request: CompletionRequest): CompletionScript {
+function generate(request: CompletionRequest): CompletionScript {
   const continued = ({ text }: InputText) => {
     const end = text.length > 200 ? `...${text.slice(-200)}` : text
-    return ` This is a synthesized continuation of the prompt, which ends with: ${JSON.stringify(end)}`
+    return ` This is a generated continuation of the prompt, which ends with: ${JSON.stringify(end)}`
   }
   return { content: readTexts(request).map(continued) }
 }

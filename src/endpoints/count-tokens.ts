@@ -33,7 +33,7 @@ export const tokenCount: Operation<ChatRequest, object> = {
   promptTokens,
   ...(attachments && { attachments }),
   ...(fillTexts && { fillTexts }),
-  synthesize: () => ({}),
+  generate: () => ({}),
   compose: (request) => ({
     body: () => ({ input_tokens: promptTokens(request) }),
     events: () => [],

@@ -34,7 +34,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   streams: () => false,
   prompt: (request) => textsPrompt(readTexts(request)),
   promptTokens: (request, count) => longestTokens(readTexts(request), count),
-  synthesize: () => ({}),
+  generate: () => ({}),
   compose,
   wrongWith: embeddingsProblem,
   scriptOf: embeddingsScriptOf,

@@ -67,7 +67,7 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
     promptTokens: (form, count = countCached) => count(promptOf(form)),
     attachments: (form) => [{ kind: 'image', name: nameIn(form) }],
     resolve: (form) => resolved(form, promptOf(form)),
-    synthesize: () => ({}),
+    generate: () => ({}),
     compose(request, given, answerContext) {
       const { picture, prompt } = request as DrawnRequest
       const own = given.images || given.prompt !== undefined

@@ -59,7 +59,7 @@ export const images: Operation<ImageRequest, ImageScript> = {
   prompt: ({ prompt }) => ({ system: '', user: prompt, turn: 1, tools: [], toolResult: false }),
   promptTokens: ({ prompt }, count = countCached) => count(prompt),
   check: (request) => checkModel(request, request.model),
-  synthesize: () => ({}),
+  generate: () => ({}),
   compose,
   assembly: imageAssembly,
   events: imageEvents,

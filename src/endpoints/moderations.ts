@@ -34,7 +34,7 @@ export const moderations: Operation<ModerationRequest, ModerationScript> = {
   streams: () => false,
   prompt: (request) => ({ system: '', user: textsOf(request).join('\n'), turn: 1, tools: [], toolResult: false }),
   promptTokens: (request, count = countCached) => sumTokens(textsOf(request), count),
-  synthesize: () => ({}),
+  generate: () => ({}),
   compose,
   wrongWith: (value) => (objectsIn(asObject(value)?.results).length > 0 ? undefined : "it has no 'results'"),
   scriptOf(answer) {

@@ -32,7 +32,7 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
   streams: () => false,
   prompt: ({ query }) => ({ system: '', user: query, turn: 1, tools: [], toolResult: false }),
   promptTokens: ({ query }, count = countCached) => count(query),
-  synthesize: () => ({}),
+  generate: () => ({}),
   compose,
   wrongWith: (value) => (Array.isArray(asObject(value)?.results) ? undefined : "it has no 'results'"),
   scriptOf(answer) {

@@ -1,5 +1,5 @@
 // POST /v2/router/responses (the specification, "Create a model response").
-import { synthesizeText } from '../answers/synthesize.ts'
+import { generateText } from '../answers/generate.ts'
 import type { Operation } from '../contract/core/operation.ts'
 import { ResponsesRequest } from '../contract/router/responses.ts'
 import { ModelResponse, ResponseEvent } from '../contract/router/responses-answer.ts'
@@ -94,7 +94,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   attachments: responsesAttachments,
   fillTexts: fillResponsesTexts,
   resolve,
-  synthesize: (request, options, call) => synthesizeText(responsesAnswerRequest(request), options, call),
+  generate: (request, options, call) => generateText(responsesAnswerRequest(request), options, call),
   compose: composeResponse,
   assembly: responseAssembly,
   wrongWith: responseProblem,

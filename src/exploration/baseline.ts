@@ -43,7 +43,7 @@ export function baselineOf(runs: readonly ObservedRun[]): Baseline {
     tools: mostOf(runs.map((run) => toolCounts(run.calls))),
     texts: new Set(calls.flatMap(({ request }) => request.items.flatMap(({ text }) => text ?? []))),
     models: new Set(calls.flatMap(({ trace }) => trace.plan)),
-    refused: new Set(calls.flatMap(({ trace }) => (trace.outcome === 'refused' ? [refusalName(trace)] : []))),
+    refused: new Set(calls.flatMap(({ trace }) => (trace.outcome === 'http_error' ? [refusalName(trace)] : []))),
     findings: new Set(runs.flatMap(({ findings }) => findings.map(({ finding }) => finding.kind))),
     dropped: Math.min(...runs.map(({ dropped }) => dropped)),
   }
@@ -61,7 +61,7 @@ export const requestName = ({ point, client }: ObservedCall): string =>
 
 /** Whether a call was answered, and nothing was broken in it. */
 export const isAnswered = ({ trace: { outcome, faults, attempts, task } }: ObservedCall): boolean =>
-  outcome === 'answered' &&
+  outcome === 'succeeded' &&
   faults.length === 0 &&
   attempts.every((attempt) => attempt.faults.length === 0) &&
   (task?.steps.every((step) => (step.faults ?? []).length === 0) ?? true)

@@ -19,10 +19,10 @@ export const nameOfCell = (cell: Cell): string => cellName(cellId(cell))
 function ruleOf(point: Point, name: ClassName, times?: number): WrittenScenario['rules'][number] {
   const { meets, at, fault } = outcomeClass(name)
   const rule = { name: `${name} at ${point.id}`, at, fault }
-  if (meets === 'one' || times === 1) return { ...rule, match: { point: point.id } }
+  if (meets === 'one' || times === 1) return { ...rule, match: { call_site: point.id } }
   const last = times === undefined ? '+' : `-${point.nth + times - 1}`
   const from = point.nth === 1 && times === undefined ? {} : { when: { calls: `${point.nth}${last}` } }
-  return { ...rule, match: { point: kindMatch(point) }, ...from }
+  return { ...rule, match: { call_site: kindMatch(point) }, ...from }
 }
 
 /** The scenario of a cell; `times` as for one rule. */

@@ -10,7 +10,7 @@ export function coverageOf(
   ways: WayCounts,
 ): CoverageNumbers {
   const delivered = cells.filter(({ verdict }) => verdict !== 'not-applied').length
-  const held = cells.filter(({ verdict }) => verdict === 'held').length
+  const held = cells.filter(({ verdict }) => verdict === 'tolerated').length
   const all = Object.values(ways)
   return {
     delivered: { of: delivered, all: cells.length + left.length },

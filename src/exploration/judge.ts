@@ -37,7 +37,7 @@ export function judgeCell(
       `the command was still running after ${seconds(run.tookMs)} (baseline: ${seconds(baseline.tookMs)})${besides}`,
     )
   if (run.crashed) return of('crashed', `the command was killed by signal ${run.code - 128}${besides}`)
-  if (run.code !== 0) return of('broke', `the command failed with exit code ${run.code}${besides}`)
+  if (run.code !== 0) return of('failed', `the command failed with exit code ${run.code}${besides}`)
   if (isGone) return of('not-applied', DROPPED)
   if (mistake) return { ...of('misbehaved', mistake.why), traces: mistake.traces.slice(0, MAX_SHOWN) }
   const recovery = recoveryOf(broken)
@@ -52,7 +52,7 @@ export function judgeCell(
     recovery.how === 'corrected'
       ? 'the client reported the error to the model, and the command passed'
       : 'the client retried successfully, and the command passed'
-  return { ...of('held', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
+  return { ...of('tolerated', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>
@@ -66,7 +66,7 @@ const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule)
 function notApplied(run: ObservedRun, name: string): string {
   const found = rulesNamed(run, name)
   const skipped = found.flatMap((rule) => Object.keys(rule.skipped))
-  return skipped[0] ?? found.find(({ idle }) => idle !== null)?.idle ?? 'the call was not made'
+  return skipped[0] ?? found.find(({ not_triggered: idle }) => idle !== null)?.not_triggered ?? 'the call was not made'
 }
 const DROPPED = 'the trace of the affected call was dropped: raise --keep-traces or --keep-trace-bytes'
 

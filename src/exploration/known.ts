@@ -3,25 +3,29 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { type CellResult, CLASS_NAMES, VERDICTS } from '../contract/core/exploration.ts'
+import type { Problem } from '../contract/core/problem.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 
+/** Name of the file that is read when no other is given. */
+export const KNOWN_FILE = 'explore.yaml'
+
 const KnownCell = z.strictObject({
-  point: z.string().min(1).describe('Id of the injection point; `*` matches any characters.'),
-  class: z
+  injection_point: z.string().min(1).describe('Id of the injection point; `*` matches any characters.'),
+  failure_mode: z
     .string()
     .min(1)
     .superRefine((text, context) => {
       const unknown = text.split('+').find((name) => !CLASS_NAMES.some((one) => globRegex(name).test(one)))
       if (unknown === undefined) return
       const message = `must be a failure mode${suggestion(unknown, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`
-      context.addIssue({ code: 'custom', message })
+      context.addIssue({ code: 'custom', message, params: { choices: CLASS_NAMES } })
     })
     .describe('Name of the failure mode; for a pair, both names joined with +; `*` matches any characters.'),
-  verdict: z.enum(VERDICTS).optional().describe('The accepted result; any result by default.'),
-  why: z.string().min(1).describe('Why it is accepted.'),
+  result: z.enum(VERDICTS).optional().describe('The accepted result; any result by default.'),
+  reason: z.string().min(1).describe('Why it is accepted.'),
 })
 const KnownCells = z.strictObject({ accepted: z.array(KnownCell) })
 
@@ -40,6 +44,12 @@ export function readKnown(path: string): KnownCell[] {
   throw new FileError(problems.map((problem) => source.line(problem, 'the known cases')))
 }
 
+/** What is wrong with the value of a file of known cells. */
+export function knownProblems(value: unknown): Problem[] {
+  const result = safeParse(KnownCells, value)
+  return result.success ? [] : problemsOf(result.error, value)
+}
+
 function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -50,12 +60,12 @@ function readText(path: string): string {
 
 /** Verdicts that are nobody's fault. */
 export const isGood = ({ verdict }: Pick<CellResult, 'verdict'>): boolean =>
-  verdict === 'held' || verdict === 'not-applied' || verdict === 'accepted'
+  verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted'
 
 const isAbout = (known: KnownCell, cell: CellResult): boolean =>
-  globRegex(known.point).test(cell.point) && globRegex(known.class).test(cell.class)
+  globRegex(known.injection_point).test(cell.point) && globRegex(known.failure_mode).test(cell.class)
 const means = (known: KnownCell, cell: CellResult): boolean =>
-  isAbout(known, cell) && (known.verdict === undefined || known.verdict === cell.verdict)
+  isAbout(known, cell) && (known.result === undefined || known.result === cell.verdict)
 
 /**
  * The cells with those accepted that are known, and the known ones that meet no bad cell any more.
@@ -71,7 +81,7 @@ export function acceptKnown(
     const found = isGood(cell) ? undefined : known.find((one) => means(one, cell))
     if (!found) return cell
     used.add(found)
-    return { ...cell, verdict: 'accepted', why: `${found.why} (${cell.verdict}: ${cell.why})` }
+    return { ...cell, verdict: 'accepted', why: `${found.reason} (${cell.verdict}: ${cell.why})` }
   })
   const isMended = (one: KnownCell) => {
     const own = cells.filter((cell) => isAbout(one, cell))

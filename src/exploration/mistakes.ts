@@ -26,7 +26,7 @@ export const mistakesIn = (run: CellRun): Mistake[] =>
   [found, repeatedInVain, calledTooEarly, doneTwice, refusedOtherwise, unknownModel].flatMap((look) => look(run))
 
 /** What a break makes of a client by itself: that nothing came of a request, or that a stream broke off, is for the tests to judge. */
-const FORGIVEN: readonly FindingKind[] = ['gave-up', 'swallowed', 'not-tried']
+const FORGIVEN: readonly FindingKind[] = ['gave-up', 'swallowed', 'not-exercised']
 
 const blames = ({ kind, severity, accepted }: Finding, { findings }: Baseline): boolean =>
   severity === 'error' && !accepted && !FORGIVEN.includes(kind) && !findings.has(kind)
@@ -107,7 +107,7 @@ const WRONG_REQUEST = [400, 404, 405, 413, 415, 422]
 function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
   const refused = calls.filter(
     ({ trace }) =>
-      trace.outcome === 'refused' &&
+      trace.outcome === 'http_error' &&
       WRONG_REQUEST.includes(trace.status) &&
       trace.guardrails.every(({ outcome }) => outcome !== 'blocked') &&
       trace.attempts.every(({ faults }) => faults.length === 0) &&

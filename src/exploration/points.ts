@@ -11,7 +11,7 @@ function pointParts(id: string): { kind: string; nth: number; session: string | 
 
 /** A call as its trace tells it. One that was refused before anybody could tell its kind has a kind of its own, and is no point. */
 export function observedCall({ trace, shape, request, client }: CallParts): ObservedCall {
-  const { point: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
+  const { call_site: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
   const { kind, nth } = pointParts(id)
   const { turn, offersTools, demandsJson, agent } = shape
   const point = { id, kind, session, operation, stream, model, turn, nth, offersTools, demandsJson, agent }
@@ -24,7 +24,7 @@ interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
   request: unknown
 }
 
-const hasPoint = ({ trace }: ObservedCall): boolean => trace.point !== undefined
+const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undefined
 
 /** What only the request of a call says. */
 export type CallShape = Pick<Point, 'turn' | 'offersTools' | 'demandsJson' | 'agent'>

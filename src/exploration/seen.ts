@@ -16,7 +16,7 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
   for (const { traces } of sessions.list())
     for (const evidence of traces.since(0)) {
       const { trace } = evidence
-      const stored = trace.inner || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
+      const stored = trace.internal || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       const [client] = clientCalls([evidence])
       if (stored && client) addCall(seen, stored, withWords(client))
     }
@@ -34,7 +34,7 @@ function addCall(
   stored: StoredTrace,
   client: ClientCall,
 ): void {
-  const { request, rendered: _, answer: __, ...trace } = stored
+  const { request, rendered: _, response: __, ...trace } = stored
   const asked = parsedRequest(stored)
   calls.push(observedCall({ trace, client, shape: shapeOf(stored, asked), request: stored.request }))
   if (!asked) return

@@ -118,7 +118,7 @@ export function createSpace(quiet: readonly Point[], options: SpaceOptions & { s
       cells: inOrder([...results.values()], cells),
       left: [
         ...[...waiting.values()].map((cell): LeftCell => ({ ...cellId(cell), why: 'time' })),
-        ...cellsOf(unbroken, classes).map((cell): LeftCell => ({ ...cellId(cell), why: 'alike' })),
+        ...cellsOf(unbroken, classes).map((cell): LeftCell => ({ ...cellId(cell), why: 'similar' })),
       ],
       saved,
     }),
@@ -126,7 +126,7 @@ export function createSpace(quiet: readonly Point[], options: SpaceOptions & { s
 }
 
 /** Verdicts of a program that goes on after a fault, so that another one may meet it. */
-const COPED: readonly CellVerdict[] = ['held', 'swallowed', 'misbehaved']
+const COPED: readonly CellVerdict[] = ['tolerated', 'swallowed', 'misbehaved']
 
 /** Points that came under faults, in an order that does not depend on which fault was tried first. */
 const discoveredOf = (points: ReadonlyMap<string, Point>): Point[] =>

@@ -43,7 +43,7 @@ interface JudgedTrial extends Trial {
 }
 
 /** Verdicts that a second run must confirm. */
-const BAD: readonly CellVerdict[] = ['broke', 'crashed', 'hung', 'misbehaved']
+const BAD: readonly CellVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
 /** Fewer breaks than these are tried where a break for ever is too much. */
 const MAX_TIMES = 4
 

@@ -12,11 +12,11 @@ export function addWays(counts: WayCounts, trace: TraceRecord, settings: Setting
     const name = `${operation} ${plan[0] ?? ''}: ${way}`
     counts[name] = (counts[name] ?? 0) + (taken ? 1 : 0)
   }
-  const answered = outcome === 'answered'
+  const answered = outcome === 'succeeded'
   if (settings.retry)
     add(
       'retry',
-      attempts.some(({ why }) => why === 'retry'),
+      attempts.some(({ reason: why }) => why === 'retry'),
     )
   for (const [index, model] of plan.slice(1).entries())
     add(
@@ -26,10 +26,11 @@ export function addWays(counts: WayCounts, trace: TraceRecord, settings: Setting
   if (settings.callTimeout !== undefined)
     add(
       'timeout',
-      attempts.some((one) => one.outcome === 'timed out'),
+      attempts.some((one) => one.outcome === 'timed_out'),
     )
   if (settings.cacheTtl !== undefined) add('cache', cache?.status === 'hit')
-  if (settings.retry || plan.length > 1) add('recovery', answered && attempts.some((one) => one.outcome !== 'answered'))
+  if (settings.retry || plan.length > 1)
+    add('recovery', answered && attempts.some((one) => one.outcome !== 'succeeded'))
 }
 
 /** The counts of several runs together. */

@@ -17,7 +17,7 @@ export interface ModelQuestion {
 export interface ModelAnswer {
   text: string
   fixture: string | null
-  synthesized: boolean
+  generated: boolean
   /** Id of the trace of the call. */
   trace: string
 }
@@ -39,7 +39,7 @@ export const askThrough =
       response_format: { type: 'json_schema', json_schema: { name: 'verdict', schema } },
     }
     const { trace, reply } = await call({ operation, request, origin, ...(key !== undefined && { key }) })
-    const { body, fixture, synthesized } = reply
+    const { body, fixture, generated } = reply
     const texts = body.kind === 'value' ? operation.outputTexts?.(body.value as object) : undefined
-    return { text: texts?.[0] ?? '', fixture, synthesized, trace }
+    return { text: texts?.[0] ?? '', fixture, generated, trace }
   }

@@ -32,13 +32,13 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
       record.contentBegan()
       record.end()
       deadline?.stop()
-      return { kind: 'answered', model, content, from: reply, attempt: record }
+      return { kind: 'succeeded', model, content, from: reply, attempt: record }
     }
     const events = await readAhead(content.events, deadline, beginsWith(callContext, tried, reply))
     // A client that has gone is told nothing, so nothing would record the end.
     if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
     asked.begun = true
-    return { kind: 'answered', model, content: { ...content, events }, from: reply, attempt: record }
+    return { kind: 'succeeded', model, content: { ...content, events }, from: reply, attempt: record }
   } catch (error) {
     deadline?.stop()
     const { signal } = asked

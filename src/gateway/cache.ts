@@ -76,7 +76,7 @@ export function cachedAnswer(callContext: CallContext, key: string): AttemptAnsw
     stream && replayed
       ? { kind: 'stream' as const, events: [replayed.events()], whole: undefined }
       : { kind: 'whole' as const, value: replayed?.body() ?? stored.answer }
-  return { kind: 'answered', model, content, from: { headers: {}, usage, fixture: null, synthesized: false } }
+  return { kind: 'succeeded', model, content, from: { headers: {}, usage, fixture: null, generated: false } }
 }
 
 /** What to keep so that the next equal call finds the answer. */

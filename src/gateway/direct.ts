@@ -76,14 +76,14 @@ async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Resp
   } catch (error) {
     const failure = failureOf(error, signal)
     const nothing = (error instanceof ConnectionFailure || signal.aborted) && !(signal.reason instanceof ApiError)
-    record.end(nothing && failure.kind !== 'cancelled' ? { ...failure, status: 0 } : failure)
+    record.end(nothing && failure.kind !== 'canceled' ? { ...failure, status: 0 } : failure)
     // Who called is told of a mistake, and why the session ended the call.
     if (!nothing) {
       callContext.recording.failure = failure
       throw error instanceof ApiError ? error : errorOf(failure)
     }
     callContext.recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
-    await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure, read: true })
+    await end.end({ status: failure.kind === 'canceled' ? failure.status : 0, headers: {}, failure, read: true })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
 }
@@ -123,7 +123,7 @@ async function provided({ callContext, wire }: DirectCall, { asked, record }: Di
   try {
     const content = await read(reply, asked)
     return toReply(
-      { kind: 'answered', model: asked.model, content, from: reply, attempt },
+      { kind: 'succeeded', model: asked.model, content, from: reply, attempt },
       { callContext, cacheKey: undefined },
     )
   } catch (error) {

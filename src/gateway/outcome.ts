@@ -8,7 +8,7 @@ import { namesCall } from '../providers/request-id.ts'
 
 /** An attempt without an answer, in the terms in which it would be answered. */
 export interface Failure {
-  kind: Exclude<OutcomeKind, 'answered'>
+  kind: Exclude<OutcomeKind, 'succeeded'>
   status: number
   code: string
   message: string
@@ -35,7 +35,7 @@ export class Refusal extends Error {
   readonly failure: Failure
   constructor(failure: Omit<Failure, 'kind'>) {
     super(failure.message)
-    this.failure = { kind: 'refused', ...failure }
+    this.failure = { kind: 'http_error', ...failure }
   }
 }
 
@@ -47,7 +47,7 @@ export const HANG_LIMIT = 'hang_limit'
 
 /** Nobody listened to the end of an answer. */
 export const UNHEARD: Failure = {
-  kind: 'cancelled',
+  kind: 'canceled',
   status: CLIENT_GONE,
   code: 'unheard',
   message: 'the response was not read to its end',
@@ -57,7 +57,7 @@ export const UNHEARD: Failure = {
 
 /** A bug as a failure; its message is for the trace, its cause for the output. */
 export const bugOf = (cause: unknown): Failure => ({
-  kind: 'bug',
+  kind: 'internal_error',
   status: 500,
   code: 'internal_error',
   message: String(cause),
@@ -81,18 +81,18 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
   if (client.aborted && client.reason instanceof HangReset)
     return { ...own('disconnected', CLIENT_GONE, HANG_LIMIT), message: client.reason.message }
   if (client.aborted)
-    return { ...own('cancelled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
+    return { ...own('canceled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
   if (error instanceof Refusal) return error.failure
   if (error instanceof ApiError) return refusedBy(error)
-  if (error instanceof TimedOut) return own('timed out', 504, 'timeout')
+  if (error instanceof TimedOut) return own('timed_out', 504, 'timeout')
   if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
-  if (error instanceof Unreadable) return own('unreadable', 502, 'provider_unreadable')
+  if (error instanceof Unreadable) return own('invalid_response', 502, 'provider_unreadable')
   const trouble = storageError(error)
   return trouble ? refusedBy(trouble) : bugOf(error)
 }
 
 const refusedBy = ({ status, code, message, param, headers, type }: ApiError): Failure => ({
-  kind: 'refused',
+  kind: 'http_error',
   status,
   code,
   message,
@@ -107,7 +107,7 @@ const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-ret
 /** The error that a client gets for the last failure of a call. */
 export function errorOf(failure: Failure): ApiError {
   const { kind, status, code, message, param, headers, type, verbatim = false } = failure
-  if (kind === 'bug') return bugError()
+  if (kind === 'internal_error') return bugError()
   const passed = Object.entries(headers).filter(([name]) => verbatim || PASSED_ON.test(name) || namesCall(name))
   return new ApiError(status, code, message, { param, headers: Object.fromEntries(passed), type })
 }

@@ -8,19 +8,20 @@ const JITTER = 0.25
 const MAX_ADVICE_MS = 60_000
 
 /** Whether no other attempt can change it: nobody waits any more, or the program itself has failed. */
-const isFinal = ({ kind, code }: Failure): boolean => kind === 'cancelled' || kind === 'bug' || code === HANG_LIMIT
+const isFinal = ({ kind, code }: Failure): boolean =>
+  kind === 'canceled' || kind === 'internal_error' || code === HANG_LIMIT
 
 /** Whether the same target is tried again: a listed status, or a failure that has none of its own; no wait lifts our own limit. */
 export function retries(failure: Failure, retry: Settings['retry']): boolean {
   if (!retry || isFinal(failure) || failure.code === SPENDING_LIMIT) return false
-  return failure.kind === 'refused' ? retry.codes.includes(failure.status) : true
+  return failure.kind === 'http_error' ? retry.codes.includes(failure.status) : true
 }
 
 /** Whether the next target is tried: a 4xx says that the request is wrong, which no other target would mend. */
 export function fallsBack(failure: Failure): boolean {
   if (isFinal(failure)) return false
   const { kind, status } = failure
-  return kind !== 'refused' || status === 408 || status === 429 || status >= 500
+  return kind !== 'http_error' || status === 408 || status === 429 || status >= 500
 }
 
 /**

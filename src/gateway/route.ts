@@ -19,7 +19,7 @@ export async function route(callContext: CallContext, targets: readonly Target[]
     for (let number = 1; ; number++) {
       const why = number > 1 ? 'retry' : target.position > 0 ? 'fallback' : 'first'
       const outcome = await attempt(callContext, { target, number, why, waited })
-      if (outcome.kind === 'answered') return outcome
+      if (outcome.kind === 'succeeded') return outcome
       failure = outcome
       if (!retry || number > retry.count || !retries(failure, retry)) break
       const delay = delayAfter(failure, callContext, { target, number })

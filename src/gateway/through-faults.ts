@@ -39,7 +39,7 @@ export async function respondThroughFaults(
     // Who called is told why the session ended the call.
     if (signal.reason instanceof ApiError) throw errorOf(failure)
     recording.sent = { ended: signal.aborted ? endOfAborted(signal) : breakOf(error), nothing: true }
-    await end.end({ status: failure.kind === 'cancelled' ? failure.status : 0, headers: {}, failure })
+    await end.end({ status: failure.kind === 'canceled' ? failure.status : 0, headers: {}, failure })
     return putNothing(error instanceof ConnectionFailure ? error : new ConnectionFailure(failure.message), connection)
   }
 }
@@ -111,7 +111,7 @@ export async function* toEnd<Item>(
     broken = error
     failure = failureOf(error, signal)
     // A bug, or a session that ended the call; anything else is what the faults are for.
-    const isOurs = failure.kind === 'bug' || signal.reason instanceof ApiError
+    const isOurs = failure.kind === 'internal_error' || signal.reason instanceof ApiError
     if (!isOurs || !errorItem) throw error
     broken = UNHEARD
     yield note(errorItem(errorOf(failure)))

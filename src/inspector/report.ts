@@ -61,7 +61,7 @@ export async function reportOf({
 export async function inFull(
   entries: readonly ReportEntry[],
 ): Promise<{ row: CallRow; call: ReportCall | undefined }[]> {
-  const rank = ({ row }: ReportEntry) => (row.outcome === 'answered' ? 0 : 1)
+  const rank = ({ row }: ReportEntry) => (row.outcome === 'succeeded' ? 0 : 1)
   const ordered = entries.toSorted((one, other) => rank(other) - rank(one) || other.row.arrived - one.row.arrived)
   let left = MAX_CHARACTERS
   const found: { row: CallRow; call: ReportCall | undefined }[] = []

@@ -1,10 +1,14 @@
 // Which known name somebody probably meant who wrote another.
 
+import { presentName } from './former-names.ts'
+
 /** So many letters may be wrong. */
 export const MAX_WRONG = 2
 
-/** The known name that is nearly the one that was written, undefined when none is. */
+/** The known name that replaces the one that was written, or is nearly it; undefined when none is. */
 function likelyName(written: string, known: readonly string[]): string | undefined {
+  const present = presentName(written, known)
+  if (present !== undefined) return present
   const near = known
     .map((name) => ({ name, wrong: lettersBetween(name.toLowerCase(), written.toLowerCase()) }))
     .filter(({ name, wrong }) => wrong <= Math.min(MAX_WRONG, name.length - 2))

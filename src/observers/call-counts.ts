@@ -85,7 +85,7 @@ export function createCallCounts(): CallCounts {
   const attempts = counter({
     name: 'understudy_attempts_total',
     help: 'Tries of a target.',
-    labels: ['provider', 'outcome', 'why'],
+    labels: ['provider', 'outcome', 'reason'],
   })
   const faults = counter({
     name: 'understudy_faults_total',
@@ -106,13 +106,13 @@ export function createCallCounts(): CallCounts {
     labels: ['provider'],
   })
   const fresh = newFindings()
-  const addAttempt = ({ target, outcome, why, duration_ms }: AttemptRecord) => {
+  const addAttempt = ({ target, outcome, reason, duration_ms }: AttemptRecord) => {
     const provider = providerOf(target)
-    attempts.add(provider, outcome, why)
+    attempts.add(provider, outcome, reason)
     tries.add(duration_ms, provider)
   }
   const addCall = ({ trace }: TraceSaved) => {
-    const { operation, outcome, status, inner, duration_ms, scenario, stream } = trace
+    const { operation, outcome, status, internal: inner, duration_ms, scenario, stream } = trace
     calls.add(operation, outcome, String(status), inner ? 'inside' : 'client')
     durations.add(duration_ms, operation)
     for (const attempt of trace.attempts) addAttempt(attempt)

@@ -52,7 +52,7 @@ export function createWorkspaceCalls(): WorkspaceCalls {
           const kept = generations.get(session) ?? { count: 0, calls: [], failing: new Set() }
           generations.set(session, kept)
           kept.count++
-          if (outcome !== 'answered' && kept.failing.size < MAX_CALLS) kept.failing.add(place)
+          if (outcome !== 'succeeded' && kept.failing.size < MAX_CALLS) kept.failing.add(place)
           if (kept.calls.length < MAX_CALLS && kept.failing.has(place))
             kept.calls.push({ number, until: begun, outcome, ...note() })
         },

@@ -39,7 +39,7 @@ function anthropicError(refused: ProviderRefusal): ErrorShape {
     'context-length': [400, 'invalid_request_error', `prompt is too long: ${asked} tokens > ${limit} maximum`],
     'content-filter': [400, 'invalid_request_error', 'Output blocked by content filtering policy'],
     'quota-exceeded': [400, 'invalid_request_error', 'Your credit balance is too low to access the API.'],
-    'model-gone': [404, 'not_found_error', `model: ${model}`],
+    'model-not-found': [404, 'not_found_error', `model: ${model}`],
     overloaded: [529, 'overloaded_error', 'Overloaded'],
   }
   const names = {

@@ -11,7 +11,7 @@ function awsError(refused: ProviderRefusal): ErrorShape {
     'context-length': [400, 'ValidationException', `Input is too long: ${asked} tokens, the model takes ${limit}.`],
     'content-filter': [400, 'ValidationException', 'The request was blocked by the content filtering policy.'],
     'quota-exceeded': [400, 'ServiceQuotaExceededException', 'The request exceeds the service quota of your account.'],
-    'model-gone': [404, 'ResourceNotFoundException', 'This model version has reached the end of its life.'],
+    'model-not-found': [404, 'ResourceNotFoundException', 'This model version has reached the end of its life.'],
     overloaded: [503, 'ServiceUnavailableException', 'The service is too busy, please try again.'],
   }
   const names = {

@@ -33,7 +33,7 @@ function azureError(refused: ProviderRefusal): ErrorShape {
     'context-length': [400, 'context_length_exceeded', openaiMessage],
     'content-filter': [400, 'content_filter', 'The prompt was filtered by the content management policy.'],
     'quota-exceeded': [403, '403', 'Out of call volume quota: it will be replenished later.'],
-    'model-gone': [404, 'DeploymentNotFound', 'The API deployment for this resource does not exist.'],
+    'model-not-found': [404, 'DeploymentNotFound', 'The API deployment for this resource does not exist.'],
     overloaded: [503, 'ServiceUnavailable', 'The service is at capacity, please try again later.'],
   }
   const names = {

@@ -20,7 +20,7 @@ function cohereError(refused: ProviderRefusal): ErrorShape {
     ],
     'content-filter': [498, '', 'The request was blocked: it may be against the usage guidelines.'],
     'quota-exceeded': [402, '', 'You have reached the billing limit of your account.'],
-    'model-gone': [404, '', `model '${model}' not found, make sure that you have access to it.`],
+    'model-not-found': [404, '', `model '${model}' not found, make sure that you have access to it.`],
     overloaded: [503, '', 'the service is overloaded, please try again later'],
   }
   const [status, , message] = tellRefusal(refused, { words, names: {} })

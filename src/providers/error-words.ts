@@ -8,7 +8,7 @@ export type RefusalReason =
   | 'context-length'
   | 'content-filter'
   | 'quota-exceeded'
-  | 'model-gone'
+  | 'model-not-found'
   | 'overloaded'
 
 /** A refusal to be told in a provider's own way. */

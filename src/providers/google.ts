@@ -34,7 +34,7 @@ function googleError(refused: ProviderRefusal): ErrorShape {
       'RESOURCE_EXHAUSTED',
       'You exceeded your current quota: check your plan and billing details.',
     ],
-    'model-gone': [404, 'NOT_FOUND', `models/${model} is not found for API version v1beta.`],
+    'model-not-found': [404, 'NOT_FOUND', `models/${model} is not found for API version v1beta.`],
     overloaded: [503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'],
   }
   const names = {

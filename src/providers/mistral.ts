@@ -20,7 +20,7 @@ function mistralError(refused: ProviderRefusal): ErrorShape {
     ],
     'content-filter': [403, 'guardrail_violation', 'The request was blocked by a content guardrail.'],
     'quota-exceeded': [429, 'service_tier_capacity_exceeded', 'Service tier capacity exceeded for this model.'],
-    'model-gone': [400, 'invalid_model', `Invalid model: ${model}`],
+    'model-not-found': [400, 'invalid_model', `Invalid model: ${model}`],
     overloaded: [503, 'internal_server_error', 'Service unavailable.'],
   }
   const names = { 400: 'invalid_request_error', 401: 'unauthorized', 429: 'rate_limited', 500: 'internal_server_error' }

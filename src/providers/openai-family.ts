@@ -23,7 +23,11 @@ export function openaiError(refused: ProviderRefusal): ErrorShape {
     ],
     'content-filter': [400, 'content_policy_violation', 'The request was rejected by the safety system.'],
     'quota-exceeded': [429, 'insufficient_quota', 'You exceeded your current quota: look at your plan and billing.'],
-    'model-gone': [404, 'model_not_found', `The model \`${model}\` does not exist or you do not have access to it.`],
+    'model-not-found': [
+      404,
+      'model_not_found',
+      `The model \`${model}\` does not exist or you do not have access to it.`,
+    ],
     overloaded: [503, 'server_is_overloaded', 'Our servers are currently overloaded. Please try again later.'],
   }
   const names = { 400: '', 401: 'invalid_api_key', 404: 'not_found', 429: 'rate_limit_exceeded', 500: '' }

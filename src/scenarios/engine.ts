@@ -36,7 +36,7 @@ export interface ScenarioRun extends ActiveScenario {
   counterSize(): CacheSize
 }
 
-interface Counters extends Omit<RuleReport, 'idle'> {
+interface Counters extends Omit<RuleReport, 'not_triggered'> {
   memory: Map<string, unknown>
   /** Milliseconds from the start to the last attempt or call that matched. */
   latest: number
@@ -81,7 +81,7 @@ export function play(scenario: Scenario, { seed, session, now, passed, calls }: 
     counter.latest = elapsed
     if (!isDue(rule, { matched: counter.matched, elapsed, state, luck: luckOf(rule, facts) })) return false
     state = rule.when.sets ?? state
-    counter.fired++
+    counter.triggered++
     return true
   }
   const faultsOn = (facts: FaultFacts, elapsed: number): RuleFault[] => {
@@ -171,7 +171,7 @@ const countersOf = (rule: Rule): Counters => ({
   fault: rule.fault?.type ?? null,
   at: pointOf(rule),
   matched: 0,
-  fired: 0,
+  triggered: 0,
   applied: 0,
   skipped: {},
   memory: new Map(),
@@ -182,15 +182,19 @@ const countersOf = (rule: Rule): Counters => ({
 function reportOf(rule: Rule, { memory: _, latest, begun, ...report }: Counters): RuleReport {
   const settled = Object.values(report.skipped).reduce((sum, count) => sum + count, report.applied)
   const skipped = { ...report.skipped }
-  if (report.fault !== null && begun < report.fired) skipped[NOT_REACHED] = report.fired - begun
+  if (report.fault !== null && begun < report.triggered) skipped[NOT_REACHED] = report.triggered - begun
   if (settled < begun) skipped[NOT_YET] = begun - settled
-  return { ...report, skipped, idle: neverDue(rule, report, latest) ?? idleReason(report) }
+  return { ...report, skipped, not_triggered: neverDue(rule, report, latest) ?? notTriggeredReason(report) }
 }
 
 /** That a rule by time has not fired because nothing was called when its time had come. */
-function neverDue({ when }: Rule, { fired, matched }: Omit<RuleReport, 'idle'>, latest: number): string | undefined {
+function neverDue(
+  { when }: Rule,
+  { triggered, matched }: Omit<RuleReport, 'not_triggered'>,
+  latest: number,
+): string | undefined {
   const due = (when.after ?? 0) + beginOf(when.schedule ?? [])
-  if (fired > 0 || matched === 0 || latest > due || due === 0) return undefined
+  if (triggered > 0 || matched === 0 || latest > due || due === 0) return undefined
   return `active from t=${seconds(due)}, last matching request at t=${seconds(latest)}`
 }
 
@@ -207,8 +211,8 @@ function beginOf(schedule: readonly Phase[]): number {
 }
 
 /** Why a rule was not triggered. */
-function idleReason({ fired, matched }: Omit<RuleReport, 'idle'>): string | null {
-  if (fired > 0) return null
+function notTriggeredReason({ triggered, matched }: Omit<RuleReport, 'not_triggered'>): string | null {
+  if (triggered > 0) return null
   if (matched === 0) return 'no request matched'
   if (matched === 1) return 'its conditions were not met for the one matching request'
   return `its conditions were not met for any of the ${matched} matching requests`

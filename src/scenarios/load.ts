@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
 import { agentSubject } from '../contract/core/agent-subjects.ts'
+import type { Problem } from '../contract/core/problem.ts'
 import { listAssets, readAsset } from '../lib/assets.ts'
 import { fileVersion } from '../lib/file-version.ts'
 import { suggestion } from '../lib/likely-name.ts'
@@ -38,6 +39,12 @@ export function scenarioIn(source: SourceFile, text: string): Scenario {
     throw new FileError(problems.slice(0, MAX_PROBLEMS).map((problem) => source.line(problem, 'the scenario')))
   }
   return { ...result.data, location: source.path, text }
+}
+
+/** What is wrong with the value of a scenario file. */
+export function scenarioProblems(value: unknown): Problem[] {
+  const result = safeParse(ScenarioFile, value)
+  return result.success ? [] : problemsOf(result.error, value)
 }
 
 /** Whether a file is a scenario and not a fixture: by its folder, or because it has rules. */

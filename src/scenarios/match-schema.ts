@@ -40,7 +40,7 @@ export const RuleMatch = z.strictObject({
     ),
   attempt: Range.optional().describe('Number of the attempt at its target, from 1.'),
   stream: z.boolean().optional().describe('Whether the call is streamed.'),
-  inner: z.boolean().optional().describe('Whether the call is internal, such as one of an evaluator.'),
+  internal: z.boolean().optional().describe('Whether the call is internal, such as one of an evaluator.'),
   header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
   session: z
     .string()
@@ -48,10 +48,10 @@ export const RuleMatch = z.strictObject({
     .describe(
       'Name of the session; `*` matches any characters. The rule does not apply to other sessions. A session to which no rule applies has no expectations.',
     ),
-  point: textMatchSchema
+  call_site: textMatchSchema
     .optional()
     .describe(
-      'Call site in the client, from the header `x-understudy-point`; in a string, `*` matches any characters.',
+      'Call site in the client, from the header `x-understudy-call-site`; in a string, `*` matches any characters.',
     ),
   identity: z.string().optional().describe('Id of the identity; `*` matches any characters.'),
   thread: z.string().optional().describe('Id of the thread; `*` matches any characters.'),

@@ -14,8 +14,8 @@ export const isOfRouter = (rule: Rule): boolean => ['provider', 'gateway'].inclu
 
 /** Whether a rule matches an attempt or call, given the model that the session called first. */
 export function matches(rule: Rule, facts: FaultFacts, firstModel: string | undefined): boolean {
-  const { operation, path, provider, model, called_first, target, attempt, stream, inner } = rule.match
-  const { header, point, identity, thread, body, text } = rule.match
+  const { operation, path, provider, model, called_first, target, attempt, stream, internal: inner } = rule.match
+  const { header, call_site: point, identity, thread, body, text } = rule.match
   if (facts.at !== pointOf(rule)) return false
   if (operation !== undefined && !globRegex(operation).test(facts.operation.name)) return false
   if (path !== undefined && !globRegex(path).test(facts.path ?? facts.operation.path)) return false

@@ -125,10 +125,11 @@ export const Expectation = Like.extend({
     .min(2)
     .optional()
     .describe('Attempts that happen in this order; other attempts may happen in between.'),
-  waits_kept: z.literal(true).optional().describe('The client honors every `Retry-After`.'),
+  retry_after_honored: z.literal(true).optional().describe('The client honors every `Retry-After`.'),
 }).superRefine((expectation, context) => {
-  const { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, waits_kept, ...narrowing } = expectation
-  const counted = { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, waits_kept }
+  const { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, retry_after_honored, ...narrowing } =
+    expectation
+  const counted = { attempts, calls, tasks, iterations, tool_calls, sub_tasks, order, retry_after_honored }
   const given = (object: object) =>
     Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const said = given(counted)
@@ -141,7 +142,7 @@ export const Expectation = Like.extend({
         .map((name) => `'${name}'`)
         .join(', ')}`,
     )
-  if ((order || waits_kept) && like.length > 0) return issue('cannot be combined with other conditions')
+  if ((order || retry_after_honored) && like.length > 0) return issue('cannot be combined with other conditions')
   const ofTasks = TASK_COUNTERS.find((name) => said.includes(name))
   const words = ofTasks === 'tool_calls' ? ['agent', 'state', 'tool'] : ofTasks ? ['agent', 'state'] : []
   for (const word of like) {

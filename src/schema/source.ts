@@ -30,6 +30,8 @@ export interface SourceFile {
   at(path: readonly PropertyKey[]): string
   /** A line for what is wrong: its place, its path or `whole`, and what to do where that can be said. */
   line(problem: Problem, whole?: string): string
+  /** The text with the present names in the place of the former ones that problems report; all else stays byte for byte. */
+  renamed(problems: readonly Problem[]): string
 }
 
 /**
@@ -59,7 +61,18 @@ export function parseSource(path: string, text: string, limits: YamlLimits = FIL
     const written = text.slice(offsetOf(document, path)).split('\n', 1)[0] ?? ''
     return `${at(path)}: ${formatPath(path) || whole} ${message}${remedy(valueAt(value, path), written, message)}`
   }
-  return { path, value, at, line }
+  const renamed = (problems: readonly Problem[]) => {
+    const places = problems.flatMap(({ path, rename }) => {
+      const node = rename && nodeAt(document, path, rename.part)
+      if (!rename || !node?.range) return []
+      const [from, to] = node.range
+      const quote = /^["']/.exec(text[from] ?? '')?.[0] ?? ''
+      return [{ from, to, name: `${quote}${rename.to}${quote}` }]
+    })
+    const backwards = places.toSorted((one, other) => other.from - one.from)
+    return backwards.reduce((edited, { from, to, name }) => edited.slice(0, from) + name + edited.slice(to), text)
+  }
+  return { path, value, at, line, renamed }
 }
 
 /** What to do where YAML has made something of a text that was not meant. */
@@ -73,15 +86,23 @@ function remedy(value: unknown, written: string, message: string): string {
   return isPair && message.startsWith('must be an object') ? ': a key ends with a colon and a space' : ''
 }
 
-function offsetOf(document: ReturnType<Yaml['parseDocument']>, path: readonly PropertyKey[]): number {
-  const { isMap, isNode, isScalar, isSeq } = yaml()
+type Document = ReturnType<Yaml['parseDocument']>
+
+function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   for (let depth = path.length; depth > 0; depth--) {
-    const parent = depth === 1 ? document.contents : document.getIn(path.slice(0, depth - 1), true)
-    const step = path[depth - 1]
-    const node = isMap(parent)
-      ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === step)?.key
-      : isSeq(parent) && parent.items[step as number]
-    if (isNode(node)) return node.range?.[0] ?? 0
+    const node = nodeAt(document, path.slice(0, depth), 'key')
+    if (node) return node.range?.[0] ?? 0
   }
   return document.contents?.range?.[0] ?? 0
+}
+
+/** The key or the value of a pair; an item of a list is both. */
+function nodeAt(document: Document, path: readonly PropertyKey[], part: 'key' | 'value') {
+  const { isMap, isNode, isScalar, isSeq } = yaml()
+  const parent = path.length <= 1 ? document.contents : document.getIn(path.slice(0, -1), true)
+  const step = path.at(-1)
+  const node = isMap(parent)
+    ? parent.items.find(({ key }) => isScalar(key) && String(key.value) === step)?.[part]
+    : isSeq(parent) && parent.items[step as number]
+  return isNode(node) ? node : undefined
 }

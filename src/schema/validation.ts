@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import type { Problem } from '../contract/core/problem.ts'
+import { presentName } from '../lib/former-names.ts'
 import { suggestion } from '../lib/likely-name.ts'
 import { cutWhole } from '../lib/well-formed.ts'
 
@@ -78,7 +79,7 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   const path = [...base, ...issue.path]
   if (issue.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys
-    return { path: [...path, key], message: unknownKey(key, issue) }
+    return { path: [...path, key], message: unknownKey(key, issue), ...renameOf('key', key, validKeys(issue)) }
   }
   if (issue.code === 'invalid_union') {
     const furthest = issue.errors
@@ -92,37 +93,43 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   const value = valueAt(root, at)
   if (issue.code === 'invalid_key') return { path, message: expectation(issue) }
   if (issue.code === 'custom' && issue.message.startsWith('is required')) return { path: at, message: issue.message }
-  const missing = value === undefined && issue.code !== 'custom'
+  if (value === undefined && issue.code !== 'custom')
+    return { path: at, message: `is required: it ${expectation(issue)}` }
+  const choices = typeof value === 'string' ? choicesOf(issue) : []
+  const likely = issue.code === 'custom' ? '' : suggestion(String(value), choices)
   return {
     path: at,
-    message: missing
-      ? `is required: it ${expectation(issue)}`
-      : `${expectation(issue)}, got ${quote(value)}${likelyValue(issue, value)}`,
+    message: `${expectation(issue)}, got ${quote(value)}${likely}`,
+    ...renameOf('value', String(value), choices),
   }
 }
 
 /** How `safeParse` begins what it says of a key that is not known. */
 const UNKNOWN_KEY = 'is not known; valid: '
 
-function unknownKey(key: string, { message }: Issue): string {
-  if (!message.startsWith(UNKNOWN_KEY)) return message
-  const valid = message.slice(UNKNOWN_KEY.length)
-  return `is not known${suggestion(key, valid.split(', '))}; valid: ${valid}`
+const validKeys = ({ message }: Issue): string[] =>
+  message.startsWith(UNKNOWN_KEY) ? message.slice(UNKNOWN_KEY.length).split(', ') : []
+
+function unknownKey(key: string, issue: Issue): string {
+  const valid = validKeys(issue)
+  return valid.length === 0 ? issue.message : `is not known${suggestion(key, valid)}; valid: ${valid.join(', ')}`
 }
 
-/** The choice that was probably meant by a text that is none. */
-function likelyValue(issue: Issue, value: unknown): string {
-  if (typeof value !== 'string') return ''
-  const choices =
+/** The present name of a key or value, as a problem carries it. */
+function renameOf(part: 'key' | 'value', written: string, valid: readonly string[]): Pick<Problem, 'rename'> {
+  const to = presentName(written, valid)
+  return to === undefined ? {} : { rename: { part, to } }
+}
+
+/** The texts that are valid where a choice is demanded. */
+function choicesOf(issue: Issue): string[] {
+  const choices: unknown =
     issue.code === 'invalid_value'
       ? issue.values
-      : issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options)
-        ? issue.options
-        : []
-  return suggestion(
-    value,
-    choices.filter((one) => typeof one === 'string'),
-  )
+      : issue.code === 'custom'
+        ? issue.params?.choices
+        : 'options' in issue && issue.options
+  return Array.isArray(choices) ? choices.filter((one) => typeof one === 'string') : []
 }
 
 const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>

@@ -42,12 +42,12 @@ export function buildSpans(call: EndedCall): OtlpSpan[] {
   for (const [index, attempt] of trace.attempts.entries()) {
     const end = attemptEnds[index]?.at ?? place(attempt.started_ms + attempt.duration_ms)
     const start = Math.min(end, Math.max(from, place(attempt.started_ms)))
-    const { target, why, wait_ms: wait } = attempt
+    const { target, reason, wait_ms: wait } = attempt
     if (wait > 0)
       waits.push({
         name: EVENTS.wait,
         at: place(attempt.started_ms - wait),
-        attributes: { [OWN.wait]: wait, [OWN.why]: why, [GEN_AI.requestModel]: providerAndModel(target).model },
+        attributes: { [OWN.wait]: wait, [OWN.reason]: reason, [GEN_AI.requestModel]: providerAndModel(target).model },
       })
     spans.push(attemptSpan(call, attempt, { index, start, end }))
     from = end
@@ -70,9 +70,9 @@ const faultEvents = (faults: readonly string[], scenario: string | null, at: num
 
 /** Why a call or an attempt failed, in a word; undefined when it did not. */
 function errorType(outcome: TraceRecord['outcome'], status: number): string | undefined {
-  if (outcome === 'answered') return status >= 400 ? String(status) : undefined
-  if (outcome === 'refused') return String(status)
-  return outcome === 'timed out' ? 'timeout' : outcome
+  if (outcome === 'succeeded') return status >= 400 ? String(status) : undefined
+  if (outcome === 'http_error') return String(status)
+  return outcome === 'timed_out' ? 'timeout' : outcome
 }
 
 /** The model that is called, as its provider knows it. */
@@ -94,11 +94,24 @@ const partSpan = (
 
 function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
   const { trace, seq, position, begun, ended, offset, httpStatus } = call
-  const { id, session, operation, inner, status, outcome, scenario, task, thread, point, fixture, cost } = trace
+  const {
+    id,
+    session,
+    operation,
+    internal: inner,
+    status,
+    outcome,
+    scenario,
+    task,
+    thread,
+    call_site: point,
+    fixture,
+    cost,
+  } = trace
   const { route, attributes: address } = addressAttributes(inner ? undefined : call.address)
   const type = errorType(outcome, status)
   // What a client did wrong is not an error of the server, and a client may leave.
-  const failed = type !== undefined && outcome !== 'cancelled' && !(outcome === 'refused' && status < 500)
+  const failed = type !== undefined && outcome !== 'canceled' && !(outcome === 'http_error' && status < 500)
   const error = failed ? type : undefined
   return createSpan({
     ...position,
@@ -118,7 +131,7 @@ function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
       [OWN.point]: point,
       [OWN.scenario]: scenario,
       [OWN.fixture]: fixture,
-      [OWN.synthesized]: trace.synthesized || undefined,
+      [OWN.generated]: trace.generated || undefined,
       [OWN.trace]: id,
       [OWN.call]: seq,
       [OWN.sessionDuration]: trace.duration_ms,
@@ -182,7 +195,7 @@ function attemptSpan(
       [CORE.resend]: index || undefined,
       [CORE.errorType]: error,
       [OWN.attempt]: attempt.number,
-      [OWN.why]: attempt.why,
+      [OWN.reason]: attempt.reason,
       [OWN.position]: attempt.position || undefined,
       ...(answered && {
         [GEN_AI.responseModel]: providerAndModel(trace.model ?? target).model,
@@ -201,7 +214,7 @@ function attemptSpan(
 function attemptStatus({ attemptEnds }: EndedCall, { outcome, status }: AttemptRecord, index: number): number | null {
   const observed = attemptEnds[index]
   if (observed) return observed.httpStatus
-  return outcome === 'answered' || outcome === 'refused' ? status : null
+  return outcome === 'succeeded' || outcome === 'http_error' ? status : null
 }
 
 function tokenCount(counts: unknown, ...names: readonly string[]): number | undefined {

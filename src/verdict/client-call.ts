@@ -92,7 +92,7 @@ function clientCallOf({ trace, request, question, words, heard, client, seq }: T
     hung: client?.hung,
     toResponse: (trace.stream && trace.attempts.at(-1)?.first_content_ms) || trace.duration_ms,
     gatewayWaits: trace.attempts.reduce(
-      (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed out' ? duration_ms : 0),
+      (sum, { wait_ms, outcome, duration_ms }) => sum + wait_ms + (outcome === 'timed_out' ? duration_ms : 0),
       0,
     ),
     mark: { connection, retry, key, ...(caller !== undefined && { caller }) },
@@ -105,7 +105,7 @@ const ROUNDING_MS = 10
 /**
  * What a client may make of an answer: nothing more to do, worth repeating, never worth it, either of the two, or its own end of it.
  */
-type Nature = 'answered' | 'retryable' | 'final' | 'open' | 'cancelled'
+type Nature = 'succeeded' | 'retryable' | 'final' | 'open' | 'canceled'
 
 const RETRYABLE = new Set([408, 425, 429])
 /** Clients differ about these with good reasons. */
@@ -115,10 +115,10 @@ const STANDING_LIMITS = new Set(['insufficient_quota', 'spending_limit', 'sessio
 
 /** What a client may make of the answer to a call. */
 export function natureOf({ outcome, status, code, advised, hung }: ClientCall): Nature {
-  if (outcome === 'answered' || outcome === 'cancelled') return outcome
+  if (outcome === 'succeeded' || outcome === 'canceled') return outcome
   // What is our own fault says nothing of anybody else; that we had to end a call is a finding of its own.
-  if (outcome === 'bug' || hung) return 'open'
-  if (outcome !== 'refused' || status < 400) return 'retryable'
+  if (outcome === 'internal_error' || hung) return 'open'
+  if (outcome !== 'http_error' || status < 400) return 'retryable'
   if (advised || OPEN.has(status) || (code !== null && STANDING_LIMITS.has(code))) return 'open'
   return RETRYABLE.has(status) || status >= 500 ? 'retryable' : 'final'
 }
@@ -130,7 +130,7 @@ export const brokeOff = ({
   status,
   hung,
 }: Pick<ClientCall, 'stream' | 'outcome' | 'status' | 'hung'>): boolean =>
-  stream && status === 200 && outcome !== 'answered' && outcome !== 'cancelled' && !hung
+  stream && status === 200 && outcome !== 'succeeded' && outcome !== 'canceled' && !hung
 
 /** Whether a call came when the answer of the other had ended: only then can it be its repetition. */
 export const isAfter = (again: ClientCall, first: ClientCall): boolean => again.number > first.until
@@ -161,7 +161,7 @@ const OF_A_KEY = new Set([401, 402, 403, 404, 429])
 
 /** Whether a call is made with another API key after one that says something of its own. */
 export const hasNewKey = (first: ClientCall, again: ClientCall): boolean =>
-  first.outcome === 'refused' && OF_A_KEY.has(first.status) && hasOtherKey(first, again)
+  first.outcome === 'http_error' && OF_A_KEY.has(first.status) && hasOtherKey(first, again)
 
 /** Whether two calls ask for exactly the same. */
 export const sameRequest = (one: ClientCall, other: ClientCall): boolean =>

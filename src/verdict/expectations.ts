@@ -26,9 +26,9 @@ interface CallEvidence {
 
 /** Whether an expectation is met, in words. */
 export function judge(expectation: Expectation, happened: CallEvidence): ExpectationReport {
-  const { at, attempts, calls, order, waits_kept, ...more } = expectation
+  const { at, attempts, calls, order, retry_after_honored, ...more } = expectation
   const { agent, state, tool, tasks, iterations, tool_calls, sub_tasks, ...like } = more
-  if (waits_kept) return waitsKept(happened.brokenWaits)
+  if (retry_after_honored) return waitsKept(happened.brokenWaits)
   if (order) return inOrder(order, happened.tried)
   const figures = { tasks, iterations, tool_calls, sub_tasks }
   for (const { name, ...figure } of TASK_FIGURES) {

@@ -19,7 +19,7 @@ export interface IncompleteChain {
 
 /** Whether a client left a stream that a fault had slowed down or silenced: what it has is not whole. */
 const isLeft = ({ stream, begun, outcome, faulty, hung }: ClientCall): boolean =>
-  stream && begun && outcome === 'cancelled' && faulty && !hung
+  stream && begun && outcome === 'canceled' && faulty && !hung
 const isIncomplete = (call: ClientCall): boolean => brokeOff(call) || isLeft(call)
 
 /** Whether a call shows that it repeats the one before, should that have been incomplete: it declares it, follows a pause, or asks another model. */

@@ -14,10 +14,10 @@ export function nothingInjected(
   { name, rules, clock, accept = [] }: Pick<Scenario, 'name' | 'rules' | 'clock' | 'accept'>,
   report: Pick<Verification, 'rules' | 'pending'>,
 ): string | undefined {
-  if (accept.includes('not-tried') || rules.every(({ fault }) => fault === undefined)) return undefined
+  if (accept.includes('not-exercised') || rules.every(({ fault }) => fault === undefined)) return undefined
   const own = report.rules.filter(({ scenario, fault }) => scenario === name && fault !== null)
   // A fault that was chosen for a call under way may be about to be injected.
-  if (own.some(({ applied, fired }) => applied > 0 || (fired > 0 && report.pending > 0))) return undefined
+  if (own.some(({ applied, triggered: fired }) => applied > 0 || (fired > 0 && report.pending > 0))) return undefined
   const timed = new Set(rules.filter(({ when }) => when.after || when.schedule).map((rule) => rule.name))
   const tooSoon = clock === 'virtual' && own.some((rule) => rule.matched > 0 && timed.has(rule.name))
   return `no fault was injected${tooSoon ? PASSING : ''}`

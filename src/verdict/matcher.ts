@@ -55,7 +55,7 @@ export function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPa
   // Of many, those that were answered are not looked at: few of them are repeated, and they would be in the way.
   const many = group.length > MANY_CALLS
   const free = group
-    .filter((call) => !repeated.has(call) && !(many && call.outcome === 'answered'))
+    .filter((call) => !repeated.has(call) && !(many && call.outcome === 'succeeded'))
     .sort((one, other) => one.until - other.until || one.number - other.number)
   const add = (pair: JudgedPair) => {
     repeated.add(pair.first)
@@ -119,7 +119,7 @@ function lastOf(
 export const costsOf = (group: readonly ClientCall[], costOf: PairingOptions['costOf']): number[] =>
   [...new Set(group.map(costOf))].sort((one, other) => other - one)
 
-/** An answer that ends so soon after its repetition came may have been about to be cancelled. */
+/** An answer that ends so soon after its repetition came may have been about to be canceled. */
 const CANCEL_GRACE_MS = 250
 
 /** Calls that say themselves that they repeat another. */
@@ -140,15 +140,15 @@ export function pairDeclared(group: readonly ClientCall[], { match }: Matcher, {
   for (const cost of costsOf(group, costOf)) {
     match(declared, { ...as, test: when(like('retryable'), keptWait, (first) => costOf(first) === cost) })
   }
-  match(declared, { ...as, test: when(like('open', 'cancelled')) })
+  match(declared, { ...as, test: when(like('open', 'canceled')) })
   const cancelling: PairTest = (first, again) =>
-    natureOf(first) === 'cancelled' || goesOn(first, again) < CANCEL_GRACE_MS
+    natureOf(first) === 'canceled' || goesOn(first, again) < CANCEL_GRACE_MS
   match(declared, { ...as, during: true, test: when(cancelling) })
-  match(declared, { ...as, test: when(like('answered'), ({ disturbed }) => disturbed) })
+  match(declared, { ...as, test: when(like('succeeded'), ({ disturbed }) => disturbed) })
   match(declared, { ...as, test: when(like('retryable')), verdict: 'early' })
   match(declared, { ...as, test: when(like('final'), (first, again) => !hasNewKey(first, again)), verdict: 'ignored' })
-  // Of two copies that race each other on purpose, one is cancelled in the end.
-  match(declared, { ...as, during: true, test: when((_, again) => natureOf(again) === 'cancelled') })
+  // Of two copies that race each other on purpose, one is canceled in the end.
+  match(declared, { ...as, during: true, test: when((_, again) => natureOf(again) === 'canceled') })
   match(declared, { ...as, during: true, test: when(), verdict: 'uncancelled' })
   match(declared, { ...as, test: when() })
 }

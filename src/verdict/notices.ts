@@ -29,25 +29,27 @@ export function noticesOf(
     pending,
     dropped,
     adrift,
-    strays,
+    unknown_paths,
     tasks,
-  }: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'strays' | 'tasks'> & {
+  }: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'unknown_paths' | 'tasks'> & {
     adrift: Adrift | undefined
     workspace: Pick<WorkspaceEvidence, 'count' | 'underWay'>
   },
   end: ClientEnd,
 ): string[] {
-  const working = end === undefined ? tasks.at_work : 0
-  const unknown = strays.filter(({ likely, method }) => likely === null && (method === 'GET' || method === 'HEAD'))
+  const working = end === undefined ? tasks.running : 0
+  const unknown = unknown_paths.filter(
+    ({ suggestion, method }) => suggestion === null && (method === 'GET' || method === 'HEAD'),
+  )
   return [
     ...(adrift === undefined ? [] : [adriftNotice(session, adrift)]),
     ...(calls === 0 && workspace.count === 0
       ? ['no calls were received: does the program use the address of this server?']
       : []),
-    ...rules.flatMap(({ name, fault, idle, fired, applied }) => {
+    ...rules.flatMap(({ name, fault, not_triggered, triggered, applied }) => {
       if (fault === null) return []
-      if (idle !== null) return [`rule "${name}" was not triggered: ${idle}`]
-      return fired > 0 && applied === 0 ? [`rule "${name}" was triggered, but its fault was not injected`] : []
+      if (not_triggered !== null) return [`rule "${name}" was not triggered: ${not_triggered}`]
+      return triggered > 0 && applied === 0 ? [`rule "${name}" was triggered, but its fault was not injected`] : []
     }),
     ...(pending > 0
       ? [

@@ -6,12 +6,12 @@ import type { AttemptEvidence } from './expectations.ts'
 import { isEvident } from './incomplete.ts'
 import type { Pairing } from './pairing.ts'
 
-const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'answered'
+const failed = ({ outcome }: Pick<TraceRecord, 'outcome'>) => outcome !== 'succeeded'
 /** Whether the second call repeats the first because that failed: who leaves an answer, and says that the next call is a first try, does not. */
 const repeats = (pair: Pairing['pairs'][number]): boolean => {
   const { first, again } = pair
   if (brokeOff(first)) return isEvident(pair)
-  return failed(first) && !(first.outcome === 'cancelled' && again.mark.retry === 0)
+  return failed(first) && !(first.outcome === 'canceled' && again.mark.retry === 0)
 }
 
 /** How often each way was taken. */
@@ -25,17 +25,18 @@ export function pathsOf(
   const attempts = (wanted: (attempt: AttemptRecord) => boolean) =>
     tried.filter(({ attempt }) => wanted(attempt)).length
   const recovered = traces.filter(
-    (trace) => trace.stream && !failed(trace) && trace.attempts.some((one) => failed(one) && one.outcome !== 'refused'),
+    (trace) =>
+      trace.stream && !failed(trace) && trace.attempts.some((one) => failed(one) && one.outcome !== 'http_error'),
   ).length
   return {
-    retry: attempts(({ why }) => why === 'retry'),
-    fallback: attempts(({ why }) => why === 'fallback'),
-    timeout: attempts(({ outcome }) => outcome === 'timed out'),
+    retry: attempts(({ reason: why }) => why === 'retry'),
+    fallback: attempts(({ reason: why }) => why === 'fallback'),
+    timeout: attempts(({ outcome }) => outcome === 'timed_out'),
     cache: traces.filter(({ cache }) => cache?.status === 'hit').length,
-    'stream recovery':
+    stream_recovery:
       recovered +
       [...pairs.filter(repeats), ...continued].filter(({ first, again }) => brokeOff(first) && !failed(again)).length,
-    'client retry': pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
-    'client fallback': pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
+    client_retry: pairs.filter((pair) => repeats(pair) && !isFallback(pair.first, pair.again)).length,
+    client_fallback: pairs.filter((pair) => repeats(pair) && isFallback(pair.first, pair.again)).length,
   }
 }

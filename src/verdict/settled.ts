@@ -63,10 +63,10 @@ function beside(group: readonly ClientCall[], index: number): ClientCall[] {
  * calls at once, one of which fails at once, are two requests.
  */
 function raceOf(call: ClientCall, others: readonly ClientCall[]): 'lost' | 'open' | 'none' {
-  const answered = others.filter((other) => other.outcome === 'answered')
+  const answered = others.filter((other) => other.outcome === 'succeeded')
   if (answered.some((other) => isFallback(call, other) && canReplace(call, other))) return 'lost'
   const copies = others.filter((other) => !isFallback(call, other) && canReplace(call, other))
-  const winners = copies.filter(({ outcome }) => outcome === 'answered')
+  const winners = copies.filter(({ outcome }) => outcome === 'succeeded')
   const isLate = winners.some((winner) => endedAfter(call, winner) >= AT_ONCE_MS)
   if (copies.length >= MAX_COPIES) return isLate ? 'open' : 'none'
   if (isLate) return 'lost'

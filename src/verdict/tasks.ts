@@ -49,7 +49,7 @@ export function countTasks(tasks: readonly CountedTask[]): TaskCounts {
   for (const { state, isSubTask } of tasks) if (!isSubTask) states[state] = (states[state] ?? 0) + 1
   return {
     states,
-    at_work: tasks.filter(({ state }) => isActive(state)).length,
+    running: tasks.filter(({ state }) => isActive(state)).length,
     iterations: sum(iterationsOf),
     tool_calls: sum((task) => toolStepsOf(task).length),
     sub_tasks: tasks.filter(({ isSubTask }) => isSubTask).length,

@@ -83,7 +83,7 @@ const surelySame: PairTest = (first, again) => rebuilt(first, again) === 'certai
 function withRest(silent: readonly ClientCall[], reading: Matcher): Matcher {
   const onTime: PairTest = (first, again) =>
     natureOf(first) === 'retryable' && canReplace(first, again) && keptWait(first, again)
-  const left: PairTest = (first, again) => natureOf(first) === 'cancelled' && sameRequest(first, again)
+  const left: PairTest = (first, again) => natureOf(first) === 'canceled' && sameRequest(first, again)
   for (const test of [onTime, left]) reading.match(silent, { declared: false, test })
   return reading
 }

@@ -54,7 +54,7 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
   const all = made.map(({ trace }) => trace)
   // Calls from inside reach providers like others, but no client made them.
-  const calls = made.filter(({ trace }) => !trace.inner)
+  const calls = made.filter(({ trace }) => !trace.internal)
   const traces = calls.map(({ trace }) => trace)
   const tried = triedIn(all)
   const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}
@@ -68,7 +68,12 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const waits = waitsIn(judged.pairing, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
-  const happened = { traces, tried, tasks: agentTasks, brokenWaits: waits.broken.length + work.pairing.early.length }
+  const happened = {
+    traces,
+    tried,
+    tasks: agentTasks,
+    brokenWaits: waits.not_honored.length + work.pairing.early.length,
+  }
   const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, happened)))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {
@@ -81,25 +86,25 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     workspace_calls: workspace.count,
     attempts: tried.length,
     counts: countsOf(traces, tried),
-    paths: pathsOf(traces, tried, [judged.pairing, work.pairing]),
+    recovery_paths: pathsOf(traces, tried, [judged.pairing, work.pairing]),
     tasks,
-    order: tried.slice(0, MAX_STEPS).map(({ trace, attempt: { target, why, outcome, status, faults } }) => ({
+    order: tried.slice(0, MAX_STEPS).map(({ trace, attempt: { target, reason, outcome, status, faults } }) => ({
       trace: trace.id,
       target,
-      why,
+      reason,
       outcome,
       status,
       faults,
     })),
-    waits,
-    cancelled: traces.filter(({ outcome }) => outcome === 'cancelled').map(cancelledOf),
+    retry_after: waits,
+    canceled: traces.filter(({ outcome }) => outcome === 'canceled').map(canceledOf),
     fixtures: { unused: unusedIn(fixtures, all), unmatched: all.flatMap(unmatchedOf) },
     rules,
     expectations: expected.flat(),
     findings,
-    strays: [...strays],
+    unknown_paths: [...strays],
     notices: noticesOf(
-      { session, calls: traces.length, workspace, rules, pending, dropped, adrift, strays, tasks },
+      { session, calls: traces.length, workspace, rules, pending, dropped, adrift, unknown_paths: strays, tasks },
       end,
     ),
     pending,
@@ -156,23 +161,23 @@ function countsOf(traces: readonly TraceRecord[], tried: readonly AttemptEvidenc
   return [...counts.keys()].sort().flatMap((key) => counts.get(key) ?? [])
 }
 
-function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Verification['waits'] {
+function waitsIn({ pairs, early }: Pairing, traces: readonly TraceRecord[]): Verification['retry_after'] {
   const broken = early.map(({ first, again }) => ({
     trace: first.trace ?? '',
     retry_after_ms: first.wait ?? 0,
-    called_again_after_ms: pauseBetween(first, again),
-    by: again.trace ?? '',
+    retried_after_ms: pauseBetween(first, again),
+    retry_trace: again.trace ?? '',
   }))
   return {
-    told: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,
-    kept: pairs.filter(({ first, again }) => first.wait !== null && isBound(first, again)).length - broken.length,
-    broken,
+    sent: traces.filter(({ retry_after_ms }) => retry_after_ms !== null).length,
+    honored: pairs.filter(({ first, again }) => first.wait !== null && isBound(first, again)).length - broken.length,
+    not_honored: broken,
   }
 }
 
-function cancelledOf({ id, duration_ms, attempts }: TraceRecord): Verification['cancelled'][number] {
+function canceledOf({ id, duration_ms, attempts }: TraceRecord): Verification['canceled'][number] {
   const last = attempts.at(-1)
-  return { trace: id, after_ms: duration_ms, provider_stopped: last === undefined || last.outcome !== 'answered' }
+  return { trace: id, after_ms: duration_ms, provider_stopped: last === undefined || last.outcome !== 'succeeded' }
 }
 
 /** The fixtures that have answered nothing. */
@@ -186,5 +191,5 @@ function unusedIn(fixtures: readonly string[], traces: readonly TraceRecord[]): 
   return fixtures.filter((name) => !used.has(name))
 }
 
-const unmatchedOf = ({ id, operation, model, synthesized, error }: TraceRecord) =>
-  synthesized || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []
+const unmatchedOf = ({ id, operation, model, generated, error }: TraceRecord) =>
+  generated || error?.code === 'fixture_not_found' ? [{ trace: id, operation, model }] : []

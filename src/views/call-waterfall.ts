@@ -4,6 +4,7 @@ import type { Waterfall, WaterfallRow } from '../contract/core/waterfall.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { type ClientCall, clientCalls, pauseBetween } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
+import { outcomeText } from './outcome-text.ts'
 import { attemptRow, gatewayRows, plainRow, timeText, toneOf } from './waterfall.ts'
 
 /** Traces by id, as far as they are known. */
@@ -19,7 +20,7 @@ interface CallSurroundings {
 
 /** What happened in a call, and around it. */
 export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundings): Waterfall {
-  const rows = [...gatewayRows(trace), ...taskRows(trace, find), ...(trace.inner ? [] : clientRows(trace.id, calls))]
+  const rows = [...gatewayRows(trace), ...taskRows(trace, find), ...(trace.internal ? [] : clientRows(trace.id, calls))]
   const spans = rows.flatMap(({ span }) => span ?? [])
   return {
     trace: trace.id,
@@ -31,7 +32,7 @@ export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundi
 
 /** Tasks inside of tasks that are drawn. */
 const MAX_DEPTH = 5
-const TONES = { answered: 'good', failed: 'bad', waiting: 'warning' } as const
+const TONES = { succeeded: 'good', failed: 'bad', waiting: 'warning' } as const
 /** What a step is called, by its kind. */
 export const STEP_TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
 
@@ -90,7 +91,7 @@ function stepRows(step: TaskStep, drawn: Drawn): WaterfallRow[] {
 
 /** The attempts of a model call; a single one that went well says nothing that its step does not. */
 function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn): WaterfallRow[] {
-  if (attempts.length === 1 && attempts[0]?.outcome === 'answered' && attempts[0].faults.length === 0) return []
+  if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
   const begin = Date.parse(started_at) - zero
   return attempts.map((attempt) => {
     const { started_ms, duration_ms, first_content_ms: first, wait_ms: wait } = attempt
@@ -103,7 +104,7 @@ function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn):
 
 /** The rows of the tries that a call is one of, on the time of that call; it alone when it repeats and is repeated by none. */
 function clientRows(id: string, evidence: readonly TraceEvidence[]): WaterfallRow[] {
-  const calls = clientCalls(evidence.filter(({ trace }) => !trace.inner))
+  const calls = clientCalls(evidence.filter(({ trace }) => !trace.internal))
   const chain = judgeClient(calls).pairing.chains.find((tries) => tries.some(({ trace }) => trace === id)) ?? []
   const own = chain.findIndex(({ trace }) => trace === id)
   const begins = startsOf(chain)
@@ -134,7 +135,7 @@ function tryRow(call: ClientCall, { from, pause }: { from: number; pause: number
     kind: 'call',
     title: 'call',
     subject: 'client',
-    detail: `${outcome} ${status} in ${timeText(ended - began)}`,
+    detail: `${outcomeText(outcome)} ${status} in ${timeText(ended - began)}`,
     notes: [
       ...(pause > 0 ? [`after ${timeText(Math.round(pause))}`] : []),
       ...(wait === null ? [] : [`Retry-After ${timeText(wait)}`]),

@@ -54,12 +54,12 @@ const MAX_ERROR_LENGTH = 200
 
 /** The row of a trace; `seq` and `arrived` are stored beside it. */
 export function rowOf(trace: TraceRecord, { seq, arrived }: Pick<CallRow, 'seq' | 'arrived'>): CallRow {
-  const { id, session, operation, name, model, stream, status, outcome, fixture, synthesized, inner, parent } = trace
+  const { id, session, operation, name, model, stream, status, outcome, fixture, generated, internal, parent } = trace
   const { attempts, cost, error } = trace
   const thread = trace.thread?.id
   return {
     ...{ seq, id, session, arrived, operation, name, model, stream, status, outcome },
-    ...{ fixture, synthesized, inner, parent, cost },
+    ...{ fixture, generated, internal, parent, cost },
     started: Date.parse(trace.started_at),
     duration: trace.duration_ms,
     attempts: attempts.length,

@@ -9,8 +9,8 @@ export interface CellLook {
 
 /** The look of each verdict. */
 export const CELL_LOOKS: Readonly<Record<CellVerdict, CellLook>> = {
-  held: { sign: '+', tone: 'good' },
-  broke: { sign: 'B', tone: 'bad' },
+  tolerated: { sign: '+', tone: 'good' },
+  failed: { sign: 'F', tone: 'bad' },
   crashed: { sign: 'C', tone: 'bad' },
   hung: { sign: 'H', tone: 'bad' },
   swallowed: { sign: 's', tone: 'warning' },

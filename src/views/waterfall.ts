@@ -1,6 +1,7 @@
 // A call over time as a model: what the terminal prints, JSON says and the page draws are three renderings of it.
 import type { AttemptRecord, GuardrailRecord, OutcomeKind, TraceRecord } from '../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallTone } from '../contract/core/waterfall.ts'
+import { outcomeText } from './outcome-text.ts'
 
 /** A line about which nothing particular is to be said. */
 export const plainRow = (row: Pick<WaterfallRow, 'kind' | 'title'> & Partial<WaterfallRow>): WaterfallRow => ({
@@ -60,19 +61,30 @@ const cacheText = ({ status, age_ms: age }: NonNullable<TraceRecord['cache']>) =
 
 /** The tone of an outcome. */
 export const toneOf = (outcome: OutcomeKind): WaterfallTone =>
-  outcome === 'answered' ? 'good' : outcome === 'cancelled' ? 'warning' : 'bad'
+  outcome === 'succeeded' ? 'good' : outcome === 'canceled' ? 'warning' : 'bad'
 
 /** An attempt as a line. */
 export function attemptRow(attempt: AttemptRecord): WaterfallRow {
-  const { target, why, outcome, status, duration_ms, started_ms, first_content_ms, wait_ms, faults, error } = attempt
+  const {
+    target,
+    reason: why,
+    outcome,
+    status,
+    duration_ms,
+    started_ms,
+    first_content_ms,
+    wait_ms,
+    faults,
+    error,
+  } = attempt
   return plainRow({
     kind: 'attempt',
     title: why,
     subject: target,
-    detail: `${outcome} ${status} in ${timeText(duration_ms)}`,
+    detail: `${outcomeText(outcome)} ${status} in ${timeText(duration_ms)}`,
     notes: notesOf(attempt),
     error,
-    tone: outcome === 'answered' ? 'good' : 'bad',
+    tone: outcome === 'succeeded' ? 'good' : 'bad',
     span: { from: started_ms, to: started_ms + duration_ms, first: first_content_ms, wait: wait_ms },
     faults,
   })

@@ -1,4 +1,4 @@
-// Who may call: tokens, hosts, and pages of other origins.
+// Access: tokens, hosts, and pages of other origins.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { withClientTime } from '../../src/cli/run/client-time.ts'
 import { countingRequests } from '../../src/cli/run/suite.ts'
@@ -15,7 +15,7 @@ describe('--token', () => {
   const closed = appWith({ token: ['secret', 'other'] })
   const basic = (password: string) => `Basic ${btoa(`anyone:${password}`)}`
   const paths = [CHAT, '/_understudy/traces', '/_understudy/traces/x', '/nothing', '/s/x/_understudy/traces']
-  test.each(paths)('%s asks for it', async (path) => {
+  test.each(paths)('rejects %s without a valid token', async (path) => {
     expect((await send(closed, path)).status).toBe(401)
     const refused = await send(closed, path, { headers: { authorization: 'Bearer wrong' } })
     expect(errorOf(refused.text, 401).message).toContain('--token')
@@ -31,7 +31,7 @@ describe('--token', () => {
     '/swagger/json',
     '/favicon.ico',
   ]
-  test.each([...open, '/swagger/assets/swagger-ui.css'])('%s does not', async (path) => {
+  test.each([...open, '/swagger/assets/swagger-ui.css'])('leaves %s open', async (path) => {
     for (const authorization of ['', 'Bearer wrong', 'Basic eDp5'])
       expect((await send(closed, path, { headers: { authorization } })).status).toBe(200)
   })
@@ -52,7 +52,7 @@ describe('--token', () => {
     [basic('secret'), 401, null],
     ['Basic %%%', 401, null],
   ]
-  test.each(rows)('authorization %j gives %d in session %s', async (authorization, status, session) => {
+  test.each(rows)('answers authorization %j with %d in session %s', async (authorization, status, session) => {
     const answer = await closed.post(CHAT, body, { authorization })
     expect(answer.status).toBe(status)
     expect(answer.headers.get('x-understudy-session')).toBe(session)
@@ -67,7 +67,7 @@ describe('CORS', () => {
   }
   const names = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control-'))
 
-  test('is off unless asked for', async () => {
+  test('is off when --cors is not set', async () => {
     const answer = await send(app, '/_understudy/health', { headers: { origin } })
     // What a page of another origin may not read, it is not given either.
     expect(answer.status).toBe(403)
@@ -76,7 +76,7 @@ describe('CORS', () => {
   })
 
   test.each([[[origin]], [['*']], [['http://other.example', origin]]])(
-    '%j lets the origin read answers',
+    'lets the origin read responses when --cors is %j',
     async (cors) => {
       const answer = await appWith({ cors }).post(CHAT, body, { origin })
       expect(answer.status).toBe(200)
@@ -87,7 +87,7 @@ describe('CORS', () => {
   )
 
   const open = appWith({ cors: [origin], token: ['secret'] })
-  test('answers a preflight, which has no token', async () => {
+  test('answers a preflight without a token', async () => {
     const { status, headers } = await send(open, CHAT, { method: 'OPTIONS', headers: { origin, ...preflight } })
     expect(status).toBe(204)
     expect(headers.get('access-control-allow-origin')).toBe(origin)
@@ -95,7 +95,7 @@ describe('CORS', () => {
     expect(headers.get('access-control-allow-headers')).toBe('authorization, x-mine')
   })
 
-  test('lets a page of the web call this machine, when the browser asks', async () => {
+  test('allows private network access when the browser asks for it', async () => {
     const name = 'access-control-allow-private-network'
     const asking = { origin, ...preflight, 'access-control-request-private-network': 'true' }
     const asked = await send(open, CHAT, { method: 'OPTIONS', headers: asking })
@@ -103,19 +103,19 @@ describe('CORS', () => {
     expect([asked.headers.get(name), plain.headers.get(name)]).toEqual(['true', null])
   })
 
-  test('errors can be read by the page too', async () => {
+  test('lets the page read errors', async () => {
     const { status, headers } = await send(open, CHAT, { method: 'POST', headers: { origin } })
     expect(status).toBe(401)
     expect(headers.get('access-control-allow-origin')).toBe(origin)
   })
 
-  test('another origin gets nothing', async () => {
+  test('sends no CORS headers to another origin', async () => {
     const headers = { origin: 'http://evil.example', ...preflight }
     expect(names((await send(open, CHAT, { method: 'OPTIONS', headers })).headers)).toEqual([])
   })
 })
 
-test('a host listened on may be called by its name, and no other', async () => {
+test('host check: accepts the configured host name and rejects any other', async () => {
   const named = appWith({ host: 'Build.Example', token: ['secret'] })
   const status = async (host: string) => (await send(named, '/_understudy/health', { headers: { host } })).status
   expect(await status('build.example:4010')).toBe(200)
@@ -123,7 +123,7 @@ test('a host listened on may be called by its name, and no other', async () => {
   expect(await status('other.example:4010')).toBe(403)
 })
 
-describe('a session in the path', () => {
+describe('session in the path', () => {
   /** An application with all that `serve` and `exec` put around it, and a session that has a scenario. */
   const wrapped = async () => {
     const target = appWith()
@@ -146,7 +146,7 @@ describe('a session in the path', () => {
     '/s/a/s/b/_understudy/traces',
     '/s/a/s/a/v2/datasets',
   ]
-  test.each(nested)('is the first one alone, also after a scenario was active: POST %s is unknown', async (path) => {
+  test.each(nested)('is only the first one, even after a scenario was active: POST %s returns 404', async (path) => {
     const { target, requests } = await wrapped()
     const plain = await send(appWith(), path, { ...post, body: JSON.stringify(body) })
     const answer = await send(target, path, { ...post, body: JSON.stringify(body) })
@@ -156,13 +156,13 @@ describe('a session in the path', () => {
     expect(target.understudy.sessions.list().map(({ name }) => name)).toEqual(['default', 'begun', 'a'])
   })
 
-  test('stays the one of a call that has it once, and the path without it is answered', async () => {
+  test('is used when the path contains it once, and the rest of the path is answered', async () => {
     const { target } = await wrapped()
     const answer = await send(target, `/s/a${CHAT}`, { ...post, body: JSON.stringify(body) })
     expect([answer.status, answer.headers.get('x-understudy-session')]).toEqual([200, 'a'])
   })
 
-  test('does not hide a token that is not one', async () => {
+  test('does not hide an invalid token', async () => {
     const { target, requests } = await wrapped()
     const headers = { ...post.headers, authorization: 'Bearer two words' }
     const answer = await send(target, `/s/a${CHAT}`, { ...post, headers, body: JSON.stringify(body) })

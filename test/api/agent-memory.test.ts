@@ -1,4 +1,4 @@
-// What agents remember: only what they are made to write, of whom the task is about, for as long as the store says, and once.
+// What agents remember: only what they write, for the entity of the task, as long as the store keeps it, and once.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { ToolResult } from '../../src/agents/tools/define.ts'
 import { entryOf, toolsIn } from '../support/agent-tools.ts'
@@ -27,7 +27,7 @@ const query = async (entity: string, words: string, store = 'customers') => {
 }
 const textsOf = (documents: Json[]) => documents.map(({ text }) => text)
 
-test('stores are listed, and offered by name', async () => {
+test('memory tools: list the stores and are offered by name', async () => {
   expect(resultOf(await run(entryOf('retrieve_memory_stores'), {}, { agent }))).toEqual({
     memory_stores: [
       { memory_store: 'customers', description: STORE.description },
@@ -43,7 +43,7 @@ test('stores are listed, and offered by name', async () => {
   }
 })
 
-test('what is written is found, nearest first, by the same entity alone; clients of the API see it too', async () => {
+test('memory tools: find written memories of the same entity, nearest first, and API clients see them', async () => {
   expect(await query('ann', 'anything')).toEqual([])
   await write('ann', ' Ann likes short answers. ', { id: '1' })
   await write('ann', 'Ann has a blue lamp.', { id: '2' })
@@ -59,7 +59,7 @@ test('what is written is found, nearest first, by the same entity alone; clients
   expect(textsOf(data as Json[])).toEqual(['Ann has a blue lamp.', 'Ann likes short answers.'])
 })
 
-test('a call that is made again writes nothing twice, another one does', async () => {
+test('memory tools: write once when a call is repeated, and again for a different call', async () => {
   const first = resultOf(await write('once', 'One.'))
   await session.clock.sleep(5_000)
   expect(resultOf(await write('once', 'One.'))).toEqual(first)
@@ -73,7 +73,7 @@ test('a call that is made again writes nothing twice, another one does', async (
   for (const id of others) expect(id).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/)
 })
 
-test('what has expired on the clock of the session is not found', async () => {
+test("memory tools: do not find memories that have expired on the session's clock", async () => {
   await write('eve', 'Eve is glad.', { store: 'moods' })
   await session.clock.sleep(30_000)
   await write('eve', 'Eve is sad.', { store: 'moods', id: '2' })
@@ -82,7 +82,7 @@ test('what has expired on the clock of the session is not found', async () => {
   expect(textsOf(await query('eve', 'mood', 'moods'))).toEqual(['Eve is sad.'])
 })
 
-test('clients of the API do not see what has expired either, and its number is that of what is left', async () => {
+test('memory API: hides expired documents and counts only the remaining ones', async () => {
   await write('leo', 'Leo is glad.', { store: 'moods' })
   const path = '/v2/memory-stores/moods/memories/leo'
   const read = async () => {
@@ -103,7 +103,7 @@ test('clients of the API do not see what has expired either, and its number is t
   expect(await read()).toEqual([['Leo is sad.'], 1, 1])
 })
 
-test('a document is forgotten', async () => {
+test('memory tools: delete a document', async () => {
   const { document_id } = resultOf(await write('gone', 'Forget me.'))
   const forget = (entity: string) =>
     run(entryOf('delete_memory_document'), { memory_store: 'customers', document_id }, about(entity))
@@ -115,7 +115,7 @@ test('a document is forgotten', async () => {
   expect((await ok('GET', '/v2/memory-stores/customers/memories/gone')).documents_count).toBe(0)
 })
 
-test('whoever is not to be remembered, and stores that are not there, are errors for the model', async () => {
+test('memory tools: return an error to the model for an invalid entity or an unknown store', async () => {
   const entry = entryOf('query_memory_store')
   const given = { memory_store: 'customers', query: 'x' }
   expect(await run(entry, given, { agent })).toMatchObject({ error: expect.stringContaining('memory.entity_id') })

@@ -1,5 +1,5 @@
-// The kinds of tools that agents have: what a model is offered for each, what a call gives with a fixture and without one, and
-// what goes wrong in words that a model reads.
+// The types of tools of agents: what a model is offered for each, what a call returns with and without a fixture, and errors that a model
+// reads.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { ToolEntry } from '../../src/agents/tools/define.ts'
 import { entryOf, toolsIn } from '../support/agent-tools.ts'
@@ -33,25 +33,25 @@ const KINDS: {
     entry: async () => entryOf('google_search'),
     offers: ['google_search', { required: ['query'] }],
     given: { query: 'lamps' },
-    made: { synthesized: true, query: 'lamps', results: expect.any(Array) },
+    made: { generated: true, query: 'lamps', results: expect.any(Array) },
   },
   {
     entry: async () => entryOf('web_scraper'),
     offers: ['web_scraper', { required: ['url'] }],
     given: { url: 'https://example.com' },
-    made: { synthesized: true, url: 'https://example.com', content: expect.any(String) },
+    made: { generated: true, url: 'https://example.com', content: expect.any(String) },
   },
   {
     entry: async () => entryOf('openai:web_search'),
     offers: ['openai_web_search', { required: ['query'] }],
     given: { query: 'lamps' },
-    made: { synthesized: true, tool: 'openai:web_search' },
+    made: { generated: true, tool: 'openai:web_search' },
   },
   {
     entry: async () => entryOf('anthropic:bash'),
     offers: ['anthropic_bash', { required: ['input'] }],
     given: { input: 'ls' },
-    made: { synthesized: true, arguments: { input: 'ls' } },
+    made: { generated: true, arguments: { input: 'ls' } },
   },
   {
     entry: async () => entryOf('http', await ok('POST', '/v2/tools', { key: 'get-weather', type: 'http', http })),
@@ -66,7 +66,7 @@ const KINDS: {
       },
     ],
     given: { city: 'Paris' },
-    made: { synthesized: true, status: 200, request: { method: 'GET', url: blueprint.url } },
+    made: { generated: true, status: 200, request: { method: 'GET', url: blueprint.url } },
   },
   {
     entry: async () =>
@@ -85,7 +85,7 @@ const KINDS: {
       ),
     offers: ['count', city],
     given: { city: 'Paris' },
-    made: { synthesized: true, result: { count: 7 } },
+    made: { generated: true, result: { count: 7 } },
   },
   {
     entry: async () =>
@@ -100,14 +100,14 @@ const KINDS: {
       ),
     offers: ['read_file', city],
     given: { city: 'Paris' },
-    made: { synthesized: true, arguments: { city: 'Paris' } },
+    made: { generated: true, arguments: { city: 'Paris' } },
   },
   {
     entry: async () =>
       entryOf('mcp', await ok('POST', '/v2/tools', { key: 'unsaid', type: 'mcp', mcp: files }), { tool_id: 'write' }),
     offers: ['write', { properties: {} }],
     given: { anything: [1] },
-    made: { synthesized: true, arguments: { anything: [1] } },
+    made: { generated: true, arguments: { anything: [1] } },
   },
   {
     entry: async () =>
@@ -125,7 +125,7 @@ const KINDS: {
   },
 ]
 
-describe('tools that would leave this machine', () => {
+describe('tools that need the network', () => {
   let entries: ToolEntry[]
   beforeAll(async () => {
     entries = await Promise.all(KINDS.map(({ entry }) => entry()))
@@ -134,7 +134,7 @@ describe('tools that would leave this machine', () => {
   const rowOf = (index: number) =>
     ({ ...KINDS[index], entry: entries[index] }) as (typeof KINDS)[0] & { entry: ToolEntry }
 
-  test.each(rows)('%s is offered', (name, index) => {
+  test.each(rows)('%s is offered to the model', (name, index) => {
     const { entry, offers } = rowOf(index)
     const [definition, ...more] = offered(entry)
     expect(more).toEqual([])
@@ -143,15 +143,15 @@ describe('tools that would leave this machine', () => {
     expect(JSON.stringify(definition)).not.toContain('secret')
   })
 
-  test.each(rows)('%s answers from a fixture', async (name, index) => {
+  test.each(rows)('%s returns the response of a fixture', async (name, index) => {
     const { entry, given } = rowOf(index)
     const fixtures = [{ match: { tool: name, agent: 'helper' }, reply: { result: { by: '{{call.tool}}' } } }]
-    expect(await run(entry, given, { fixtures, onMiss: 'error' })).toMatchObject({ result: { by: name } })
+    expect(await run(entry, given, { fixtures, onUnmatched: 'error' })).toMatchObject({ result: { by: name } })
     const wrong = [{ match: { tool: name }, reply: { error: 'It is down.', timing: { duration: '3s' } } }]
     expect(await run(entry, given, { fixtures: wrong })).toMatchObject({ error: 'It is down.', ms: 3_000 })
   })
 
-  test.each(rows)('%s answers without one, and says so', async (_, index) => {
+  test.each(rows)('%s returns a generated response and says so without a fixture', async (_, index) => {
     const { entry, given, made } = rowOf(index)
     const answer = await run(entry, given)
     expect(answer).toMatchObject({ result: made, ms: 0 })
@@ -159,15 +159,15 @@ describe('tools that would leave this machine', () => {
     expect(JSON.stringify(answer)).not.toContain('secret')
   })
 
-  test('with --on-miss error there must be one', async () => {
+  test('with --on-unmatched error there must be one', async () => {
     const { entry, given } = rowOf(0)
-    await expect(run(entry, given, { onMiss: 'error' })).rejects.toMatchObject({
+    await expect(run(entry, given, { onUnmatched: 'error' })).rejects.toMatchObject({
       status: 404,
       code: 'fixture_not_found',
     })
   })
 
-  test('one that takes longer than its timeout is an error', async () => {
+  test('return an error when one exceeds its timeout', async () => {
     const fixtures = [{ match: { tool: 'google_search' }, reply: { result: 1, timing: { duration: '1m' } } }]
     const slow = (timeout?: number) => run(entryOf('google_search', null, { timeout }), { query: 'x' }, { fixtures })
     expect(await slow()).toMatchObject({ result: 1, ms: 60_000 })
@@ -175,7 +175,7 @@ describe('tools that would leave this machine', () => {
     expect(await slow(5)).toEqual({ error, ms: 5_000 })
   })
 
-  test('one that nobody waits for any more ends with the reason', async () => {
+  test('end with the reason when the caller is gone', async () => {
     const fixtures = [{ match: {}, reply: { result: 1, timing: { duration: '1m' } } }]
     const controller = new AbortController()
     const running = run(entryOf('google_search'), { query: 'x' }, { fixtures, signal: controller.signal })
@@ -185,27 +185,27 @@ describe('tools that would leave this machine', () => {
 })
 
 const WRONG: [string, ToolEntry, Json, string][] = [
-  ['what is missing', entryOf('google_search'), {}, 'the arguments of google_search do not fit its schema: '],
-  ['what is of another type', entryOf('google_search'), { query: 7 }, 'query: '],
-  ['what there is not', entryOf('current_date'), { zone: 'x' }, 'zone'],
+  ['a missing argument', entryOf('google_search'), {}, 'the arguments of google_search do not fit its schema: '],
+  ['an argument of the wrong type', entryOf('google_search'), { query: 7 }, 'query: '],
+  ['an unknown argument', entryOf('current_date'), { zone: 'x' }, 'zone'],
 ]
-test.each(WRONG)('arguments that do not fit are an error for the model: %s', async (_, entry, given, words) => {
+test.each(WRONG)('tool arguments: return an error to the model for %s', async (_, entry, given, words) => {
   const result = await run(entry, given)
   expect((result as { error?: string }).error).toContain(words)
 })
 
-test('a schema that is none is not held against the model', async () => {
+test("tool schema: does not fail the model's call when the schema itself is invalid", async () => {
   const entry = entryOf('code', { code_tool: { parameters: { type: 'object', properties: 7 } } })
-  expect(await run(entry, {})).toMatchObject({ result: { synthesized: true } })
+  expect(await run(entry, {})).toMatchObject({ result: { generated: true } })
 })
 
-test('the date is that of the session', async () => {
+test('date tool: returns the date of the session', async () => {
   const now = new Date(session.clock.now()).toISOString()
   expect(offered(entryOf('current_date'))).toMatchObject([{ name: 'current_date' }])
   expect(await run(entryOf('current_date'), {})).toMatchObject({ result: { iso: now, date: now.slice(0, 10) } })
 })
 
-test('a function is offered as its client wrote it, and is not run here', async () => {
+test('function tool: is offered as the client wrote it and is not run by the server', async () => {
   const record = await ok('POST', '/v2/tools', {
     key: 'look-up',
     description: 'Of the tool.',
@@ -215,7 +215,7 @@ test('a function is offered as its client wrote it, and is not run here', async 
   expect(offered(entry)).toEqual([{ name: 'look_up', description: 'Of the tool.', parameters: city }])
 })
 
-describe('knowledge', () => {
+describe('knowledge tools', () => {
   const agent = { knowledge_bases: [{ knowledge_id: 'help', search_type: 'hybrid_search' as const, top_k: 1 }] }
   beforeAll(async () => {
     const base = await ok('POST', '/v2/knowledge', { key: 'help', description: 'Help pages.' })
@@ -234,7 +234,7 @@ describe('knowledge', () => {
     }
   })
 
-  test('bases are listed, one is asked with what the agent says of it', async () => {
+  test("list the knowledge bases and query one with the agent's settings", async () => {
     expect(await run(entryOf('retrieve_knowledge_bases'), {}, { agent })).toMatchObject({
       result: { knowledge_bases: [{ knowledge_base: 'help', description: 'Help pages.' }] },
     })
@@ -251,7 +251,7 @@ describe('knowledge', () => {
     expect(((await ask({ top_k: 2 })) as { result: { matches: Json[] } }).result.matches.length).toBe(2)
   })
 
-  test('another base is an error, and so is one that is gone', async () => {
+  test("return an error for a knowledge base that is not the agent's or was deleted", async () => {
     const entry = entryOf('query_knowledge_base')
     const given = { knowledge_base: 'other', query: 'x' }
     expect(await run(entry, given, { agent })).toMatchObject({ error: expect.stringContaining('"help"') })
@@ -263,10 +263,10 @@ describe('knowledge', () => {
   })
 })
 
-describe('the team', () => {
+describe('team tools', () => {
   const agent = { team_of_agents: [{ key: 'writer', role: 'Writes.' }, { key: 'reader' }] }
 
-  test('is listed', async () => {
+  test('list the members', async () => {
     await ok('POST', '/v2/agents', {
       key: 'reader',
       role: 'Reads.',
@@ -286,7 +286,7 @@ describe('the team', () => {
     })
   })
 
-  test('a member is called, anybody else is an error', async () => {
+  test('call a member and return an error for anyone else', async () => {
     const calls: unknown[] = []
     const delegate = async (
       ...[member, message, { id }]: Parameters<NonNullable<Parameters<typeof run>[2]>['delegate'] & {}>

@@ -1,4 +1,4 @@
-// Streams and bad days of agents over A2A: who cancels or leaves in the middle, and scenarios that act on the calls.
+// Streams and scenarios of agents over A2A: clients that cancel or leave in the middle, and faults in the calls.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { TaskState } from '@a2a-js/sdk'
 import { a2aServer, asTask, call, code, everything, kindsOf, rpc, says, textOf, v1 } from '../support/a2a.ts'
@@ -9,7 +9,7 @@ afterAll(close)
 const late = { content: 'Late.', timing: { first_token: '1m' } }
 
 for (const version of ['1.0', '0.3'] as const)
-  describe(`the client of version ${version}`, () => {
+  describe(`A2A client, version ${version}`, () => {
     test('cancels a task that it follows', async () => {
       const { client, one } = await met(version, [late])
       await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
@@ -23,7 +23,7 @@ for (const version of ['1.0', '0.3'] as const)
       expect(last?.$case === 'statusUpdate' && last.value.status?.state).toBe(TaskState.TASK_STATE_CANCELED)
     })
 
-    test('leaves in the middle: the task works on, and can be followed again', async () => {
+    test('leaves in the middle: the task continues and can be followed again', async () => {
       const { client, one } = await met(version, [late])
       await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
       const leaving = new AbortController()
@@ -41,11 +41,11 @@ for (const version of ['1.0', '0.3'] as const)
     })
   })
 
-describe('a scenario', () => {
+describe('A2A calls under a scenario', () => {
   const rules = async (one: { ok: (...given: [string, string, Json]) => Promise<Json> }, rule: Json) =>
     one.ok('PUT', '/_understudy/scenario', { name: 'bad-day', clock: 'virtual', rules: [{ name: 'bad', ...rule }] })
 
-  test('acts on calls over A2A as it does on those of the workspace', async () => {
+  test('trigger the same faults as workspace calls', async () => {
     const { one, url } = await served(['Yes.'])
     const fault = { type: 'http-error', status: 503 }
     await rules(one, { at: 'workspace', match: { operation: 'callAgent' }, when: { calls: 1 }, fault })
@@ -57,7 +57,7 @@ describe('a scenario', () => {
     expect([card.status, card.headers.get('x-understudy-scenario')]).toEqual([200, 'bad-day'])
   })
 
-  test('lets streams through as they come', async () => {
+  test('pass streams through event by event', async () => {
     const { one, client } = await met('1.0', [late])
     await rules(one, { match: { model: 'nobody/nothing' }, fault: { type: 'http-error', status: 500 } })
     await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
@@ -76,7 +76,7 @@ describe('a scenario', () => {
   })
 })
 
-test('a call that waits ends with its session', async () => {
+test('A2A: ends a waiting call with its session', async () => {
   const { client, one } = await met('1.0', [late])
   await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
   const waiting = code(client.sendMessage(says('Go.')))
@@ -85,7 +85,7 @@ test('a call that waits ends with its session', async () => {
   expect(await waiting).not.toBe('no error')
 })
 
-test('lists by page also when tasks change meanwhile', async () => {
+test('A2A task list: pages correctly while tasks change', async () => {
   const { client, one } = await met('1.0', ['One.', 'Two.', 'Three.', 'Again.'])
   const ids: string[] = []
   for (const text of ['1', '2', '3']) ids.push(asTask(await client.sendMessage(says(text))).id)

@@ -1,4 +1,4 @@
-// A decision about a call of a tool that was answered with 200 holds, whenever it comes and whatever the task is doing.
+// A decision about a tool call that was answered with 200 stays in effect, whenever it arrives and whatever the task is doing.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession, type StrictTask } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -78,24 +78,27 @@ function decisionsOf(seed: number): Decision[] {
   }))
 }
 
-describe('a decision that was answered with 200', () => {
-  test.each(Array.from({ length: 40 }, (_, seed) => seed))('holds, however the others come (%d)', async (seed) => {
-    const decisions = decisionsOf(seed)
-    const { one, task, ids, decide } = await waiting(decisions.length)
-    const answers: Promise<{ status: number }>[] = []
-    for (const { call, decision, pause } of decisions) {
-      for (let turn = 0; turn < pause; turn++) await turnOfLoop()
-      const answer = decide(call, decision)
-      answers.push(answer)
-      // Every other time the next one does not wait for it.
-      if (seed % 2 === 0) await answer
-    }
-    for (const answer of answers) expect((await answer).status).toBe(200)
-    const done = await one.settled(task.id)
-    expect([done.status.state, resultsOf(done)]).toEqual(['completed', expectedOf(ids, decisions)])
-  })
+describe('approval decision that was answered with 200', () => {
+  test.each(Array.from({ length: 40 }, (_, seed) => seed))(
+    'stays in effect in whatever order other decisions arrive (seed %d)',
+    async (seed) => {
+      const decisions = decisionsOf(seed)
+      const { one, task, ids, decide } = await waiting(decisions.length)
+      const answers: Promise<{ status: number }>[] = []
+      for (const { call, decision, pause } of decisions) {
+        for (let turn = 0; turn < pause; turn++) await turnOfLoop()
+        const answer = decide(call, decision)
+        answers.push(answer)
+        // Every other time the next one does not wait for it.
+        if (seed % 2 === 0) await answer
+      }
+      for (const answer of answers) expect((await answer).status).toBe(200)
+      const done = await one.settled(task.id)
+      expect([done.status.state, resultsOf(done)]).toEqual(['completed', expectedOf(ids, decisions)])
+    },
+  )
 
-  test('holds when calls are rejected while the tool of another one runs', async () => {
+  test("stays in effect when calls are rejected while another one's tool runs", async () => {
     const { one, task, ids, decide } = await waiting(4)
     const decisions: Decision[] = ['approve', 'reject', 'reject', 'approve'].map((decision, index) => ({
       call: 3 - index,
@@ -107,7 +110,7 @@ describe('a decision that was answered with 200', () => {
     expect([done.status.state, resultsOf(done)]).toEqual(['completed', expectedOf(ids, decisions)])
   })
 
-  test('is the only one of its call: the second is refused, with the same and with another', async () => {
+  test('is final: a second decision is rejected, whether it agrees or not', async () => {
     const { one, task, ids, decide } = await waiting(2)
     const both = await Promise.all([
       decide(0, 'approve'),

@@ -1,4 +1,4 @@
-// On whose behalf tasks work, and where they are: people, threads, memories and metadata; sessions, workspaces and snapshots.
+// On whose behalf tasks work, and where they are: identities, threads, memories and metadata; sessions, workspaces and snapshots.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type StrictTask, story, taskBody } from '../support/agents.ts'
@@ -22,21 +22,24 @@ async function helper(turns: Parameters<AgentSession['begin']>[0], fields: Json 
   return one
 }
 
-describe('what a call says of its caller', () => {
+describe('caller of an agent', () => {
   const identity = { id: 'u-17', display_name: 'Ada', email: 'ada@example.com' }
-  test.each(['identity', 'contact'])('%s makes a person of the workspace, whom the traces name', async (field) => {
-    const one = await helper(['Hello.', 'Again.'])
-    const task = await one.ask('Hi.', { [field]: identity })
-    for (const trace of await tracesOf(one, task)) expect(trace.identity).toMatchObject({ id: 'u-17' })
-    expect((await one.ok('GET', '/v2/contacts')).data).toMatchObject([
-      { external_id: 'u-17', display_name: 'Ada', email: 'ada@example.com' },
-    ])
-    // It holds for the turns after it.
-    for (const trace of await tracesOf(one, await one.ask('And?', { task_id: task.id })))
-      expect(trace.identity).toMatchObject({ id: 'u-17' })
-  })
+  test.each(['identity', 'contact'])(
+    'is added to the workspace as a contact and named in the traces when sent as %s',
+    async (field) => {
+      const one = await helper(['Hello.', 'Again.'])
+      const task = await one.ask('Hi.', { [field]: identity })
+      for (const trace of await tracesOf(one, task)) expect(trace.identity).toMatchObject({ id: 'u-17' })
+      expect((await one.ok('GET', '/v2/contacts')).data).toMatchObject([
+        { external_id: 'u-17', display_name: 'Ada', email: 'ada@example.com' },
+      ])
+      // It holds for the turns after it.
+      for (const trace of await tracesOf(one, await one.ask('And?', { task_id: task.id })))
+        expect(trace.identity).toMatchObject({ id: 'u-17' })
+    },
+  )
 
-  test('a thread groups the traces of its turns, and a later one takes its place', async () => {
+  test('groups the traces of its turns by thread, and a later thread replaces it', async () => {
     const one = await helper(['Hello.', 'Again.'])
     const task = await one.ask('Hi.', { thread: { id: 'thread-1', tags: ['a'] } })
     await one.ask('And?', { task_id: task.id, thread: { id: 'thread-2' } })
@@ -46,14 +49,14 @@ describe('what a call says of its caller', () => {
     }
   })
 
-  test('metadata stands in the trace of the turn whole, and in its calls as far as chat takes it', async () => {
+  test('puts its metadata in the trace of the turn, and in model calls as far as chat accepts it', async () => {
     const one = await helper(['Hello.'])
     const metadata = { order: '17', deep: { a: 1 }, long: 'x'.repeat(600) }
     const [turn, inner] = await tracesOf(one, await one.ask('Hi.', { metadata }))
     expect([turn?.metadata, inner?.metadata]).toEqual([metadata, { order: '17' }] as never)
   })
 
-  test('memory says whose memories the tools read and write', async () => {
+  test('selects by memory entity whose memories the tools read and write', async () => {
     const write = (text: string) => [{ name: 'write_memory_store', arguments: { memory_store: 'notes', text } }]
     const one = agentSession(app)
     await one.begin([write('Likes tea.'), 'Noted.', write('Nobody.'), 'Not noted.'])
@@ -68,14 +71,14 @@ describe('what a call says of its caller', () => {
   })
 })
 
-describe('a task is in one place alone', () => {
+describe('task isolation', () => {
   const NOWHERE: [what: string, method: string, path: (id: string) => string, body: Json | undefined][] = [
     ['read', 'GET', (id) => `/v2/agents/helper/tasks/${id}`, undefined],
     ['canceled', 'POST', (id) => `/v2/agents/helper/tasks/${id}/cancel`, undefined],
     ['continued', 'POST', () => '/v2/agents/helper/task', taskBody('More.')],
     ['approved', 'POST', (id) => `/_understudy/tasks/${id}/approve`, {}],
   ]
-  test.each(NOWHERE)('it is not %s from another session or workspace', async (_, method, path, body) => {
+  test.each(NOWHERE)('a task cannot be %s from another session or workspace', async (_, method, path, body) => {
     const one = await helper(['Hello.'])
     const { id } = await one.ask('Hi.')
     const stranger = await helper(['Hello.'])
@@ -92,8 +95,8 @@ describe('a task is in one place alone', () => {
   })
 })
 
-describe('a session with tasks', () => {
-  test('is read from its snapshot as it was, and what was at work goes on', async () => {
+describe('session with tasks', () => {
+  test('is restored from its snapshot, and running tasks continue', async () => {
     const one = await helper(['Done.', { content: 'Late.', timing: { first_token: '1m' } }])
     const done = await one.ask('First.')
     await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
@@ -108,7 +111,7 @@ describe('a session with tasks', () => {
     expect((await one.settled(String(id))).status.state).toBe('completed')
   })
 
-  test('that is reset has none, and what was at work ends', async () => {
+  test('has no tasks after a reset, and running ones end', async () => {
     const one = await helper([{ content: 'Late.', timing: { first_token: '1m' } }])
     await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
     const { id } = await one.ok('POST', '/v2/agents/helper/task', { ...taskBody('Go.'), configuration: {} })

@@ -1,4 +1,4 @@
-// Evaluators and guardrails of an agent: they look at a share of its iterations, which chance chooses the same way again.
+// Evaluators and guardrails of an agent: they sample a share of its iterations, reproducibly.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, type StrictTask } from '../support/agents.ts'
@@ -47,8 +47,8 @@ const lookedAt = async (one: AgentSession, task: StrictTask, id: string) =>
     evaluations.some((found) => found.id === id) ? [iteration] : [],
   )
 
-describe('an evaluator', () => {
-  test('looks at its share of the iterations, at the same ones again', async () => {
+describe('evaluator of an agent', () => {
+  test('samples its share of the iterations, the same ones every run', async () => {
     const rates = [100, 30, 1].map((sample_rate) => ({ id: 'shape', execute_on: 'output', sample_rate }))
     const counts: number[] = []
     for (const [index, check] of rates.entries()) {
@@ -69,7 +69,7 @@ describe('an evaluator', () => {
     expect(counts[2]).toBeLessThan(4)
   })
 
-  test('judges what the user has said, or what the agent has, and its model is asked inside the turn', async () => {
+  test('judges the messages of the user or of the agent, and calls its model within the turn', async () => {
     const one = await evaluated([
       { id: 'shape', execute_on: 'input', sample_rate: 100 },
       { id: 'judge', execute_on: 'output', sample_rate: 100 },
@@ -79,12 +79,12 @@ describe('an evaluator', () => {
     const [shape, judge] = last?.evaluations ?? []
     expect([shape?.value, judge?.value]).toEqual([false, true])
     const inner = (await one.ok('GET', `/_understudy/traces/${judge?.traces[0]}`)) as unknown as StoredTrace
-    expect(inner).toMatchObject({ parent: task.metadata?.trace_id, inner: true, fixture: 'verdict' })
+    expect(inner).toMatchObject({ parent: task.metadata?.trace_id, internal: true, fixture: 'verdict' })
     expect(JSON.stringify(inner.request)).toContain('fine')
     expect(task.status.state).toBe('completed')
   })
 
-  test('and a contact has the same ids again, whatever is asked beside the task', async () => {
+  test('keeps ids reproducible together with a contact, whatever else is called', async () => {
     const evaluators = [{ id: 'judge', execute_on: 'output', sample_rate: 100 }]
     const guardrails = [{ id: 'guard', execute_on: 'input', sample_rate: 100 }]
     const play = async (beside: number) => {
@@ -114,7 +114,7 @@ describe('an evaluator', () => {
     expect(await play(3)).toEqual(alone)
   })
 
-  test('that is gone says so, and ends no task', async () => {
+  test('reports that it was deleted without ending the task', async () => {
     const one = await evaluated([{ id: 'shape', execute_on: 'output', sample_rate: 100 }])
     const { data } = await one.ok('GET', '/v2/evaluators')
     const gone = (data as Json[]).find(({ key }) => key === 'shape')
@@ -126,12 +126,12 @@ describe('an evaluator', () => {
   })
 })
 
-describe('a guardrail', () => {
+describe('guardrail of an agent', () => {
   const MAIL = 'Write to ada@example.com.'
   test.each<[execute_on: string, asked: string, said: string]>([
     ['input', MAIL, 'Done.'],
     ['output', 'Whom do I write to?', MAIL],
-  ])('on the %s ends the turn as failed, and says what it has seen', async (execute_on, asked, said) => {
+  ])('on the %s fails the turn and reports what it found', async (execute_on, asked, said) => {
     const one = agentSession(app)
     await one.begin([said])
     await one.agent({ settings: { guardrails: [{ id: 'svc_pii_detection', execute_on, sample_rate: 100 }] } })
@@ -145,7 +145,7 @@ describe('a guardrail', () => {
     expect((await one.ask('Hello.', { task_id: task.id })).messages?.length).toBeGreaterThan(1)
   })
 
-  test('looks at its share of the iterations alone', async () => {
+  test('checks only its share of the iterations', async () => {
     const one = agentSession(app, { seed: 9 })
     await one.begin([...Array(ITERATIONS - 1).fill([{ name: 'current_date' }]), 'Done.'])
     const guardrails = [{ id: 'svc_harmful_moderation', execute_on: 'input', sample_rate: 50 }]

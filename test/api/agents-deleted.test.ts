@@ -1,4 +1,4 @@
-// An agent is changed or deleted while its tasks work: who waits is told, and a task goes on with what its agent is by then.
+// An agent is changed or deleted while its tasks work: waiting clients are informed, and a task continues with the agent's current state.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession, taskBody } from '../support/agents.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -23,8 +23,8 @@ async function atWork(calls: (one: ReturnType<typeof agentSession>) => Promise<u
 const rpc = { jsonrpc: '2.0', id: 1, method: 'message/send' }
 const hello = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'Hi' }] }
 
-describe('an agent that is deleted', () => {
-  test('ends what waits for its tasks at once', async () => {
+describe('deleted agent', () => {
+  test('ends calls that wait for its tasks at once', async () => {
     const { one, waiting } = await atWork(({ call, headers }) => [
       call('POST', '/v2/agents/helper/task', taskBody('Wait.')),
       app.post('/v2/agents/helper/stream-task', taskBody('Follow.'), headers),
@@ -44,7 +44,7 @@ describe('an agent that is deleted', () => {
     expect(a2a.body.error).toMatchObject({ code: -32001 })
   })
 
-  test('ends who follows a task of it that waits', async () => {
+  test('ends streams that follow one of its waiting tasks', async () => {
     const one = agentSession(app)
     await one.begin([[{ name: 'look_up' }]])
     await one.ok('POST', '/v2/tools', { key: 'look_up', function: { name: 'look_up' } })
@@ -66,7 +66,7 @@ describe('an agent that is deleted', () => {
     expect((await reader?.read())?.done).toBe(true)
   })
 
-  test('leaves the task that its task works for with an error for the model', async () => {
+  test('leaves an error for the model in a parent task', async () => {
     const one = agentSession(app)
     const hand = { name: 'call_sub_agent', arguments: { agent: 'member', message: 'Find it.' } }
     const asks = (key: string, user: string, reply: Json) => ({
@@ -95,7 +95,7 @@ describe('an agent that is deleted', () => {
   })
 })
 
-test('an agent that is renamed goes on with its tasks, which then have its name', async () => {
+test('renamed agent: continues its tasks under the new name', async () => {
   const { one, waiting } = await atWork(({ call }) => [call('POST', '/v2/agents/helper/task', taskBody('Go.'))])
   await one.ok('PATCH', '/v2/agents/helper', { key: 'renamed' })
   await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { resume: true })
@@ -105,7 +105,7 @@ test('an agent that is renamed goes on with its tasks, which then have its name'
   expect(next.metadata).toMatchObject({ agent_key: 'renamed' })
 })
 
-test('tasks that are not waited for have the same ids again, however far those before them have come', async () => {
+test('tasks in the background: get the same ids every run, however far earlier tasks have progressed', async () => {
   const play = async (turns: number) => {
     const own = createTestApp({ seed_file: ['none'] })
     const one = agentSession(own, { seed: 7 }, 'same')

@@ -1,4 +1,4 @@
-// Large agents and large tasks: what is long is rendered and counted apart from other calls, and written once.
+// Large agents and large tasks: long texts are rendered and counted apart from other calls, and written once.
 import { afterAll, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { endWorkers } from '../../src/workers/pool.ts'
@@ -13,27 +13,24 @@ afterAll(async () => {
 })
 const long = 'The quick brown fox jumps over the lazy dog. '.repeat(6_000)
 
-test.each(['text', 'jinja', 'mustache'])(
-  'other calls are answered while a long task is rendered by %s',
-  async (engine) => {
-    const one = agentSession(app)
-    await one.begin(['Done.'])
-    await one.agent({ model: 'openai/gpt-4.1', instructions: 'Help {{name}}.' })
-    const done: string[] = []
-    const text = `${long} I am {{name}}.`
-    const asked = one.ask(text, { engine, variables: { name: 'Ada' } }).finally(() => done.push('task'))
-    const short = one.call('GET', '/v2/agents/helper').then(() => done.push('short'))
-    const [task] = await Promise.all([asked, short])
-    expect(done).toEqual(['short', 'task'])
-    expect(story(task)).toEqual([`user: ${text}`, 'agent: Done.'])
-    const turn = (await one.ok('GET', `/_understudy/traces/${task.metadata?.trace_id}`)) as unknown as StoredTrace
-    const inner = (await one.ok('GET', `/_understudy/traces/${turn.task?.steps[0]?.trace}`)) as unknown as StoredTrace
-    const [system, user] = (inner.request as { messages: { content: string }[] }).messages
-    expect([system?.content.slice(-9), user?.content.slice(-11)]).toEqual(['Help Ada.', ' I am Ada.'.padStart(11)])
-  },
-)
+test.each(['text', 'jinja', 'mustache'])('long task: lets other calls through while %s renders it', async (engine) => {
+  const one = agentSession(app)
+  await one.begin(['Done.'])
+  await one.agent({ model: 'openai/gpt-4.1', instructions: 'Help {{name}}.' })
+  const done: string[] = []
+  const text = `${long} I am {{name}}.`
+  const asked = one.ask(text, { engine, variables: { name: 'Ada' } }).finally(() => done.push('task'))
+  const short = one.call('GET', '/v2/agents/helper').then(() => done.push('short'))
+  const [task] = await Promise.all([asked, short])
+  expect(done).toEqual(['short', 'task'])
+  expect(story(task)).toEqual([`user: ${text}`, 'agent: Done.'])
+  const turn = (await one.ok('GET', `/_understudy/traces/${task.metadata?.trace_id}`)) as unknown as StoredTrace
+  const inner = (await one.ok('GET', `/_understudy/traces/${turn.task?.steps[0]?.trace}`)) as unknown as StoredTrace
+  const [system, user] = (inner.request as { messages: { content: string }[] }).messages
+  expect([system?.content.slice(-9), user?.content.slice(-11)]).toEqual(['Help Ada.', ' I am Ada.'.padStart(11)])
+})
 
-test('a long template that is none is refused and named', async () => {
+test('long template: is rejected by name when it is invalid', async () => {
   const one = agentSession(app)
   await one.begin(['Done.'])
   await one.agent({ model: 'openai/gpt-4.1' })
@@ -46,7 +43,7 @@ test('a long template that is none is refused and named', async () => {
   ])
 })
 
-test('a step does not write again what the agent is', async () => {
+test("agent step: does not rewrite the agent's definition", async () => {
   const one = agentSession(app)
   await one.begin([...Array(5).fill([{ name: 'current_date' }]), 'Done.'])
   await one.agent({ instructions: 'Be kind. '.repeat(10_000), settings: { tools: [{ type: 'current_date' }] } })

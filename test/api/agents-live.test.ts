@@ -1,4 +1,4 @@
-// Who watches a session sees tasks of agents as they see calls: begun, step by step, and saved in their last form.
+// Observers of a session see tasks of agents as they see calls: begun, step by step, and saved in their last form.
 import { afterAll, expect, test } from 'bun:test'
 import type { Observation } from '../../src/contract/core/observation.ts'
 import { agentSession, taskBody } from '../support/agents.ts'
@@ -29,7 +29,7 @@ const lineOf = (one: Observation): string => {
   }
 }
 
-test('a task is told from its beginning over its steps to its trace', async () => {
+test('live events: report a task from its beginning through its steps to its trace', async () => {
   const one = agentSession(app)
   await one.begin([[{ name: 'current_date' }], 'Done.'])
   await one.agent({ settings: { tools: [{ type: 'current_date' }] } })
@@ -47,14 +47,14 @@ test('a task is told from its beginning over its steps to its trace', async () =
   const {
     request: _,
     rendered: __,
-    answer: ___,
+    response: ___,
     request_headers: ____,
     ...stored
   } = await one.ok('GET', `/_understudy/traces/${begun.trace}`)
   expect(saved.trace as unknown).toEqual(stored)
 })
 
-test('whoever waits for a verdict sees a task that began meanwhile', async () => {
+test('verify: sees a task that began while it waited', async () => {
   const one = agentSession(app)
   await one.begin([[{ name: 'current_date' }]])
   const tools = [{ type: 'current_date' }]
@@ -65,7 +65,7 @@ test('whoever waits for a verdict sees a task that began meanwhile', async () =>
   expect((await report).expectations).toMatchObject([{ met: true }])
 })
 
-test('of calls that continue a task at once only the one that is taken has a trace', async () => {
+test('simultaneous continuations of a task: only the accepted one has a trace', async () => {
   const one = agentSession(app)
   await one.begin(['One.', 'Two.'])
   await one.agent()

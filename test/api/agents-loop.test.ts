@@ -1,4 +1,5 @@
-// The loop of an agent: the journal of any mix of turns is that of a small model of it, teams work for each other, and everything repeats.
+// The loop of an agent: the journal of any mix of turns equals that of a small model of it, teams work for each other, and everything is
+// reproducible.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
@@ -30,19 +31,19 @@ function reference(moves: readonly Move[], reactions: readonly Reaction[]): { jo
   let [at, used, open] = [0, 0, 0]
   for (const reaction of ['user', ...reactions] as Reaction[]) {
     const answers = reaction === 'results' && open > 0
-    for (; open > 0; open--) journal.push(answers ? 'tool look_up answered' : 'tool look_up failed')
+    for (; open > 0; open--) journal.push(answers ? 'tool look_up succeeded' : 'tool look_up failed')
     if (!answers) used = 0
     for (let state = ''; state === ''; ) {
       if (used === MAX_COUNT) state = 'input-required'
       else {
         const move = moves[Math.min(at++, moves.length - 1)] ?? 'text'
         used++
-        journal.push(`model openai/gpt-4o ${move === 'error' ? 'failed' : 'answered'}`)
+        journal.push(`model openai/gpt-4o ${move === 'error' ? 'failed' : 'succeeded'}`)
         if (move === 'error') state = 'failed'
         else if (move === 'text') state = 'completed'
         else {
           for (const kind of move)
-            if (kind !== 'client') journal.push(`tool ${NAMES[kind]} ${kind === 'date' ? 'answered' : 'failed'}`)
+            if (kind !== 'client') journal.push(`tool ${NAMES[kind]} ${kind === 'date' ? 'succeeded' : 'failed'}`)
           open = move.filter((kind) => kind === 'client').length
           for (let wait = 0; wait < open; wait++) journal.push('wait look_up waiting')
           if (open > 0) state = 'input-required'
@@ -57,7 +58,7 @@ function reference(moves: readonly Move[], reactions: readonly Reaction[]): { jo
 const openIds = ({ status }: StrictTask) =>
   (status.message?.parts ?? []).flatMap((part) => (part.kind === 'tool_call' ? [part.tool_call_id] : []))
 
-test('any mix of calls, errors and continuations takes the steps of the reference and ends in its states', async () => {
+test('property: any mix of calls, errors and continuations takes the same steps as the reference and ends in the same states', async () => {
   const move = fc.oneof(
     { weight: 2, arbitrary: fc.constant<Move>('text') },
     { weight: 1, arbitrary: fc.constant<Move>('error') },
@@ -104,7 +105,7 @@ const asks = (key: string, user: string, reply: Json): Json => ({
 })
 const teamTools = [{ type: 'retrieve_agents' }, { type: 'call_sub_agent' }]
 
-describe('a team', () => {
+describe('team of agents', () => {
   const team = async (member: Json, fixtures: Json[]) => {
     const one = agentSession(app)
     await one.begin(['All done.'], fixtures)
@@ -115,21 +116,21 @@ describe('a team', () => {
   }
   const delegates = asks('lead', 'Go.', { tool_calls: [hand('Find it.')] })
 
-  test('works as tasks of their own, which the trace shows as a tree', async () => {
+  test('works in tasks of its own, shown as a tree in the trace', async () => {
     const one = await team({}, [delegates, asks('member', 'Find it.', { content: 'Found.' })])
     const task = await one.ask('Go.', {}, 'lead')
     expect(story(task).at(-1)).toBe('agent: All done.')
     const trace = await traceOf(one, task)
     const step = trace.task?.steps[1]
-    expect(step).toMatchObject({ kind: 'task', name: 'member', outcome: 'answered' })
+    expect(step).toMatchObject({ kind: 'task', name: 'member', outcome: 'succeeded' })
     const child = (await one.ok('GET', `/v2/agents/member/tasks/${step?.task}`)) as unknown as StrictTask
     expect(child).toMatchObject({ contextId: task.contextId, metadata: { parent_task_id: task.id } })
     const inner = (await one.ok('GET', `/_understudy/traces/${step?.trace}`)) as unknown as StoredTrace
-    expect(inner).toMatchObject({ parent: trace.id, inner: true, task: { parent: task.id, state: 'completed' } })
+    expect(inner).toMatchObject({ parent: trace.id, internal: true, task: { parent: task.id, state: 'completed' } })
     expect(story(task)[2]).toContain('"answer":"Found."')
   })
 
-  test('waits with the member whose client is asked, and goes on with it', async () => {
+  test('waits with a member whose client must act, and continues with it', async () => {
     const member = { settings: { tools: [{ type: 'function', key: 'look_up' }] } }
     const one = await team(member, [delegates, asks('member', 'Find it.', { tool_calls: [{ name: 'look_up' }] })])
     const task = await one.ask('Go.', {}, 'lead')
@@ -141,7 +142,7 @@ describe('a team', () => {
     expect([done.status.state, story(done).at(-1)]).toEqual(['completed', 'agent: All done.'])
   })
 
-  test('that waits is canceled with the task that waits for it', async () => {
+  test('is canceled while it waits when its parent task is canceled', async () => {
     const member = { settings: { tools: [{ type: 'function', key: 'look_up' }] } }
     const one = await team(member, [delegates, asks('member', 'Find it.', { tool_calls: [{ name: 'look_up' }] })])
     const { id, metadata } = await one.ask('Go.', {}, 'lead')
@@ -151,7 +152,7 @@ describe('a team', () => {
     expect(status.state).toBe('canceled')
   })
 
-  test('that calls itself in a circle comes to an end, and says so', async () => {
+  test('stops with a message when it calls itself in a circle', async () => {
     const one = agentSession(app)
     await one.begin([[hand('Again.', 'lead')]])
     await one.agent({ key: 'lead', settings: { tools: teamTools, max_iterations: 4 } })
@@ -166,7 +167,7 @@ describe('a team', () => {
     expect((await tasks()).length).toBe(41)
   }, 60_000)
 
-  test('that goes on and on ends after so many model calls, and says so', async () => {
+  test('stops with a message after the maximum number of model calls', async () => {
     const one = agentSession(app)
     await one.begin([[hand('Again.', 'lead')]])
     await one.agent({ key: 'lead', settings: { tools: teamTools } })
@@ -190,7 +191,7 @@ describe('a team', () => {
     expect(errors.at(-1)).toBe('the team has made 200 model calls for one task, as many as it may')
   }, 60_000)
 
-  test('is canceled with the task that it works for', async () => {
+  test('is canceled while it works when its parent task is canceled', async () => {
     const one = await team({}, [
       delegates,
       asks('member', 'Find it.', { content: 'Late.', timing: { first_token: '1m' } }),
@@ -208,7 +209,7 @@ describe('a team', () => {
   })
 })
 
-test('same seed, same calls: the same ids, messages and traces, with tasks side by side too', async () => {
+test('reproducibility: same seed and calls give the same ids, messages and traces, even with parallel tasks', async () => {
   const play = async () => {
     const other = createTestApp({ seed_file: ['none'] })
     const one = agentSession(other, { seed: 7 }, 'same')

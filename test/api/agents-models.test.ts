@@ -1,4 +1,4 @@
-// The models of an agent: what they may be, the parameters that each is asked with, and what is joined of them.
+// The models of an agent: which are valid, the parameters of each, and how settings are combined.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession } from '../support/agents.ts'
@@ -29,7 +29,7 @@ const down = (...models: string[]) => ({
   rules: models.map((model) => ({ name: model, match: { model }, fault: { type: 'http-error', status: 503 } })),
 })
 
-describe('parameters', () => {
+describe('agent parameters', () => {
   const WRONG: [string, unknown][] = [
     ['temperature', 3],
     ['temperature', 'hot'],
@@ -55,7 +55,7 @@ describe('parameters', () => {
     ['timeout', { call_timeout: 'soon' }],
     ['name', 7],
   ]
-  test.each(WRONG)('%s: %j is refused when the agent is made, changed, or falls back', async (name, value) => {
+  test.each(WRONG)('%s: %j is rejected on create, update and as a fallback', async (name, value) => {
     const one = agentSession(app)
     const model = { id: 'openai/gpt-4o', parameters: { [name]: value } }
     const place = (param: unknown) => expect(String(param)).toContain(name)
@@ -71,7 +71,7 @@ describe('parameters', () => {
     await refused('PATCH', '/v2/agents/helper', { model })
   })
 
-  test('go to the model, and the name of the call is theirs', async () => {
+  test('are sent to the model, with the name of the call', async () => {
     const one = agentSession(app)
     const [call] = await callsOf(one, {
       model: { id: 'openai/gpt-4o', parameters: { name: 'greeter', temperature: 0.25, max_tokens: 20 } },
@@ -79,7 +79,7 @@ describe('parameters', () => {
     expect(call).toMatchObject({ name: 'greeter', request: { temperature: 0.25, max_tokens: 20 } })
   })
 
-  test('have guardrails that look beside those of the settings', async () => {
+  test('add their guardrails to those of the settings', async () => {
     const one = agentSession(app)
     const guardrails = [{ id: 'svc_pii_detection', execute_on: 'input' }]
     await one.agent({
@@ -95,7 +95,7 @@ describe('parameters', () => {
     expect(looked).toContain('svc_pii_detection')
   })
 
-  test('name guardrails that are there', async () => {
+  test('accept only existing guardrails', async () => {
     const one = agentSession(app)
     const model = { id: 'openai/gpt-4o', parameters: { guardrails: [{ id: 'nobody', execute_on: 'input' }] } }
     const { status, body } = await one.call('POST', '/v2/agents', {
@@ -105,8 +105,8 @@ describe('parameters', () => {
   })
 })
 
-describe('fallbacks', () => {
-  test('those of the agent come before those of the parameters', async () => {
+describe('agent fallbacks', () => {
+  test('of the agent are tried before those of the parameters', async () => {
     const one = agentSession(app)
     await one.ok('POST', '/_understudy/sessions', {
       name: one.name,
@@ -160,18 +160,18 @@ describe('fallbacks', () => {
       data: StoredTrace[]
     }
     const call = data.find(({ operation }) => operation === 'chat.completions')
-    expect(call?.attempts.map(({ target, why }) => [target, why])).toEqual([
+    expect(call?.attempts.map(({ target, reason: why }) => [target, why])).toEqual([
       ['openai/gpt-4o', 'first'],
       ['openai/gpt-4.1', 'fallback'],
       ['openai/gpt-4.1', 'retry'],
       ['google/gemini-2.5-pro', 'fallback'],
     ])
     const trace = (await one.ok('GET', `/_understudy/traces/${call?.id}`)) as unknown as StoredTrace
-    expect(JSON.stringify(trace.answer)).toContain('google/gemini-2.5-pro 2 30')
+    expect(JSON.stringify(trace.response)).toContain('google/gemini-2.5-pro 2 30')
   })
 })
 
-describe('only models that can call tools are taken', () => {
+describe('agent model', () => {
   const NOT = [
     'openai/whisper-1',
     'openai/gpt-3.5-turbo-instruct',
@@ -187,7 +187,7 @@ describe('only models that can call tools are taken', () => {
     'together/black-forest-labs/FLUX.1-schnell',
   ]
   const body = { key: 'a', role: 'r', description: 'd', instructions: '', path: 'Default', settings: {} }
-  test.each(NOT)('%s is not', async (id) => {
+  test.each(NOT)('%s is rejected because it cannot call tools', async (id) => {
     const one = agentSession(app)
     const gpt = 'openai/gpt-4o'
     const TRIED: [Json, string][] = [
@@ -213,14 +213,14 @@ describe('only models that can call tools are taken', () => {
     'ollama/llama3',
     'mine/anything',
     'groq/llama-3.3-70b-versatile',
-  ])('%s is', async (model) => {
+  ])('%s is accepted because it can call tools', async (model) => {
     const one = agentSession(app)
     expect((await one.call('POST', '/v2/agents', { ...body, model })).status).toBe(201)
   })
 })
 
-describe('variables', () => {
-  test('that the instructions no longer name are gone, but for those that were given', async () => {
+describe('agent variables', () => {
+  test('are removed when the instructions no longer name them, except given ones', async () => {
     const one = agentSession(app)
     const made = await one.agent({ instructions: '{{a}} {{b}}', variables: { b: 'B', own: 1 } })
     expect(made.variables).toEqual({ a: null, b: 'B', own: 1 })

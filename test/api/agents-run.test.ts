@@ -32,7 +32,7 @@ const strictResponse = z.looseObject({
   status: z.enum(['in_progress', 'completed', 'failed']),
 })
 
-test('run makes the agent, or changes it, and answers with the task', async () => {
+test('agent run: creates or updates the agent and returns the task', async () => {
   strictTask.parse(await ok('POST', '/v2/agents/run', { ...agent, message }))
   const waiting = { ...agent, message, configuration: { blocking: true } }
   const task = strictTask.parse(await ok('POST', '/v2/agents/run', waiting))
@@ -47,7 +47,7 @@ test('run makes the agent, or changes it, and answers with the task', async () =
   }
 })
 
-test('a response is what the agent says; one in the background is read later', async () => {
+test("agent response: contains the agent's text, and one in the background is read later", async () => {
   const at = '/v2/agents/clock/responses'
   const made = strictResponse.parse(await ok('POST', at, { message, background: false, stream: false }))
   expect(made).toMatchObject({ status: 'completed', model: 'openai/gpt-4o', finish_reason: 'stop' })
@@ -59,7 +59,7 @@ test('a response is what the agent says; one in the background is read later', a
   expect(task.contextId).toBe('talk')
 })
 
-test('a stream, an unknown agent, an unknown task and one of another agent are refused', async () => {
+test('agent run: rejects streaming, an unknown agent, an unknown task and a task of another agent', async () => {
   const refused = async (method: string, path: string, body?: Json) => {
     const answer = await call(method, path, body)
     return [answer.status, (answer.body.error as Json).param]

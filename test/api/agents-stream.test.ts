@@ -36,7 +36,7 @@ async function follow(one: ReturnType<typeof agentSession>, body: Json) {
   }
 }
 
-test('tells what the turn does, up to its end', async () => {
+test('agent stream: reports every step of the turn to its end', async () => {
   const { events, trace } = await streamed({ tools: [{ type: 'current_date' }] }, [[{ name: 'current_date' }], 'Done.'])
   expect(events.map(({ type }) => type)).toEqual([
     'agents.execution_started',
@@ -57,7 +57,7 @@ test('tells what the turn does, up to its end', async () => {
   expect(events.at(-1)?.data).toMatchObject({ last_message: 'Done.', finish_reason: 'stop' })
 })
 
-test('tells of what made the turn fail', async () => {
+test('agent stream: reports the error that failed the turn', async () => {
   const { events } = await streamed({}, [{ error: { status: 503, message: 'Out of capacity.' } }])
   expect(events.at(-1)).toMatchObject({
     type: 'event.agents.errored',
@@ -65,7 +65,7 @@ test('tells of what made the turn fail', async () => {
   })
 })
 
-test('tells what it waits for, in the words of such streams, and goes on', async () => {
+test('agent stream: reports what the turn waits for and continues', async () => {
   const tools = [{ type: 'function', key: 'look_up' }]
   const { one, events } = await streamed({ tools }, [[{ name: 'look_up', arguments: { order: '17' } }], 'Sent.'])
   const last = events.at(-1)?.data as Json
@@ -83,7 +83,7 @@ test('tells what it waits for, in the words of such streams, and goes on', async
   expect(more.at(-1)?.data).toMatchObject({ last_message: 'Sent.', finish_reason: 'stop' })
 })
 
-test('ends with the patience of its client on the clock of the session, and the task works on', async () => {
+test("agent stream: ends at the client's timeout on the session's clock while the task continues", async () => {
   const slow = { content: 'Late.', timing: { first_token: '1m' } }
   const { one, events } = await streamed({}, [slow], { stream_timeout_seconds: 20 })
   expect(events.map(({ type }) => type).slice(-1)).toEqual(['agents.timeout'])
@@ -97,7 +97,7 @@ test('ends with the patience of its client on the clock of the session, and the 
   }
 })
 
-test('ends with its session, and so does a call that waits', async () => {
+test('agent stream: ends with its session, as does a waiting call', async () => {
   const one = agentSession(app)
   await one.begin([{ content: 'Late.', timing: { first_token: '1m' } }])
   await one.agent()
@@ -114,7 +114,7 @@ test('ends with its session, and so does a call that waits', async () => {
   expect(await waiting).toMatchObject({ status: 409 })
 })
 
-test('tells of a call that needs approval', async () => {
+test('agent stream: reports a call that needs approval', async () => {
   const settings = { tool_approval_required: 'all', tools: [{ type: 'current_date' }] }
   const { events } = await streamed(settings, [[{ name: 'current_date' }]])
   expect(events.slice(-2).map(({ type }) => type)).toEqual([

@@ -1,4 +1,4 @@
-// Tasks of agents through the front door: both ways to wait, continuation, tools, approval, limits, cancel, bad input.
+// Tasks of agents over HTTP: both ways to wait, continuation, tools, approval, limits, cancel, invalid input.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { type AgentSession, agentSession, results, type StrictTask, story, taskBody } from '../support/agents.ts'
@@ -32,8 +32,8 @@ const callIds = ({ status }: StrictTask) =>
 const traceOf = async ({ ok }: AgentSession, task: StrictTask) =>
   (await ok('GET', `/_understudy/traces/${task.metadata?.trace_id}`)) as unknown as StoredTrace
 
-describe('a task', () => {
-  test('that is waited for is answered with its messages', async () => {
+describe('agent task', () => {
+  test('returns its messages when the call waits for it', async () => {
     const one = session()
     await one.begin(['Hello, Ada.'])
     await one.agent()
@@ -41,18 +41,18 @@ describe('a task', () => {
     expect(story(task)).toEqual(['user: Hi, I am Ada.', 'agent: Hello, Ada.'])
     expect(task.status).toMatchObject({ state: 'completed', message: { parts: [{ text: 'Hello, Ada.' }] } })
     const trace = await traceOf(one, task)
-    expect(trace).toMatchObject({ operation: 'agent.task', inner: false, outcome: 'answered', name: 'helper' })
+    expect(trace).toMatchObject({ operation: 'agent.task', internal: false, outcome: 'succeeded', name: 'helper' })
     expect(trace.task).toMatchObject({
       id: task.id,
       state: 'completed',
       steps: [{ kind: 'model', name: 'openai/gpt-4o' }],
     })
     const inner = (await one.ok('GET', `/_understudy/traces/${trace.task?.steps[0]?.trace}`)) as unknown as StoredTrace
-    expect(inner).toMatchObject({ parent: trace.id, inner: true, operation: 'chat.completions' })
+    expect(inner).toMatchObject({ parent: trace.id, internal: true, operation: 'chat.completions' })
     expect((await one.ok('GET', '/v2/agents/helper')).metrics).toEqual({ total_cost: trace.cost })
   })
 
-  test('that is not waited for is submitted, has a trace at once, and works on', async () => {
+  test('is submitted with a trace at once and continues when the call does not wait', async () => {
     const one = session()
     await one.begin(['Done.'])
     await one.agent()
@@ -67,7 +67,7 @@ describe('a task', () => {
     expect((await one.ok('GET', '/v2/agents/helper/tasks')).data).toMatchObject([{ id: task.id }])
   })
 
-  test('goes on with its id, its context and its history; another agent does not know it', async () => {
+  test('continues with its id, context and history, and is unknown to another agent', async () => {
     const one = session()
     await one.begin(['One.', 'Two.'])
     await one.agent()
@@ -86,7 +86,7 @@ describe('a task', () => {
     }
   })
 
-  test('that is active is not continued: 409', async () => {
+  test('returns 409 when it is continued while active', async () => {
     const one = session()
     await one.begin([{ content: 'Slow.', timing: { first_token: '1m' } }])
     await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
@@ -102,13 +102,13 @@ describe('a task', () => {
   })
 })
 
-describe('variables', () => {
+describe('variables of a task', () => {
   const engines: [engine: string, text: string, expected: string][] = [
     ['text', 'I am {{name}}, {{unknown}}.', 'I am Ada, {{unknown}}.'],
     ['jinja', 'I am {{ name | upper }}.', 'I am ADA.'],
     ['mustache', '{{#name}}I am {{name}}.{{/name}}', 'I am Ada.'],
   ]
-  test.each(engines)('are put into instructions and messages by the engine %s', async (engine, text, expected) => {
+  test.each(engines)('are rendered in instructions and messages by the engine %s', async (engine, text, expected) => {
     const one = session()
     await one.begin(['Hello.'])
     await one.agent({ instructions: text, variables: { name: 'Eve' } })
@@ -122,7 +122,7 @@ describe('variables', () => {
     expect(story(task)[0]).toBe(`user: ${text}`)
   })
 
-  test.each(['jinja', 'mustache'])('a template that %s does not read is refused, and makes no task', async (engine) => {
+  test.each(['jinja', 'mustache'])('reject a template that %s cannot read, without creating a task', async (engine) => {
     const one = session()
     await one.begin(['Hello.'])
     await one.agent()
@@ -133,8 +133,8 @@ describe('variables', () => {
   })
 })
 
-describe('a tool', () => {
-  test('of the emulator is run, and the model reads its result', async () => {
+describe('tool call of a task', () => {
+  test('runs a built-in tool and the model reads its result', async () => {
     const one = await withTools([[date], 'It is New Year.'])
     const task = await one.ask('What day is it?')
     expect(story(task)).toEqual([
@@ -145,13 +145,13 @@ describe('a tool', () => {
     ])
     const { task: shown } = await traceOf(one, task)
     expect(shown?.steps.map(({ kind, name, outcome }) => [kind, name, outcome])).toEqual([
-      ['model', 'openai/gpt-4o', 'answered'],
-      ['tool', 'current_date', 'answered'],
-      ['model', 'openai/gpt-4o', 'answered'],
+      ['model', 'openai/gpt-4o', 'succeeded'],
+      ['tool', 'current_date', 'succeeded'],
+      ['model', 'openai/gpt-4o', 'succeeded'],
     ])
   })
 
-  test('of the client waits for its result, beside others that do not', async () => {
+  test("waits for the client's result beside tools that do not wait", async () => {
     const one = await withTools([[order, date], 'It is on its way.'])
     const task = await one.ask('Where is it?')
     expect(task.status.state).toBe('input-required')
@@ -166,7 +166,7 @@ describe('a tool', () => {
     expect((await traceOf(one, done)).task?.steps.map(({ kind }) => kind)).toEqual(['tool', 'model'])
   })
 
-  test('that the user does not wait for is told to the model as without a result', async () => {
+  test('tells the model that there is no result when the user continues without one', async () => {
     const one = await withTools([[order], 'All right.'])
     const task = await one.ask('Where is it?')
     const done = await one.ask('Never mind.', { task_id: task.id })
@@ -177,7 +177,7 @@ describe('a tool', () => {
     ])
   })
 
-  test('that there is not, or whose arguments do not fit, is told to the model as an error', async () => {
+  test('tells the model about an unknown tool and invalid arguments', async () => {
     const one = session()
     await one.begin([[{ name: 'fly' }], [{ name: 'current_date', arguments: '[1' as unknown as Json }], 'I cannot.'])
     await one.agent({ settings: { tools: [{ type: 'current_date' }] } })
@@ -192,7 +192,7 @@ describe('a tool', () => {
     ])
   })
 
-  test('keeps the calls apart that a model gives one id', async () => {
+  test('stays distinct from another call when the model reuses an id', async () => {
     const one = await withTools([[{ ...order, id: 'call_1' }], [{ ...order, id: 'call_1' }], 'Done.'])
     const first = await one.ask('Two orders.')
     const second = await one.ask(results([callIds(first)[0] ?? '', 'a']), { task_id: first.id })
@@ -202,7 +202,7 @@ describe('a tool', () => {
   })
 })
 
-describe('approval', () => {
+describe('tool approval', () => {
   const fields = (tool_approval_required: string, requires_approval: boolean) => ({
     settings: { tool_approval_required, tools: [{ type: 'current_date', requires_approval }] },
   })
@@ -212,7 +212,7 @@ describe('approval', () => {
     ['respect_tool', false, false],
     ['none', true, false],
   ]
-  test.each(table)('%s, of a tool that says %p: waits %p', async (required, tool, waits) => {
+  test.each(table)('setting %s and tool flag %p: waits %p', async (required, tool, waits) => {
     const one = session()
     await one.begin([[date], 'Done.'])
     await one.agent(fields(required, tool))
@@ -229,7 +229,7 @@ describe('approval', () => {
     const settled = () => one.settled(task.id)
     return { one, task, settled }
   }
-  test('given lets the call be made', async () => {
+  test('runs the call when it is approved', async () => {
     const { one, task, settled } = await waiting()
     expect(task.metadata?.pending_actions).toMatchObject([{ action_type: 'current_date', state: { review: null } }])
     await one.ok('POST', `/_understudy/tasks/${task.id}/approve`, {})
@@ -238,7 +238,7 @@ describe('approval', () => {
     expect((await one.call('POST', `/_understudy/tasks/${task.id}/approve`, {})).status).toBe(409)
   })
 
-  test('refused is told to the model', async () => {
+  test('tells the model when it is rejected', async () => {
     const { one, task, settled } = await waiting()
     await one.ok('POST', `/_understudy/tasks/${task.id}/reject`, { reason: 'Not today.' })
     expect(story(await settled()).slice(2)).toEqual([
@@ -247,13 +247,13 @@ describe('approval', () => {
     ])
   })
 
-  test('is decided by a result too', async () => {
+  test('is also decided by a tool result', async () => {
     const { one, task } = await waiting()
     const done = await one.ask(results([callIds(task)[0] ?? '', 'Monday']), { task_id: task.id })
     expect(story(done).slice(2)).toEqual(['tool: "Monday"', 'agent: Done.'])
   })
 
-  test('is there at once in a session that says so', async () => {
+  test('is granted at once in a session that is set to do so', async () => {
     const one = session({ approvals: 'auto' })
     await one.begin([[date], 'Done.'])
     await one.agent(fields('all', true))
@@ -261,10 +261,10 @@ describe('approval', () => {
   })
 })
 
-describe('a turn ends', () => {
+describe('turn of a task', () => {
   const forever = (more: Json) =>
     withTools(Array(40).fill([date]), { settings: { tools: [{ type: 'current_date' }], ...more } })
-  test('after max_iterations, ready to go on', async () => {
+  test('ends after max_iterations and can be continued', async () => {
     const one = await forever({ max_iterations: 3 })
     const task = await one.ask('Go.')
     expect(task.status).toMatchObject({
@@ -275,12 +275,12 @@ describe('a turn ends', () => {
     expect((await one.ask('On.', { task_id: task.id })).metadata).toMatchObject({ iterations: 3 })
   })
 
-  test('after max_cost', async () => {
+  test('ends after max_cost', async () => {
     const one = await forever({ max_cost: 0.0000001 })
     expect((await one.ask('Go.')).metadata).toMatchObject({ finish_reason: 'max_cost', iterations: 1 })
   })
 
-  test('after max_cost as soon as it is reached', async () => {
+  test('ends as soon as max_cost is reached', async () => {
     const first = await forever({ max_iterations: 1 })
     await first.ask('Go.')
     const [agent] = (await first.ok('GET', '/v2/agents')).data as { metrics: { total_cost: number } }[]
@@ -290,7 +290,7 @@ describe('a turn ends', () => {
     expect([await iterationsOf(cost), await iterationsOf(cost * 1.001)]).toEqual([1, 2])
   })
 
-  test("after max_execution_time on the session's clock, whatever is under way", async () => {
+  test("ends after max_execution_time on the session's clock, whatever is in progress", async () => {
     const one = session()
     await one.begin([[date], { content: 'Late.', timing: { first_token: '1h' } }])
     await one.agent({ settings: { max_execution_time: 90, tools: [{ type: 'current_date' }] } })
@@ -300,7 +300,7 @@ describe('a turn ends', () => {
     expect(trace.duration_ms).toBe(90_000)
   })
 
-  test("as failed, with the gateway's message, when the model has no answer left", async () => {
+  test("fails with the gateway's message when the model has no response left", async () => {
     const one = session()
     await one.begin([{ error: { status: 503, message: 'Out of capacity.' } }])
     await one.agent({ fallback_models: ['anthropic/claude-sonnet-4-5'] })
@@ -315,7 +315,7 @@ describe('a turn ends', () => {
     expect(inner.attempts.map(({ target }) => target)).toEqual(['openai/gpt-4o', 'anthropic/claude-sonnet-4-5'])
   })
 
-  test('as failed when a guardrail of every iteration blocks', async () => {
+  test('fails when a guardrail of every iteration blocks', async () => {
     const one = session()
     await one.begin(['Hello.'])
     const guardrails = [{ id: 'svc_pii_detection', execute_on: 'input', sample_rate: 100 }]
@@ -326,7 +326,7 @@ describe('a turn ends', () => {
   })
 })
 
-describe('bad input', () => {
+describe('invalid input for a task', () => {
   const bad: [what: string, body: Json, status: number, says: string][] = [
     ['a result of a call that was never made', taskBody(results(['nope', 1])), 400, 'was never made'],
     [
@@ -341,11 +341,16 @@ describe('bad input', () => {
       400,
       'tool_result',
     ],
-    ['a part of no kind', taskBody({ role: 'user', parts: [{ kind: 'picture' }] }), 400, 'message.parts[0].kind'],
+    [
+      'a part of an unknown kind',
+      taskBody({ role: 'user', parts: [{ kind: 'picture' }] }),
+      400,
+      'message.parts[0].kind',
+    ],
     ['no parts', taskBody({ role: 'user', parts: [] }), 400, 'message.parts'],
-    ['a history beyond the model', taskBody('word '.repeat(140_000)), 400, '128000'],
+    ["a history beyond the model's context", taskBody('word '.repeat(140_000)), 400, '128000'],
   ]
-  test.each(bad)('%s is refused, and the task is as it was', async (_, body, status, says) => {
+  test.each(bad)('%s is rejected, and the task is unchanged', async (_, body, status, says) => {
     const one = await withTools([[order], 'Done.'])
     const task = await one.ask('Where is it?')
     const before = await one.ok('GET', `/v2/agents/helper/tasks/${task.id}`)
@@ -354,7 +359,7 @@ describe('bad input', () => {
     expect(await one.ok('GET', `/v2/agents/helper/tasks/${task.id}`)).toEqual(before)
   })
 
-  test('a result that is sent twice, or for a task that has ended', async () => {
+  test('is rejected when a result is sent twice or the task has ended', async () => {
     const one = await withTools([[order], 'Done.'])
     const task = await one.ask('Where is it?')
     const [id = ''] = callIds(task)
@@ -369,7 +374,7 @@ describe('bad input', () => {
     expect([late.status, strictError.parse(late.body).message]).toEqual([400, expect.stringContaining('already')])
   })
 
-  test('an agent that there is not: 404; one that runs elsewhere: 400', async () => {
+  test('returns 404 for an unknown agent and 400 for an external one', async () => {
     const one = session()
     await one.begin(['Hello.'])
     expect((await one.call('POST', '/v2/agents/nobody/task', taskBody('Hi.'))).status).toBe(404)

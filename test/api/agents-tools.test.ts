@@ -1,4 +1,4 @@
-// The tools of agents through the front door: a task in, the results that its model read out.
+// The tools of agents over HTTP: a task in, the results that its model read out.
 import { afterAll, expect, test } from 'bun:test'
 import { agentSession, type ModelTurn, results, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -46,7 +46,7 @@ const weather = {
 const fixture = (match: Json, reply: Json) => ({ match: { operation: 'agents.tools', ...match }, reply })
 const call = (name: string, args: Json = {}) => ({ name, arguments: args })
 
-test('a fixture answers a tool, an error of it too, by tool, agent, arguments and iteration', async () => {
+test('tool fixture: answers by tool, agent, arguments and iteration, errors included', async () => {
   const { task, read } = await asked(
     [
       call('get_weather', { city: 'Oslo' }),
@@ -68,7 +68,7 @@ test('a fixture answers a tool, an error of it too, by tool, agent, arguments an
   expect(story(task).at(-1)).toBe('agent: Done.')
 })
 
-test('the shipped weather answers, and what has no fixture is made up and says so', async () => {
+test('tool response: comes from the shipped weather fixture, or is generated and says so', async () => {
   const { read } = await asked(
     [call('get_weather', { city: 'Paris' }), call('web_scraper', { url: 'https://a.example' })],
     {
@@ -78,12 +78,12 @@ test('the shipped weather answers, and what has no fixture is made up and says s
   )
   expect(read).toEqual([
     { city: 'Paris', celsius: 21, sky: 'clear' },
-    expect.objectContaining({ synthesized: true, url: 'https://a.example' }),
+    expect.objectContaining({ generated: true, url: 'https://a.example' }),
   ])
 })
 
-test('without a fixture where one must be, the model is told which is nearest', async () => {
-  const strict = createTestApp({ seed_file: ['none'], on_miss: 'error' })
+test('tool response: names the nearest fixtures to the model when one is required and missing', async () => {
+  const strict = createTestApp({ seed_file: ['none'], on_unmatched: 'error' })
   const session = agentSession(strict)
   await session.begin([[call('google_search', { query: 'x' })], 'Done.'], [fixture({ tool: 'other' }, { result: 1 })])
   await session.agent({ settings: { tools: [{ type: 'google_search' }] } })
@@ -91,7 +91,7 @@ test('without a fixture where one must be, the model is told which is nearest', 
   strict.close()
 })
 
-test('arguments that do not fit, no object, and a tool that there is not are errors that the model reads', async () => {
+test('tool call: returns an error to the model for invalid arguments, a non-object and an unknown tool', async () => {
   const { task, read } = await asked(
     { tool_calls: [call('google_search'), { name: 'google_search', arguments: '{"que' }, call('hammer')] },
     { tools: [{ type: 'google_search' }] },
@@ -104,7 +104,7 @@ test('arguments that do not fit, no object, and a tool that there is not are err
   expect(task.status.state).toBe('completed')
 })
 
-test('a tool that takes longer than its timeout is an error, and the others have their results', async () => {
+test('tool timeout: is an error for its call while other tools return results', async () => {
   const { session, read } = await asked([call('google_search', { query: 'x' }), call('current_date')], {
     tools: [{ type: 'google_search', timeout: 5 }, { type: 'current_date' }],
     fixtures: [fixture({ tool: 'google_search' }, { result: 1, timing: { duration: '1m' } })],
@@ -117,7 +117,7 @@ test('a tool that takes longer than its timeout is an error, and the others have
   expect(clock.now()).toBe(Date.UTC(2025, 0, 1) + 5_000)
 })
 
-test('two functions of one name are told apart, and each is answered by its client', async () => {
+test('functions of the same name: stay distinct, and each is answered by its client', async () => {
   const made = ['one', 'two'].map((key) => ({ key, description: key, function: { name: 'look_up' } }))
   const { session, task } = await asked(
     [
@@ -138,7 +138,7 @@ test('two functions of one name are told apart, and each is answered by its clie
   expect(story(ended).at(-1)).toBe('agent: Done.')
 })
 
-test('what one task remembers of somebody, another one finds', async () => {
+test('memory: written by one task is found by another', async () => {
   const session = agentSession(app)
   const about = { memory_store: 'customers' }
   const query = [{ tool_calls: [call('query_memory_store', { ...about, query: 'tea' })] }, { content: 'Tea it is.' }]
@@ -157,7 +157,7 @@ test('what one task remembers of somebody, another one finds', async () => {
   expect(data).toHaveLength(1)
 })
 
-test('an agent of the team works for longer than no time at all without being late', async () => {
+test('team agent: works for a positive virtual time without being late', async () => {
   const session = agentSession(app)
   await session.begin(
     [[call('retrieve_agents'), call('call_sub_agent', { agent: 'writer', message: 'Write.' })], 'Read it.'],
@@ -186,7 +186,7 @@ test('an agent of the team works for longer than no time at all without being la
   expect(app.understudy.sessions.get(session.name).clock.now()).toBe(Date.UTC(2025, 0, 1))
 })
 
-test('fixtures that a live session is given answer its next call', async () => {
+test('session fixtures: answer the next call once they are set', async () => {
   const session = agentSession(app)
   await session.begin([
     [call('google_search', { query: 'x' })],
@@ -195,7 +195,7 @@ test('fixtures that a live session is given answer its next call', async () => {
     'Two.',
   ])
   await session.agent({ settings: { tools: [{ type: 'google_search' }] } })
-  expect(story(await session.ask('Go.'))[2]).toContain('"synthesized":true')
+  expect(story(await session.ask('Go.'))[2]).toContain('"generated":true')
   const { data } = await session.ok('GET', '/_understudy/fixtures')
   expect((data as Json[]).some(({ operation }) => operation === 'agents.tools')).toBe(true)
   await session.ok('PUT', '/_understudy/fixtures', [

@@ -1,4 +1,4 @@
-// Agents as clients make, change and read them: statuses, defaults, and what they may refer to.
+// Agents as clients create, change and read them: statuses, defaults, and valid references.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { strictAgent } from '../support/strict/agents.ts'
@@ -21,7 +21,7 @@ const agent = (fields: Json = {}): Json => ({
   ...fields,
 })
 
-test('an agent is made with 201, live, version 1.0.0, with the defaults filled in', async () => {
+test('agent creation: returns 201, live, version 1.0.0, with defaults filled in', async () => {
   const { status, body } = await call('POST', '/v2/agents', agent({ key: 'first' }))
   expect(status).toBe(201)
   expect(strictAgent.parse(body)).toMatchObject({
@@ -50,7 +50,7 @@ test('an agent is made with 201, live, version 1.0.0, with the defaults filled i
   expect((await call('POST', '/v2/agents', agent({ key: 'first' }))).status).toBe(409)
 })
 
-test('its tools are answered in their own shape, its model as an object, and what it refers to is kept', async () => {
+test('agent: returns tools in their own shape, the model as an object, and its references', async () => {
   await ok('POST', '/v2/tools', { key: 'look_up', description: 'Finds an order.', function: { name: 'look_up' } })
   await ok('POST', '/v2/knowledge', { key: 'help', path: 'Default' })
   await ok('POST', '/v2/memory-stores', {
@@ -98,7 +98,7 @@ test('its tools are answered in their own shape, its model as an object, and wha
   expect(body.team_of_agents).toEqual([{ key: member.key as string, role: 'Knows returns.' }])
 })
 
-test('a new version goes live, and the one before is published', async () => {
+test('agent: puts a new version live and publishes the previous one', async () => {
   const made = await ok('POST', '/v2/agents', agent({ settings: { max_iterations: 7 } }))
   const changed = await ok('PATCH', `/v2/agents/${made.key}`, { settings: { max_cost: 1.5 }, role: 'Seller' })
   expect(strictAgent.parse(changed)).toMatchObject({
@@ -120,10 +120,15 @@ const REFUSED: [string, Json, number, string][] = [
   ['a key that begins with a digit', { key: '1st' }, 400, 'key'],
   ['a key that is too long', { key: 'a'.repeat(256) }, 400, 'key'],
   ['an empty role', { role: '' }, 400, 'role'],
-  ['no instructions', { instructions: undefined }, 400, 'instructions'],
-  ['a model without provider', { model: 'gpt-4o' }, 400, 'model'],
-  ['a model that makes no texts', { model: 'openai/text-embedding-3-small' }, 400, 'model'],
-  ['a fallback that makes no texts', { fallback_models: ['openai/text-embedding-3-small'] }, 400, 'fallback_models[0]'],
+  ['missing instructions', { instructions: undefined }, 400, 'instructions'],
+  ['a model without a provider', { model: 'gpt-4o' }, 400, 'model'],
+  ['a model that does not generate text', { model: 'openai/text-embedding-3-small' }, 400, 'model'],
+  [
+    'a fallback that does not generate text',
+    { fallback_models: ['openai/text-embedding-3-small'] },
+    400,
+    'fallback_models[0]',
+  ],
   [
     'an unknown knowledge base',
     { knowledge_bases: [{ knowledge_id: 'nowhere' }] },
@@ -140,9 +145,9 @@ const REFUSED: [string, Json, number, string][] = [
     404,
     'team_of_agents[0].key',
   ],
-  ['a team without the tools for it', { team_of_agents: [{ key: 'nobody' }] }, 400, 'settings.tools'],
-  ['an unknown kind of tool', { settings: { tools: [{ type: 'hammer' }] } }, 400, 'settings.tools[0].type'],
-  ['a tool that is not named', { settings: { tools: [{ type: 'function' }] } }, 400, 'settings.tools[0].key'],
+  ['a team without the tools that it needs', { team_of_agents: [{ key: 'nobody' }] }, 400, 'settings.tools'],
+  ['an unknown tool type', { settings: { tools: [{ type: 'hammer' }] } }, 400, 'settings.tools[0].type'],
+  ['a tool without a name', { settings: { tools: [{ type: 'function' }] } }, 400, 'settings.tools[0].key'],
   ['an unknown tool', { settings: { tools: [{ type: 'function', key: 'nowhere' }] } }, 404, 'settings.tools[0].key'],
   [
     'a timeout beyond ten minutes',
@@ -162,10 +167,10 @@ const REFUSED: [string, Json, number, string][] = [
     400,
     'settings.guardrails[0].sample_rate',
   ],
-  ['an external agent without address', { type: 'a2a' }, 400, 'a2a'],
+  ['an external agent without an address', { type: 'a2a' }, 400, 'a2a'],
 ]
-describe('refused, naming where', () => {
-  test('a tool of another type, and a tool that a server has not', async () => {
+describe('invalid agent', () => {
+  test('is rejected for a tool of another type and for a tool that the server lacks', async () => {
     await ok('POST', '/v2/tools', { key: 'plain', function: { name: 'plain' } })
     const mcp = { server_url: 'https://files.example', connection_type: 'http', tools: [{ name: 'read' }] }
     await ok('POST', '/v2/tools', { key: 'files', type: 'mcp', mcp })
@@ -180,13 +185,13 @@ describe('refused, naming where', () => {
     expect((there.body.settings as Json).tools).toMatchObject([{ tool_id: 'read', timeout: 5 }])
   })
 
-  test.each(REFUSED)('%s', async (_, fields, status, param) => {
+  test.each(REFUSED)('is rejected at its field for %s', async (_, fields, status, param) => {
     const answer = await call('POST', '/v2/agents', agent(fields))
     expect([answer.status, (answer.body.error as Json).param]).toEqual([status, param])
     strictError.parse(answer.body)
   })
 
-  test('an unknown name says what is there', async () => {
+  test('lists the valid names when a name is unknown', async () => {
     const fresh = workspaceOf(app, { 'x-understudy-session': 'names' })
     await fresh.ok('POST', '/v2/knowledge', { key: 'manuals', path: 'Default' })
     const { body } = await fresh.call('POST', '/v2/agents', agent({ knowledge_bases: [{ knowledge_id: 'nowhere' }] }))
@@ -194,16 +199,16 @@ describe('refused, naming where', () => {
   })
 })
 
-describe('a guardrail of an agent', () => {
+describe('guardrail name of an agent', () => {
   const guarded = (id: string) => agent({ settings: { guardrails: [{ id, execute_on: 'input' }] } })
 
-  test.each(['foo_pii_detection', '_pii_detection', 'acme_pii_detection'])('is not %s', async (id) => {
+  test.each(['foo_pii_detection', '_pii_detection', 'acme_pii_detection'])('rejects %s', async (id) => {
     const { status, body } = await call('POST', '/v2/agents', guarded(id))
     expect([status, (strictError.parse(body).error as Json).param]).toEqual([404, 'settings.guardrails[0].id'])
     expect(body.message).toContain('"svc_pii_detection"')
   })
 
-  test('has the namespace of the server', async () => {
+  test('uses the namespace of the server', async () => {
     const acme = createTestApp({ namespace: 'acme', seed_file: ['none'] })
     const there = workspaceOf(acme)
     const { status, body } = await there.call('POST', '/v2/agents', guarded('svc_pii_detection'))
@@ -213,7 +218,7 @@ describe('a guardrail of an agent', () => {
   })
 })
 
-test('an external agent is kept and shown with its card', async () => {
+test('external agent: is stored and shown with its card', async () => {
   const body = await ok('POST', '/v2/agents', agent({ type: 'a2a', a2a: { agent_url: 'https://agents.example/one' } }))
   expect(strictAgent.parse(body)).toMatchObject({ type: 'a2a', a2a: { card_url: 'https://agents.example/one/card' } })
 })

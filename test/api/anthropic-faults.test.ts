@@ -1,4 +1,4 @@
-// Every kind of fault between the gateway and a client of Anthropic's API: what it reads is in the shapes of that API.
+// Every fault type between the gateway and a client of Anthropic's API: what it reads has the shapes of that API.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { faultKinds } from '../../src/faults/index.ts'
 import { blocksOf, type Fault, type Heard, rehearsal } from '../support/faults.ts'
@@ -77,7 +77,7 @@ const ROWS: Record<string, { whole: Check; streamed: Check }> = {
   // Anthropic refuses what it takes for unsafe.
   'content-filter': both(refused(400, 'invalid_request_error')),
   'quota-exceeded': both(refused(400, 'invalid_request_error')),
-  'model-gone': both(refused(404, 'not_found_error')),
+  'model-not-found': both(refused(404, 'not_found_error')),
   'cut-stream': {
     whole: skipped,
     streamed({ text, broken }, healthy) {
@@ -182,14 +182,14 @@ const ROWS: Record<string, { whole: Check; streamed: Check }> = {
 
 const kinds = faultKinds.filter(({ points, type }) => points.includes('gateway') && type !== 'hang')
 
-test('every kind that acts between the gateway and the client has its row', () => {
+test('fault table: has a row for every type that acts between gateway and client', () => {
   expect(kinds.map(({ type }) => type).sort()).toEqual(Object.keys(ROWS).sort())
 })
 
-describe.each(['whole', 'streamed'] as const)('%s', (form) => {
+describe.each(['whole', 'streamed'] as const)('Anthropic API, %s', (form) => {
   const stream = form === 'streamed'
   for (const { type, example } of kinds)
-    test(type, async () => {
+    test(`applies fault ${type}`, async () => {
       const { text: healthy } = await hear(stream)
       const heard = await hear(stream, { type, ...example })
       const check = ROWS[type]?.[form]
@@ -202,14 +202,14 @@ const weather = { name: 'get_weather', input_schema: { type: 'object', propertie
 test.each([
   ['unknown-tool', 'made_up_tool'],
   ['tool-wrong-arguments', 'get_weather'],
-])('%s is in the call of a message', async (type, name) => {
+])('Anthropic API: puts %s in the tool call of a message', async (type, name) => {
   const asking = { ...call, body: { ...call.body, tools: [weather], tool_choice: { type: 'any' } } }
   const heard = await app.hear({ call: asking, stream: false, point: 'gateway', fault: { type } })
   expect(heard.rule).toMatchObject({ applied: 1 })
   expect(JSON.parse(heard.text)).toMatchObject({ content: [{ type: 'tool_use', name }], stop_reason: 'tool_use' })
 })
 
-test('an answer may also end for that reason', async () => {
+test('Anthropic API: supports the stop reason that a fault sets', async () => {
   const fault = { type: 'content-filter', as: 'finish' }
   const whole = await hear(false, fault)
   expect(JSON.parse(whole.text)).toMatchObject({ content: [], stop_reason: 'refusal' })
@@ -218,7 +218,7 @@ test('an answer may also end for that reason', async () => {
   expect(events.at(-2)?.delta?.stop_reason).toBe('refusal')
 })
 
-test('what changes an answer and what changes its bytes act together', async () => {
+test('Anthropic API: combines faults that change the response with faults that change its bytes', async () => {
   const faults = [
     { type: 'content-filter', as: 'finish' },
     { type: 'cut-stream', after_chunks: 1, close: 'clean' },
@@ -227,7 +227,7 @@ test('what changes an answer and what changes its bytes act together', async () 
   expect(eventsOf(text).map(({ type }) => type)).toEqual(['message_start'])
 })
 
-test('a quota is counted down as Anthropic does, and what is too much is refused with when to call again', async () => {
+test("Anthropic API: counts down a quota in Anthropic's headers and rejects further calls with a retry time", async () => {
   const fault = { type: 'rate-limit', requests: 0, tokens: 5000, per: '90s' }
   const heard = await hear(false, fault)
   refused(429, 'rate_limit_error')(heard, '')
@@ -243,11 +243,11 @@ test.each([
   [{ type: 'rate-limit', requests: 0 }, 429, 'rate_limit_error'],
   [{ type: 'auth-failure' }, 401, 'authentication_error'],
   [{ type: 'context-length' }, 400, 'invalid_request_error'],
-])('%p of the provider is told in these words too', async (fault, status, type) => {
+])("Anthropic API: reports the provider fault %p in Anthropic's error shape", async (fault, status, type) => {
   refused(status, type)(await hear(false, fault, 'provider'), '')
 })
 
-test('a reset of the provider is told by the gateway in these words', async () => {
+test("Anthropic API: reports a provider's reset as an error of the gateway", async () => {
   const heard = await app.hear({ call: throughGateway, stream: false, fault: { type: 'reset' } })
   refused(502, 'api_error')(heard, '')
 })
@@ -256,7 +256,7 @@ test.each([
   [{ type: 'cut-stream', after_chunks: 6, close: 'reset' }, 'api_error'],
   [{ type: 'stream-error', after_chunks: 6, status: 529 }, 'overloaded_error'],
   [{ type: 'malformed-chunk', after_chunks: 6 }, 'api_error'],
-])('%p of the provider in a stream that has begun is an event of the gateway in these words', async (fault, type) => {
+])('Anthropic API: reports the provider fault %p as an error event in a started stream', async (fault, type) => {
   const { text } = await app.hear({ call: throughGateway, stream: true, fault })
   const events = eventsOf(without(text))
   expect(events.at(-1)).toMatchObject({ type: 'error', error: { type }, request_id: 'X' } as Data)

@@ -1,4 +1,5 @@
-// Anthropic's door to real providers: a mock of their formats that this project did not write, and its own package before it.
+// Anthropic's API in front of real providers: a mock of their formats that this project did not write, and Anthropic's package as the
+// client.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic, { RateLimitError } from '@anthropic-ai/sdk'
 import { LLMock } from '@copilotkit/aimock'
@@ -43,8 +44,8 @@ const both = async (params: ReturnType<typeof ask>) => {
   return [message, await client.messages.stream(params).finalMessage()]
 }
 
-describe.each(['claude-sonnet-4-5', 'openai/gpt-4o'])('%s', (model) => {
-  test('answers with a text and its counts', async () => {
+describe.each(['claude-sonnet-4-5', 'openai/gpt-4o'])('forwarded Anthropic call to %s', (model) => {
+  test('returns text and token counts', async () => {
     for (const { content, usage, stop_reason } of await both(ask(model, 'Hello'))) {
       expect(content).toMatchObject([{ type: 'text', text: 'Hi there, friend!' }])
       expect([stop_reason, usage.input_tokens, usage.output_tokens]).toEqual(['end_turn', 11, 7])
@@ -58,7 +59,7 @@ describe.each(['claude-sonnet-4-5', 'openai/gpt-4o'])('%s', (model) => {
     }
   })
 
-  test('refuses in the shape of this API, with when to call again', async () => {
+  test("returns errors in Anthropic's shape, with the retry time", async () => {
     const error = await client.messages.create(ask(model, 'too fast')).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(RateLimitError)
     expect(error).toMatchObject({ type: 'rate_limit_error', message: expect.stringContaining('slow down') })
@@ -66,7 +67,7 @@ describe.each(['claude-sonnet-4-5', 'openai/gpt-4o'])('%s', (model) => {
   })
 })
 
-test('thoughts keep the signature of the provider', async () => {
+test("forwarded Anthropic call: keeps the provider's signature of the thinking", async () => {
   const thinking = { type: 'enabled', budget_tokens: 1024 }
   for (const { content } of await both(ask('claude-sonnet-4-5', 'think', { thinking })))
     expect(content).toMatchObject([

@@ -1,4 +1,4 @@
-// Anthropic's own package against /v1/messages: messages, streams, tools, thoughts, errors, retries and time limits.
+// Anthropic's own package against /v1/messages: messages, streams, tools, thinking, errors, retries and timeouts.
 import { afterAll, describe, expect, test } from 'bun:test'
 import Anthropic, {
   APIConnectionTimeoutError,
@@ -62,24 +62,24 @@ const weather: Anthropic.Tool = {
 const withoutIds = (message: Anthropic.Message) =>
   JSON.parse(JSON.stringify(message).replaceAll(/"id":"[^"]*"/g, '"id":"X"')) as object
 
-describe('a message', () => {
+describe('message of the Anthropic SDK', () => {
   const calls: [what: string, params: ReturnType<typeof ask>, end: Partial<Anthropic.Message>][] = [
-    ['that is a text', ask('hello'), { stop_reason: 'end_turn' }],
-    ['that is cut short', ask('hello', { max_tokens: 2 }), { stop_reason: 'max_tokens' }],
+    ['with text', ask('hello'), { stop_reason: 'end_turn' }],
+    ['cut at the token limit', ask('hello', { max_tokens: 2 }), { stop_reason: 'max_tokens' }],
     [
-      'that a stop sequence ends',
+      'ended by a stop sequence',
       ask('count', { stop_sequences: ['nothing', 'STOP'] }),
       { stop_reason: 'stop_sequence', stop_sequence: 'STOP' },
     ],
-    ['that is a refusal', ask('refuse'), { stop_reason: 'refusal' }],
+    ['with a refusal', ask('refuse'), { stop_reason: 'refusal' }],
     [
-      'with thoughts',
+      'with thinking',
       ask('think', { thinking: { type: 'enabled', budget_tokens: 1024 } }),
       { stop_reason: 'end_turn' },
     ],
-    ['that calls a tool', ask('the weather?', { tools: [weather] }), { stop_reason: 'tool_use' }],
-    ['that calls two', ask('both', { tools: [weather] }), { stop_reason: 'tool_use' }],
-    ['that nobody has written', ask('Anything else?'), { stop_reason: 'end_turn' }],
+    ['with one tool call', ask('the weather?', { tools: [weather] }), { stop_reason: 'tool_use' }],
+    ['with two tool calls', ask('both', { tools: [weather] }), { stop_reason: 'tool_use' }],
+    ['without a fixture', ask('Anything else?'), { stop_reason: 'end_turn' }],
   ]
   test.each(calls)('%s is the same whole and streamed', async (_, params, end) => {
     const message = await client.messages.create(params)
@@ -93,7 +93,7 @@ describe('a message', () => {
     expect(withoutIds(await stream.finalMessage())).toMatchObject(withoutIds(data))
   })
 
-  test('calls one tool when it may call no two', async () => {
+  test('calls only one tool when parallel calls are disabled', async () => {
     const choice = { type: 'auto', disable_parallel_tool_use: true } as const
     const { content } = await client.messages.create(ask('both', { tools: [weather], tool_choice: choice }))
     expect(content.map(({ type }) => type)).toEqual(['tool_use'])
@@ -103,7 +103,7 @@ describe('a message', () => {
     expect(forced.content).toMatchObject([{ type: 'tool_use', name: 'get_weather' }])
   })
 
-  test('goes on from thoughts, calls, pictures and documents', async () => {
+  test('continues after thinking, tool calls, images and documents', async () => {
     const first = await client.messages.create(ask('the weather?', { tools: [weather] }))
     const [call] = first.content.filter((block) => block.type === 'tool_use')
     const picture = { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } as const
@@ -129,7 +129,7 @@ describe('a message', () => {
     expect(answer.content).toMatchObject([{ type: 'text', text: 'It is sunny.' }])
   })
 
-  test('has the form that is asked for', async () => {
+  test('follows the requested output format', async () => {
     const schema = { ...weather.input_schema, additionalProperties: false }
     const output_config = { format: { type: 'json_schema' as const, schema } }
     const { content } = await client.messages.create(ask('Name a city.', { output_config }))
@@ -137,7 +137,7 @@ describe('a message', () => {
     expect(JSON.parse(block?.type === 'text' ? block.text : '')).toEqual({ city: expect.any(String) })
   })
 
-  test('is asked for again by the runner of tools', async () => {
+  test('is repeated by the tool runner until it ends', async () => {
     const cities: string[] = []
     const tool = betaTool({
       name: 'get_weather',
@@ -154,14 +154,14 @@ describe('a message', () => {
   })
 })
 
-test('its tokens are counted', async () => {
+test('Anthropic SDK: counts tokens', async () => {
   const { model, messages } = ask('hello')
   const { input_tokens } = await client.messages.countTokens({ model, messages, tools: [weather] })
   const { usage } = await client.messages.create(ask('hello', { tools: [weather] }))
   expect(usage.input_tokens).toBe(input_tokens)
 })
 
-test('the models are listed page by page, and shown', async () => {
+test('Anthropic SDK: lists models page by page and retrieves one', async () => {
   const ids: string[] = []
   for await (const { id } of client.models.list({ limit: 2 })) ids.push(id)
   expect(ids.length).toBeGreaterThan(10)
@@ -177,23 +177,23 @@ test('the models are listed page by page, and shown', async () => {
   expect(error).toMatchObject({ type: 'not_found_error', requestID: expect.any(String) })
 })
 
-describe('what is wrong with a request is told by its own names', () => {
+describe('invalid request of the Anthropic SDK', () => {
   const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [what: string, params: object, says: string][] = [
-    ['no limit', { max_tokens: undefined }, "'max_tokens' is required"],
-    ['a limit of nothing', { max_tokens: 0 }, "'max_tokens' must be at least 1"],
-    ['no messages', { messages: [] }, "'messages' must be at least 1 items"],
-    ['a role', { messages: [{ role: 'tool', content: 'x' }] }, "'messages[0].role' must be one of"],
-    ['a block', user([{ type: 'image_url' }]), "'messages[0].content[0].type' must be one of"],
-    ['a picture', user([{ type: 'image', source: { type: 'base64', data: 'x' } }]), 'source.media_type'],
-    ['a temperature', { temperature: 1.5 }, "'temperature' must be at most 1, got 1.5"],
-    ['a stop sequence', { stop_sequences: 'x' }, "'stop_sequences' must be an array"],
-    ['a schema', { tools: [{ name: 'x', input_schema: { type: 'string' } }] }, 'tools[0].input_schema.type'],
-    ['a choice', { tools: [weather], tool_choice: 'auto' }, "'tool_choice' must be an object"],
+    ['a missing token limit', { max_tokens: undefined }, "'max_tokens' is required"],
+    ['a token limit of 0', { max_tokens: 0 }, "'max_tokens' must be at least 1"],
+    ['missing messages', { messages: [] }, "'messages' must be at least 1 items"],
+    ['an invalid role', { messages: [{ role: 'tool', content: 'x' }] }, "'messages[0].role' must be one of"],
+    ['an invalid content block', user([{ type: 'image_url' }]), "'messages[0].content[0].type' must be one of"],
+    ['an invalid image', user([{ type: 'image', source: { type: 'base64', data: 'x' } }]), 'source.media_type'],
+    ['an invalid temperature', { temperature: 1.5 }, "'temperature' must be at most 1, got 1.5"],
+    ['an invalid stop sequence', { stop_sequences: 'x' }, "'stop_sequences' must be an array"],
+    ['an invalid schema', { tools: [{ name: 'x', input_schema: { type: 'string' } }] }, 'tools[0].input_schema.type'],
+    ['an invalid tool choice', { tools: [weather], tool_choice: 'auto' }, "'tool_choice' must be an object"],
     ['an unknown tool', { tools: [weather], tool_choice: { type: 'tool', name: 'x' } }, 'must name one of the tools'],
-    ['thoughts', { thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
+    ['invalid thinking', { thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
   ]
-  test.each(rows)('%s', async (_, params, says) => {
+  test.each(rows)('is rejected at its field for %s', async (_, params, says) => {
     const error = await client.messages
       .create({ ...ask('hello', { system: 'x' }), ...params } as never)
       .catch((thrown: unknown) => thrown)
@@ -201,7 +201,7 @@ describe('what is wrong with a request is told by its own names', () => {
     expect(error).toMatchObject({ type: 'invalid_request_error', message: expect.stringContaining(says) })
   })
 
-  test('and a path that is not emulated', async () => {
+  test('is rejected on a path that is not emulated', async () => {
     const error = await client.messages.batches.list().catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(NotFoundError)
     expect((error as Error).message).toContain("/v1/messages/batches of Anthropic's API is not emulated")
@@ -214,30 +214,30 @@ async function under(rules: readonly object[], more: object = {}, clock = 'virtu
   return { rule, client: clientOf({ baseURL: `http://localhost${prefix}`, ...more }) }
 }
 
-describe('on a bad day', () => {
+describe('Anthropic SDK under faults', () => {
   const rows: [what: string, fault: object, kind: abstract new (...given: never[]) => unknown, type: string][] = [
     ['too many requests', { type: 'rate-limit', requests: 0 }, RateLimitError, 'rate_limit_error'],
-    ['a wrong key', { type: 'auth-failure' }, AuthenticationError, 'authentication_error'],
+    ['an invalid key', { type: 'auth-failure' }, AuthenticationError, 'authentication_error'],
     ['a prompt that is too long', { type: 'context-length' }, BadRequestError, 'invalid_request_error'],
-    ['a model that is gone', { type: 'model-gone' }, NotFoundError, 'not_found_error'],
-    ['too much to do', { type: 'http-error', status: 529 }, InternalServerError, 'overloaded_error'],
+    ['a model that was removed', { type: 'model-not-found' }, NotFoundError, 'not_found_error'],
+    ['an overloaded provider', { type: 'http-error', status: 529 }, InternalServerError, 'overloaded_error'],
   ]
   for (const at of ['provider', 'gateway'])
-    test.each(rows)(`%s, at the ${at}`, async (_, fault, kind, type) => {
+    test.each(rows)(`throws its own error class for %s at the ${at}`, async (_, fault, kind, type) => {
       const { client } = await under([{ at, match: {}, fault }])
       const error = await client.messages.create(ask('hello')).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(kind)
       expect(error).toMatchObject({ type, requestID: expect.any(String), error: { type: 'error' } })
     })
 
-  test('what is refused with a wait is asked for again after it', async () => {
+  test('repeats a rejected call after the requested wait', async () => {
     const fault = { type: 'http-error', status: 429, retry_after: 5, retry_after_form: 'ms' }
     const { client, rule } = await under([{ match: {}, when: { calls: '1-2' }, fault }], { maxRetries: 2 })
     expect((await client.messages.create(ask('hello'))).stop_reason).toBe('end_turn')
     expect(await rule()).toMatchObject({ applied: 2 })
   })
 
-  test('what takes too long ends after its time', async () => {
+  test('ends a slow call at its timeout', async () => {
     // As a socket ends for who hangs up.
     const fetch = (input: string | URL | Request, init: RequestInit = {}) => {
       const hungUp = new Promise<never>((_, reject) =>
@@ -251,7 +251,7 @@ describe('on a bad day', () => {
     expect(error).toBeInstanceOf(APIConnectionTimeoutError)
   })
 
-  test('an outage in the middle of a stream is an error of it', async () => {
+  test('throws an error for an outage in the middle of a stream', async () => {
     const { client } = await under([{ match: {}, fault: { type: 'stream-error', after_tokens: 3, status: 500 } }])
     const stream = client.messages.stream(ask('hello'))
     let text = ''
@@ -264,7 +264,7 @@ describe('on a bad day', () => {
     expect(text).toStartWith('one two')
   })
 
-  test('a stream that a gateway breaks off is one without an end', async () => {
+  test('sees a stream without an end when the gateway breaks it off', async () => {
     const fault = { type: 'cut-stream', after_chunks: 4, close: 'clean' }
     const { client } = await under([{ at: 'gateway', match: {}, fault }])
     await expect(client.messages.stream(ask('hello')).finalMessage()).rejects.toThrow()

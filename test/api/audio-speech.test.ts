@@ -1,4 +1,4 @@
-// POST /v2/router/audio/speech and /v1/audio/speech: a text as a sound file, through the gateway like everything else.
+// POST /v2/router/audio/speech and /v1/audio/speech: a text as an audio file, through the gateway like everything else.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ test.each([
   ['opus', 'audio/ogg', 'Ogg'],
   ['flac', 'audio/flac', 'FLAC'],
   ['wav', 'audio/wav', 'WAVE'],
-])('%s is a file of its kind, the same for the same call', async (response_format, mimeType, container) => {
+])('speech: returns a %s file, the same for the same call', async (response_format, mimeType, container) => {
   const { bytes, type } = await bytesFrom(speak('Good morning!', { response_format }))
   expect(type).toBe(mimeType)
   expect((await parseBuffer(bytes, { mimeType })).format.container).toBe(container)
@@ -50,42 +50,42 @@ test.each([
   expect((await bytesFrom(speak('Good morning!', { response_format, voice: 'onyx' }))).bytes.equals(bytes)).toBe(false)
 })
 
-test('pcm has two bytes a sample, fewer the faster it is spoken', async () => {
+test('speech: returns two bytes a sample as pcm, and fewer of them at a higher speed', async () => {
   const length = async (speed: number) =>
     (await bytesFrom(speak('Good morning!', { response_format: 'pcm', speed }))).bytes.length
   const [slow, usual, fast] = [await length(0.5), await length(1), await length(2)]
   expect([slow, fast]).toEqual([2 * usual, usual / 2])
 })
 
-test('a fixture gives a file, or other words', async () => {
+test('speech fixture: supplies a file or another text', async () => {
   const given = await bytesFrom(speak('a file'))
   expect([given.type, given.bytes.equals(tone)]).toEqual(['audio/webm', true])
   const { bytes } = await bytesFrom(speak('other words'))
   expect(bytes.equals((await bytesFrom(speak('Good evening!'))).bytes)).toBe(true)
 })
 
-test('the AI SDK speaks', async () => {
+test('speech: works with the AI SDK', async () => {
   const openai = createOpenAI({ baseURL: 'http://localhost/v1', apiKey: 'any', fetch: fetchInto(app) })
   const { audio } = await generateSpeech({ model: openai.speech('tts-1'), text: 'Good morning!', voice: 'nova' })
   expect(Buffer.from(audio.uint8Array).equals((await bytesFrom(speak('Good morning!'))).bytes)).toBe(true)
 })
 
-test('it is traced, and its sound is what the trace keeps', async () => {
+test('speech: is traced with the content type of the audio', async () => {
   const answer = await app.post(PATH, speak('Good morning!', { model: 'openai/tts-1' }))
   expect(answer.headers.get('x-understudy-model')).toBe('openai/tts-1')
   const trace = await app.traceOf(answer)
-  expect(trace).toMatchObject({ operation: 'audio.speech', status: 200, outcome: 'answered' })
-  expect((trace as unknown as { answer: { content_type: string } }).answer.content_type).toBe('audio/mpeg')
+  expect(trace).toMatchObject({ operation: 'audio.speech', status: 200, outcome: 'succeeded' })
+  expect((trace as unknown as { response: { content_type: string } }).response.content_type).toBe('audio/mpeg')
 })
 
-describe('on a bad day', () => {
-  test('it is refused in the shape of who asks', async () => {
+describe('speech under faults', () => {
+  test('returns errors in the shape of the called API', async () => {
     const { prefix } = await playing(app, [{ match: {}, fault: { type: 'rate-limit', requests: 0 } }])
     const client = clientOf({ baseURL: `http://localhost${prefix}/v1` })
     await expect(bytesFrom(speak('Good morning!'), client)).rejects.toBeInstanceOf(RateLimitError)
   })
 
-  test('it is cut off on its way', async () => {
+  test('is cut in transit', async () => {
     const healthy = (await bytesFrom(speak('Good morning!'))).bytes
     const fault = { type: 'truncate-body' }
     const { prefix } = await playing(app, [{ at: 'gateway', match: {}, fault }])
@@ -94,14 +94,14 @@ describe('on a bad day', () => {
     expect(bytes.length).toBeLessThan(healthy.length)
   })
 
-  test('what cannot be spoken is named', async () => {
+  test('names the input that cannot be spoken', async () => {
     const error = await bytesFrom(speak('x', { response_format: 'aac' })).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(BadRequestError)
     expect((error as Error).message).toContain('\'response_format\' must be one of "mp3", "opus", "flac", "wav", "pcm"')
   })
 })
 
-test('a real provider is asked in its own words, and its bytes come as they are', async () => {
+test("speech: forwards the provider's own request and returns its bytes unchanged", async () => {
   const provider = startProvider(() => new Response(tone, { headers: { 'content-type': 'audio/webm' } }))
   const section = { value: { openai: at(provider.url) }, locationOf: () => '' }
   const real = appWith({ clock: 'real', forwarding: readForwarding({ section, backend: 'fixture', environment: {} }) })

@@ -1,4 +1,4 @@
-// The load balancer: one keyed pick a call by weight, and what goes with it.
+// The load balancer: one keyed pick a call by weight, and its consequences.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { errorOf } from '../support/errors.ts'
 import {
@@ -26,20 +26,20 @@ async function picks(balancer: object, calls: number, seed = 0): Promise<string[
 }
 const share = (models: readonly string[], model: string) => models.filter((one) => one === model).length / models.length
 
-describe('the share of the calls follows the weights', () => {
+describe('load balancer weights', () => {
   test.each<[what: string, balancer: object, shares: [number, number, number]]>([
-    ['equal ones', among({ model: A, weight: 0.5 }, { model: B, weight: 0.5 }), [0.5, 0.5, 0]],
-    ['none, which are equal', among({ model: A }, { model: B }, { model: C }), [1 / 3, 1 / 3, 1 / 3]],
-    ['one left out is 0.5', among({ model: A, weight: 1 }, { model: B }), [2 / 3, 1 / 3, 0]],
-    ['they need not add up to 1', among({ model: A, weight: 0.1 }, { model: B, weight: 0.3 }), [0.25, 0.75, 0]],
+    ['equal weights', among({ model: A, weight: 0.5 }, { model: B, weight: 0.5 }), [0.5, 0.5, 0]],
+    ['missing weights, which are equal', among({ model: A }, { model: B }, { model: C }), [1 / 3, 1 / 3, 1 / 3]],
+    ['one missing weight, which is 0.5', among({ model: A, weight: 1 }, { model: B }), [2 / 3, 1 / 3, 0]],
+    ['weights that do not add up to 1', among({ model: A, weight: 0.1 }, { model: B, weight: 0.3 }), [0.25, 0.75, 0]],
     [
       'the same model twice',
       among({ model: A, weight: 0.5 }, { model: B, weight: 0.5 }, { model: A, weight: 1 }),
       [0.75, 0.25, 0],
     ],
-    ['a very small one', among({ model: A, weight: 0.001 }, { model: B, weight: 1 }), [0.001, 0.999, 0]],
-    ['one model alone', among({ model: C, weight: 0.001 }), [0, 0, 1]],
-  ])('%s', async (_, balancer, shares) => {
+    ['a very small weight', among({ model: A, weight: 0.001 }, { model: B, weight: 1 }), [0.001, 0.999, 0]],
+    ['a single model', among({ model: C, weight: 0.001 }), [0, 0, 1]],
+  ])('distribute the calls for %s', async (_, balancer, shares) => {
     const models = await picks(balancer, 200)
     for (const [index, model] of [A, B, C].entries()) {
       const wanted = shares[index] ?? 0
@@ -50,7 +50,7 @@ describe('the share of the calls follows the weights', () => {
   })
 })
 
-test('the pick is a function of the seed and the number of the call', async () => {
+test('load balancer: picks by the seed and the number of the call', async () => {
   const balancer = among({ model: A }, { model: B }, { model: C })
   const models = await picks(balancer, 30, 7)
   expect(await picks(balancer, 30, 7)).toEqual(models)
@@ -60,15 +60,15 @@ test('the pick is a function of the seed and the number of the call', async () =
   expect(answers.map(({ headers }) => headers.get('x-understudy-model') ?? '')).toEqual(models)
 })
 
-describe.each(FORMS)('%s', (_, stream) => {
-  test("the body's own model means nothing", async () => {
+describe.each(FORMS)('load balancer, %s', (_, stream) => {
+  test('ignores the model of the body', async () => {
     const app = createScripted(all)
     const answer = await app.ask({ stream, model: 'nobody/nothing', load_balancer: among({ model: B }) })
     expect(textOf(answer)).toBe('B')
     expect(await app.traceOf(answer)).toMatchObject({ plan: [B], model: B })
   })
 
-  test('the pick is tried again and followed by the fallbacks, never by the other models', async () => {
+  test('retries its pick and uses the fallbacks, never its other models', async () => {
     const app = createScripted({ [A]: [refuses(429)], [B]: [refuses(429)], [C]: [says('C')] })
     const load_balancer = among({ model: A }, { model: B })
     for (let call = 0; call < 8; call++) {
@@ -78,7 +78,7 @@ describe.each(FORMS)('%s', (_, stream) => {
       expect([A, B] as string[]).toContain(pick as string)
       expect(plan).toEqual([pick as string, C])
       expect(await attemptsOf(app, answer)).toEqual([
-        ...[`${pick} 1 first refused 429`, `${pick} 2 retry refused 429`, `${C} 1 fallback answered 200`],
+        ...[`${pick} 1 first http_error 429`, `${pick} 2 retry http_error 429`, `${C} 1 fallback succeeded 200`],
       ])
       expect(answer.headers.get('x-understudy-fallback')).toBe('1')
     }
@@ -90,11 +90,11 @@ test.each<[what: string, balancer: unknown, status: number, param: string]>([
   ['a weight of 0', among({ model: A, weight: 0 }), 400, 'load_balancer.models[0].weight'],
   ['a weight below 0.001', among({ model: A, weight: 0.0009 }), 400, 'load_balancer.models[0].weight'],
   ['a weight above 1', among({ model: A }, { model: B, weight: 1.01 }), 400, 'load_balancer.models[1].weight'],
-  ['no models', among(), 400, 'load_balancer.models'],
+  ['an empty list of models', among(), 400, 'load_balancer.models'],
   ['another type', { ...among({ model: A }), type: 'round_robin' }, 400, 'load_balancer.type'],
-  ['a model that is none', among({ model: 'gpt 4o' }), 400, 'load_balancer.models[0].model'],
-  ['a provider nobody knows', among({ model: 'nobody/x' }), 404, 'load_balancer.models[0].model'],
-])('%s is refused before anything is tried', async (_, balancer, status, param) => {
+  ['an invalid model', among({ model: 'gpt 4o' }), 400, 'load_balancer.models[0].model'],
+  ['an unknown provider', among({ model: 'nobody/x' }), 404, 'load_balancer.models[0].model'],
+])('load balancer: rejects %s before any attempt', async (_, balancer, status, param) => {
   const app = createScripted(all)
   expect(errorOf((await app.ask({ load_balancer: balancer })).text, status).param).toBe(param)
   expect(app.reached).toEqual([])

@@ -36,7 +36,7 @@ const EXPONENTIAL: [string, string][] = [
   ['^(?:a?){40}a{40}$', 'a'.repeat(30)],
 ]
 
-test.each(EXPONENTIAL)('a fixture with /%s/ is compared in few steps', async (regex, text) => {
+test.each(EXPONENTIAL)('fixture pattern /%s/: matches in few steps', async (regex, text) => {
   const session = `f${Bun.hash(regex)}`
   const match = { operation: 'chat.completions', user: { regex } }
   expect((await put('fixtures', { match, reply: { content: 'Yes it is.' } }, session)).status).toBe(200)
@@ -45,7 +45,7 @@ test.each(EXPONENTIAL)('a fixture with /%s/ is compared in few steps', async (re
   expect(answer.text).not.toContain('Yes it is.')
 })
 
-test.each(EXPONENTIAL)('a rule with /%s/ is compared in few steps', async (regex, text) => {
+test.each(EXPONENTIAL)('rule pattern /%s/: matches in few steps', async (regex, text) => {
   const session = `r${Bun.hash(regex)}`
   const fault = { type: 'http-error', status: 503 }
   const rules = [
@@ -56,7 +56,7 @@ test.each(EXPONENTIAL)('a rule with /%s/ is compared in few steps', async (regex
   expect((await ask(session, text, { 'x-name': text })).status).toBe(200)
 })
 
-test('what no memory helps with ends at the limit, as a mistake that names the pattern', async () => {
+test('pattern: stops at the step limit with an error that names it', async () => {
   const regex = '^(?:(?<x>a+)+)+\\k<x>!$'
   const match = { operation: 'chat.completions', user: { regex } }
   await put('fixtures', { match, reply: { content: 'x' } }, 'limit')
@@ -73,7 +73,7 @@ test('what no memory helps with ends at the limit, as a mistake that names the p
   expect(faulty.json()).toMatchObject({ error: { code: 'pattern_limit' } })
 })
 
-test('the patterns of all fixtures share the steps of a call', async () => {
+test('fixture patterns: share the step limit of a call', async () => {
   const slow = (index: number) => ({
     match: { operation: 'chat.completions', user: { regex: `(?:a{0,9}){0,9}${index}$` } },
     reply: { content: 'x' },
@@ -87,14 +87,14 @@ test('the patterns of all fixtures share the steps of a call', async () => {
   expect(answer.json()).toMatchObject({ error: { code: 'pattern_limit' } })
 })
 
-test('repetitions of repetitions are refused with the fixture', async () => {
+test('pattern: is rejected with its fixture when it nests repetitions', async () => {
   const match = { operation: 'chat.completions', user: { regex: '(?:a{1000}){1000}' } }
   const answer = await put('fixtures', { match, reply: { content: 'x' } }, 'large')
   expect(answer.status).toBe(400)
   expect(answer.text).toContain('is too large')
 })
 
-test('a plain pattern finds its place in a long text', async () => {
+test('pattern: finds its match in a long text when it is plain', async () => {
   const match = { operation: 'chat.completions', user: { regex: 'weather in (?<city>\\p{L}+)' } }
   await put('fixtures', { match, reply: { content: 'Sunny in {{captures.city}}' } }, 'long')
   expect((await ask('long', `${'we '.repeat(60_000)}weather in Zürich?`)).text).toContain('Sunny in Zürich')
@@ -115,7 +115,7 @@ const part = fc.letrec((tie) => ({
   ),
 })).any as fc.Arbitrary<string>
 
-test('a pattern means what it means to the runtime, with the same captures', () => {
+test("pattern: matches and captures as the runtime's RegExp does", () => {
   const text = fc
     .array(fc.constantFrom('a', 'b', 'A', ' ', 'é', '😀', '\n'), { maxLength: 10 })
     .map((all) => all.join(''))
@@ -131,7 +131,7 @@ test('a pattern means what it means to the runtime, with the same captures', () 
   )
 })
 
-test('back references mean what they mean to the runtime', () => {
+test("pattern: resolves back references as the runtime's RegExp does", () => {
   for (const [source, text] of [
     ['(?<q>["\']).*?\\k<q>', 'say "it\'s" now'],
     ['(?<l>.)\\k<l>', 'letter'],
@@ -141,13 +141,13 @@ test('back references mean what they mean to the runtime', () => {
     expect(boundedRegex(source).exec(text, regexBudget())).toEqual({ ...new RegExp(source, 'u').exec(text)?.groups })
 })
 
-test('parts of a pattern that take nothing are not repeated without an end', () => {
+test('pattern: does not repeat empty parts forever', () => {
   const before = performance.now()
   expect(boundedRegex('^(?:){1000000000}a$').exec('a', regexBudget())).toEqual({})
   expect(performance.now() - before).toBeLessThan(1_000)
 })
 
-test('a pattern with stars means what its expression means', () => {
+test('glob: matches as its regular expression does', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '*', '.', '\n'), maxLength: 8 })
   fc.assert(
     fc.property(piece, piece, (glob, text) => {
@@ -158,7 +158,7 @@ test('a pattern with stars means what its expression means', () => {
   )
 })
 
-test('a pattern with many stars is compared in one pass', async () => {
+test('glob: matches many stars in one pass', async () => {
   const glob = `${'*a'.repeat(40)}*b`
   expect(globRegex(glob).test('a'.repeat(200))).toBeFalse()
   const match = { operation: 'chat.completions', model: glob }
@@ -168,6 +168,6 @@ test('a pattern with many stars is compared in one pass', async () => {
   )
 })
 
-test('an expression that is given up says so', () => {
+test('expression: reports that it was given up', () => {
   expect(() => boundedRegex('^(?<x>a+)+\\k<x>!$').exec(A, { steps: 1_000 })).toThrow(RegexLimit)
 })

@@ -1,4 +1,4 @@
-// What is stored and remembered is bounded in bytes: the oldest goes, the newest stays, and health says how much there is.
+// Storage and caches are bounded in bytes: the oldest is removed, the newest stays, and health shows the sizes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
@@ -44,7 +44,7 @@ const KB = 1_000
 const text = (size: number, name: unknown) => `${name} ${'word '.repeat(size / 5)}`
 const say = (size: number, name: unknown) => bodyOf({ messages: [{ role: 'user', content: text(size, name) }] })
 
-describe('traces', () => {
+describe('trace storage', () => {
   const LIMIT = 300 * KB
   const seen = async (app: TestApp, answers: readonly Answer[]) =>
     Promise.all(answers.map(async (answer) => 'id' in (await app.traceOf(answer))))
@@ -56,7 +56,7 @@ describe('traces', () => {
     return answers
   }
 
-  test.each(['default', 'another'])('of session %s take no more than they may', async (session) => {
+  test.each(['default', 'another'])('of session %s stays within its limit', async (session) => {
     const one = bounded({ keep_trace_bytes: LIMIT })
     const answers = await fill(one, 30, session)
     const { stores, counts } = await one.health()
@@ -68,7 +68,7 @@ describe('traces', () => {
     expect(await seen(one.app, answers)).toEqual([...Array(dropped).fill(false), ...Array(entries).fill(true)])
   })
 
-  test('of many calls at once and of a few large ones do so too, and the newest stays however large it is', async () => {
+  test('stays within its limit under parallel and large calls, and keeps the newest trace whatever its size', async () => {
     const one = bounded({ keep_trace_bytes: LIMIT })
     await Promise.all(Array.from({ length: 40 }, (_, index) => one.ok(CHAT, say(20 * KB, index))))
     expect((await one.health()).stores.traces.bytes).toBeLessThanOrEqual(LIMIT)
@@ -79,7 +79,7 @@ describe('traces', () => {
     expect(await seen(one.app, [huge, small])).toEqual([false, true])
   })
 
-  test('beside --keep-traces: what goes by number makes room', async () => {
+  test('makes room when --keep-traces removes traces', async () => {
     const one = bounded({ keep_trace_bytes: LIMIT, keep_traces: 5 })
     await fill(one, 60)
     const { traces } = (await one.health()).stores
@@ -87,7 +87,7 @@ describe('traces', () => {
     expect(traces.bytes).toBeLessThan(LIMIT / 2)
   })
 
-  test('of an earlier run count as well', async () => {
+  test('counts the traces of an earlier run', async () => {
     const db = join(folder.path, 'traces.db')
     const before = bounded({ db })
     await fill(before, 30)
@@ -100,7 +100,7 @@ describe('traces', () => {
     expect(await seen(now.app, [newest])).toEqual([true])
   })
 
-  test('that are gone are still counted when the session has slept', async () => {
+  test('still counts removed traces after the session was unloaded', async () => {
     const one = bounded({ keep_trace_bytes: LIMIT })
     await fill(one, 30, 'sleeper')
     const { traces } = (await one.health()).stores
@@ -114,7 +114,7 @@ describe('traces', () => {
   })
 })
 
-describe('stored answers', () => {
+describe('response storage', () => {
   const LIMIT = 300 * KB
   const RESPONSES = '/v2/router/responses'
   const ask = (input: string, previous?: string) => ({
@@ -128,8 +128,8 @@ describe('stored answers', () => {
   })
   const idOf = (answer: Answer) => String((answer.json() as { id: string }).id)
 
-  test('take no more than they may: the newest are there, the oldest gone', async () => {
-    const { app, ok, health } = bounded({ keep_answer_bytes: LIMIT })
+  test('stays within its limit: keeps the newest, drops the oldest', async () => {
+    const { app, ok, health } = bounded({ keep_response_bytes: LIMIT })
     const ids: string[] = []
     for (let index = 0; index < 30; index++) ids.push(idOf(await ok(RESPONSES, ask(text(20 * KB, index)))))
     const { answers } = (await health()).stores
@@ -140,8 +140,8 @@ describe('stored answers', () => {
     expect((await app.post(RESPONSES, ask('And?', ids[0]))).status).toBe(404)
   })
 
-  test('that have expired go before older ones that have not', async () => {
-    const { app, ok, health } = bounded({ keep_answer_bytes: LIMIT })
+  test('drops expired responses before older valid ones', async () => {
+    const { app, ok, health } = bounded({ keep_response_bytes: LIMIT })
     const oldest = idOf(await ok(RESPONSES, ask(text(20 * KB, 'oldest'))))
     await ok(RESPONSES, ask(text(20 * KB, 'second')))
     for (let index = 0; index < 100; index++) await ok(CHAT, cached(100, index, 10))
@@ -156,8 +156,8 @@ describe('stored answers', () => {
     expect((await app.post(RESPONSES, ask('And?', oldest))).status).toBe(200)
   })
 
-  test('written again are the newest, and count once', async () => {
-    const { app, health } = bounded({ keep_answer_bytes: LIMIT })
+  test('counts a rewritten response once, as the newest', async () => {
+    const { app, health } = bounded({ keep_response_bytes: LIMIT })
     const { keyValues } = app.understudy.sessions.get('default')
     const put = (id: string) => keyValues.put({ kind: 'test', id, value: text(50 * KB, id) })
     for (const id of ['a', 'b', 'c', 'd']) await put(id)
@@ -170,11 +170,11 @@ describe('stored answers', () => {
   })
 })
 
-describe('reads that a scenario remembers', () => {
+describe('reads recorded by a scenario', () => {
   const rules = [{ at: 'workspace', match: { path: '/v2/nowhere' }, fault: { type: 'stale-read' } }]
   const reads = async ({ health }: ReturnType<typeof bounded>) => (await health()).caches.scenario_reads
 
-  test('take no more than they may, in number and in bytes', async () => {
+  test('stay within their limits of number and bytes', async () => {
     const one = bounded({ seed_file: ['none'] })
     expect(await reads(one)).toEqual({ entries: 0, bytes: 0, limit: 0 })
     const { prefix } = await playing(one.app, rules)
@@ -189,7 +189,7 @@ describe('reads that a scenario remembers', () => {
     expect((await reads(one))?.entries).toBe(200)
   })
 
-  test('are none of files', async () => {
+  test('exclude file contents', async () => {
     const one = bounded({ seed_file: ['none'] })
     const { prefix } = await playing(one.app, rules)
     const form = new FormData()
@@ -203,7 +203,7 @@ describe('reads that a scenario remembers', () => {
     expect(await reads(one)).toMatchObject({ entries: 1 })
   })
 
-  test('are the newest; one that is larger than all may be is not kept', () => {
+  test('keep the newest and skip one that exceeds the limit alone', () => {
     const kept = recordedReads({ count: 3, bytes: 100 })
     const reply = (value: unknown) => ({ ...bytesOf(''), body: { kind: 'value' as const, value } })
     for (const url of ['/a', '/b', '/c', '/d']) kept.add(url, reply('x'))
@@ -219,7 +219,7 @@ describe('reads that a scenario remembers', () => {
   })
 })
 
-test('how often a scenario met each body, and drawn pictures, stand in health', async () => {
+test('health: shows the sizes of scenario body counters and drawn images', async () => {
   const one = bounded({})
   const { prefix } = await playing(one.app, [{ match: { model: 'none/*' }, fault: { type: 'hang' } }])
   for (let index = 0; index < 10; index++) await one.ok(`${prefix}${CHAT}`, say(100, index))

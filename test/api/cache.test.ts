@@ -1,4 +1,4 @@
-// The cache: what counts as an equal call, what is stored and for how long, and how a stored answer is told again.
+// The cache: which calls are equal, what is stored and for how long, and how a stored response is returned.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,8 +37,8 @@ const ageOf = ({ headers }: Heard) => headers.get('age')
 const counting = () => createScripted((_, number) => says(`Answer ${number + 1}.`))
 const clockOf = (app: ScriptedApp) => app.understudy.sessions.get('default').clock
 
-describe.each(FORMS)('asked %s', (_, stream) => {
-  test.each(FORMS)('and again %s: one attempt, one text, two ids', async (_, again) => {
+describe.each(FORMS)('cache, first call %s', (_, stream) => {
+  test.each(FORMS)('returns one attempt, one text and two ids when repeated %s', async (_, again) => {
     const app = counting()
     const first = await app.ask({ stream, cache })
     await clockOf(app).sleep(5_400)
@@ -50,14 +50,14 @@ describe.each(FORMS)('asked %s', (_, stream) => {
     expect(second.headers.get('x-understudy-model')).toBe(A)
     expect(app.reached).toHaveLength(1)
     const trace = await app.traceOf(second)
-    expect(trace).toMatchObject({ outcome: 'answered', model: A, attempts: [], cost: 0, stream: again })
+    expect(trace).toMatchObject({ outcome: 'succeeded', model: A, attempts: [], cost: 0, stream: again })
     expect(trace.cache).toEqual({ status: 'hit', key: expect.any(String), age_ms: 5_400, started_ms: 0 })
     expect(trace.usage).toMatchObject({ prompt_tokens: 2, completion_tokens: 3 })
     const ids = [first, second].map(({ text }) => /"id":"(chatcmpl-[^"]+)"/.exec(text)?.[1])
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('an answer is kept for its ttl, to the millisecond, on the clock of the session', async () => {
+  test("keeps a response for its ttl to the millisecond on the session's clock", async () => {
     const app = counting()
     const heard: (string | null)[] = []
     for (const wait of [0, 59_999, 1, 59_999]) {
@@ -68,7 +68,7 @@ describe.each(FORMS)('asked %s', (_, stream) => {
     expect(textOf(await app.ask({ stream, cache }))).toBe('Answer 2.')
   })
 
-  test('half an hour when no ttl is given', async () => {
+  test('keeps a response for half an hour when no ttl is given', async () => {
     const app = counting()
     const ask = () => app.ask({ stream, cache: { type: 'exact_match' } })
     await ask()
@@ -79,14 +79,14 @@ describe.each(FORMS)('asked %s', (_, stream) => {
   })
 
   test.each<[what: string, failure: Step]>([
-    ['a refusal', refuses(400)],
+    ['an error response', refuses(400)],
     ['a server error', refuses(500)],
-    ['no connection', drops],
-    ['an empty answer', sends('')],
-    ['a stream that ends too early', streams(ROLE, said('Half'))],
+    ['a dropped connection', drops],
+    ['an empty response', sends('')],
+    ['a truncated stream', streams(ROLE, said('Half'))],
     ['a stream that breaks', streams(ROLE, said('Half'), new Error('reset'))],
-    ['a stream with an error in it', streams(ROLE, said('Half'), 'data: {"error":{"message":"no"}}\n\n', DONE)],
-  ])('%s is never stored', async (_, failure) => {
+    ['a stream with an error event', streams(ROLE, said('Half'), 'data: {"error":{"message":"no"}}\n\n', DONE)],
+  ])('never stores %s', async (_, failure) => {
     const app = createScripted({ [A]: [failure, says('Good.')] })
     await app.ask({ stream, cache })
     const second = await app.ask({ stream, cache })
@@ -94,7 +94,7 @@ describe.each(FORMS)('asked %s', (_, stream) => {
     expect(textOf(second)).toBe('Good.')
   })
 
-  test('what a fallback answered is told again as its own', async () => {
+  test("repeats a fallback's response under its own model", async () => {
     const app = createScripted({ [A]: [refuses(500)], [B]: [says('Second best.')] })
     const body = { stream, cache, fallbacks: [{ model: B }] }
     await app.ask(body)
@@ -104,7 +104,7 @@ describe.each(FORMS)('asked %s', (_, stream) => {
     expect(app.reached).toHaveLength(2)
   })
 
-  test('equal calls at the same time are each answered, and leave one answer', async () => {
+  test('answers simultaneous equal calls separately and stores one response', async () => {
     const app = createScripted((_, number) => after(1000 - number, says(`Answer ${number + 1}.`)))
     const answers = await Promise.all([1, 2, 3].map(() => app.ask({ stream, cache })))
     expect(answers.map(textOf)).toEqual(['Answer 1.', 'Answer 2.', 'Answer 3.'])
@@ -115,7 +115,7 @@ describe.each(FORMS)('asked %s', (_, stream) => {
   })
 })
 
-describe('a call is equal to', () => {
+describe('cache key', () => {
   const base = {
     temperature: 0.5,
     messages: [{ role: 'user', content: 'Hello {{name}}!' }],
@@ -124,31 +124,31 @@ describe('a call is equal to', () => {
     cache,
   }
   test.each<[what: string, patch: object, heard: 'hit' | 'miss']>([
-    ['itself', {}, 'hit'],
-    ['one with another name', { name: 'other' }, 'hit'],
-    ['one with other metadata', { metadata: { run: '2' } }, 'hit'],
-    ['one of another person', { identity: { id: 'ada' } }, 'hit'],
-    ['one in another thread', { thread: { id: 't' } }, 'hit'],
-    ['one with another ttl', { cache: { type: 'exact_match', ttl: 5 } }, 'hit'],
+    ['matches the same call', {}, 'hit'],
+    ['matches a call with another name', { name: 'other' }, 'hit'],
+    ['matches a call with other metadata', { metadata: { run: '2' } }, 'hit'],
+    ['matches a call of another identity', { identity: { id: 'ada' } }, 'hit'],
+    ['matches a call in another thread', { thread: { id: 't' } }, 'hit'],
+    ['matches a call with another ttl', { cache: { type: 'exact_match', ttl: 5 } }, 'hit'],
     [
-      'one with retry, timeout and fallbacks',
+      'matches a call with retry, timeout and fallbacks',
       { retry: {}, timeout: { call_timeout: 9 }, fallbacks: [{ model: B }] },
       'hit',
     ],
-    ['one whose cache is in the service options', { cache: null, svc: { cache } }, 'hit'],
-    ['one that streams', { stream: true, stream_options: { include_usage: true } }, 'hit'],
-    ['no other model', { model: B }, 'miss'],
-    ['no other temperature', { temperature: 0.6 }, 'miss'],
-    ['no other message', { messages: [{ role: 'user', content: 'Bye {{name}}!' }] }, 'miss'],
-    ['no other variable', { variables: { name: 'Eve' } }, 'miss'],
-    ['none with a balancer', { load_balancer: { type: 'weight_based', models: [{ model: A }] } }, 'miss'],
+    ['matches a call with cache settings in the service options', { cache: null, svc: { cache } }, 'hit'],
+    ['matches a streamed call', { stream: true, stream_options: { include_usage: true } }, 'hit'],
+    ['differs for another model', { model: B }, 'miss'],
+    ['differs for another temperature', { temperature: 0.6 }, 'miss'],
+    ['differs for another message', { messages: [{ role: 'user', content: 'Bye {{name}}!' }] }, 'miss'],
+    ['differs for another variable', { variables: { name: 'Eve' } }, 'miss'],
+    ['differs for a load balancer', { load_balancer: { type: 'weight_based', models: [{ model: A }] } }, 'miss'],
   ])('%s', async (_, patch, heard) => {
     const app = counting()
     await app.ask(base)
     expect(status(await app.ask({ ...base, ...patch }))).toBe(heard)
   })
 
-  test('one with the fields of an object in another order', async () => {
+  test('matches a call whose object fields are in another order', async () => {
     const app = counting()
     const schema = (properties: object) => ({
       type: 'json_schema',
@@ -160,7 +160,7 @@ describe('a call is equal to', () => {
     expect(status(await app.ask({ response_format: schema(two), cache }))).toBe('hit')
   })
 
-  test('one of the same balanced set, whichever model is picked', async () => {
+  test('matches a call of the same balanced set, whichever model is picked', async () => {
     const app = counting()
     const load_balancer = { type: 'weight_based', models: [{ model: A }, { model: B }] }
     const heard: (string | null)[] = []
@@ -171,7 +171,7 @@ describe('a call is equal to', () => {
   })
 })
 
-test('a call that asks for no cache neither reads nor writes it', async () => {
+test('cache: is neither read nor written when the call does not ask for it', async () => {
   const app = counting()
   const heard: [string | null, string][] = []
   for (const more of [{}, { cache }, {}, { cache }]) {
@@ -186,7 +186,7 @@ test('a call that asks for no cache neither reads nor writes it', async () => {
   ])
 })
 
-test('sessions share nothing', async () => {
+test('cache: is not shared between sessions', async () => {
   const app = counting()
   const heard: (string | null)[] = []
   for (const session of ['one', 'two', 'one']) {
@@ -196,7 +196,7 @@ test('sessions share nothing', async () => {
   expect(heard).toEqual(['miss', 'miss', 'hit'])
 })
 
-test('a stored answer survives a restart', async () => {
+test('cache: survives a restart', async () => {
   const db = join(folder.path, 'cache.db')
   const before = createScripted({ [A]: [says('From before.')] }, { db })
   expect(textOf(await before.ask({ cache }))).toBe('From before.')
@@ -209,12 +209,12 @@ test('a stored answer survives a restart', async () => {
 })
 
 test.each<[what: string, cache: unknown, param: string]>([
-  ['no type', { ttl: 60 }, 'cache.type'],
-  ['another type', { type: 'semantic', ttl: 60 }, 'cache.type'],
+  ['a missing type', { ttl: 60 }, 'cache.type'],
+  ['an unknown type', { type: 'semantic', ttl: 60 }, 'cache.type'],
   ['a ttl of 0', { ...cache, ttl: 0 }, 'cache.ttl'],
-  ['a ttl beyond three days', { ...cache, ttl: 259_201 }, 'cache.ttl'],
-  ['a ttl that is no number', { ...cache, ttl: '60' }, 'cache.ttl'],
-])('a cache with %s is refused', async (_, wrong, param) => {
+  ['a ttl of more than three days', { ...cache, ttl: 259_201 }, 'cache.ttl'],
+  ['a ttl that is not a number', { ...cache, ttl: '60' }, 'cache.ttl'],
+])('cache: rejects settings with %s', async (_, wrong, param) => {
   const app = counting()
   expect(errorOf((await app.ask({ cache: wrong })).text, 400).param).toBe(param)
   expect(errorOf((await app.ask({ svc: { cache: wrong } })).text, 400).param).toBe(`svc.${param}`)

@@ -1,4 +1,5 @@
-// Every call has one end: whatever goes wrong in it, even by a bug, it leaves a trace, the bug is reported once, and the client is told.
+// Every call has one end: whatever fails in it, even by an internal error, it leaves a trace, the error is reported once, and the client
+// receives it.
 import { afterEach, describe, expect, test } from 'bun:test'
 import type { Backend } from '../../src/contract/core/backend.ts'
 import type { Reply } from '../../src/contract/core/reply.ts'
@@ -14,7 +15,7 @@ afterEach(() => {
 })
 
 const BUG = 'Understudy failed at this call, which is a bug in it; its output says more'
-const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+const NOTHING = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
 /** A stream of these events; what cannot be made is thrown. */
 const streaming = (...items: (StreamEvent | (() => StreamEvent))[]): Reply => ({
   ...NOTHING,
@@ -62,8 +63,8 @@ const play = (app: TestApp, rule: object) =>
     headers: { 'content-type': 'application/json' },
   })
 
-describe('a bug', () => {
-  test('before an answer is a 500, and tried nowhere else', async () => {
+describe('internal error', () => {
+  test('before a response is a 500 without further attempts', async () => {
     let calls = 0
     const app = appOver(async () => {
       calls++
@@ -72,16 +73,16 @@ describe('a bug', () => {
     const answer = await app.ask({ retry: { count: 3, on_codes: [500] }, fallbacks: [{ model: 'groq/b' }] })
     expect(errorOf(answer.text, 500)).toMatchObject({ message: BUG, code: 'internal_error' })
     expect(await app.traceOf(answer)).toMatchObject({
-      outcome: 'bug',
+      outcome: 'internal_error',
       status: 500,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
-      attempts: [{ outcome: 'bug', status: 500 }],
+      attempts: [{ outcome: 'internal_error', status: 500 }],
     })
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])
     expect(calls).toBe(1)
   })
 
-  test('inside a stream is no disconnect: the client gets an error in it, and no end mark', async () => {
+  test('inside a stream sends an error event and no end mark instead of dropping the connection', async () => {
     const app = appOver(async () => streaming(role, hello, failing))
     const answer = await app.ask({ stream: true })
     expect(answer.status).toBe(200)
@@ -89,61 +90,64 @@ describe('a bug', () => {
     expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
     expect(events).toHaveLength(3)
     expect(await app.traceOf(answer)).toMatchObject({
-      outcome: 'bug',
+      outcome: 'internal_error',
       status: 200,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
-      attempts: [{ outcome: 'bug', error: 'TypeError: nobody thought of this' }],
-      answer: { choices: [{ message: { content: 'Hello' } }] },
+      attempts: [{ outcome: 'internal_error', error: 'TypeError: nobody thought of this' }],
+      response: { choices: [{ message: { content: 'Hello' } }] },
     })
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])
   })
 
-  test('that lets an event not be put into words is told in place of it', async () => {
+  test('in writing an event replaces that event by an error', async () => {
     const unspeakable = () => dataEvent({ choices: [{ index: 0, delta: { content: 5n } }] }, { tokens: 1 })
     const app = appOver(async () => streaming(role, hello, unspeakable, stop))
     const answer = await app.ask({ stream: true })
     const events = eventsOf(answer.text)
     expect(errorOf(JSON.stringify(events.at(-1)), 500).message).toBe(BUG)
     expect(events).toHaveLength(3)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'bug', attempts: [{ outcome: 'bug' }] })
+    expect(await app.traceOf(answer)).toMatchObject({
+      outcome: 'internal_error',
+      attempts: [{ outcome: 'internal_error' }],
+    })
     expect(app.reported.length).toBeGreaterThan(0)
   })
 
-  test('while the trace is put together takes neither the trace nor the answer', async () => {
+  test('in building the trace loses neither the trace nor the response', async () => {
     const app = appOver(async () => streaming(role, poisoned(), stop))
     const answer = await app.ask({ stream: true })
     expect(answer.text).toEndWith('data: [DONE]\n\n')
     expect(await app.traceOf(answer)).toMatchObject({
-      outcome: 'answered',
-      answer: null,
+      outcome: 'succeeded',
+      response: null,
       error: { code: 'internal_error', message: 'TypeError: nobody thought of this' },
     })
     expect(app.reported).toEqual([new TypeError('nobody thought of this')])
   })
 
-  test.each(['provider', 'gateway'])('in a fault at the %s is told in the stream as well', async (at) => {
+  test.each(['provider', 'gateway'])('in a fault at the %s is reported inside the stream', async (at) => {
     const app = appOver(async () => streaming(role, poisoned(), stop))
     await play(app, { at, fault: { type: 'missing-finish' } })
     const answer = await app.ask({ stream: true })
     expect(errorOf(JSON.stringify(eventsOf(answer.text).at(-1)), 500).message).toBe(BUG)
     const { data } = (await app.fetch('/_understudy/traces')).json() as { data: object[] }
-    expect(data).toMatchObject([{ outcome: 'bug', error: { message: 'TypeError: nobody thought of this' } }])
+    expect(data).toMatchObject([{ outcome: 'internal_error', error: { message: 'TypeError: nobody thought of this' } }])
     expect(app.reported.length).toBeGreaterThan(0)
   })
 })
 
-test('an attempt whose time is up ends then, though its backend never does', async () => {
+test('attempt: ends at its timeout even if its backend never does', async () => {
   const app = appOver(() => new Promise(() => {}))
   const answer = await app.ask({ timeout: { call_timeout: 500 } })
   expect(errorOf(answer.text, 504).code).toBe('timeout')
   expect(await app.traceOf(answer)).toMatchObject({
-    outcome: 'timed out',
+    outcome: 'timed_out',
     duration_ms: 500,
-    attempts: [{ outcome: 'timed out', duration_ms: 500 }],
+    attempts: [{ outcome: 'timed_out', duration_ms: 500 }],
   })
 })
 
-describe('a call whose trace cannot be stored', () => {
+describe('call whose trace cannot be stored', () => {
   const full = new Error('the disk is full')
   const appWithoutRoom = () => {
     const app = appOver(async ({ stream }) =>
@@ -155,13 +159,13 @@ describe('a call whose trace cannot be stored', () => {
     return app
   }
 
-  test('is not answered as if nothing were', async () => {
+  test('is not answered as successful', async () => {
     const app = appWithoutRoom()
     expect(errorOf((await app.ask()).text, 500).message).toBe(BUG)
     expect(app.reported).toEqual([full])
   })
 
-  test('has an error in its stream in place of the end mark', async () => {
+  test('ends its stream with an error instead of the end mark', async () => {
     const app = appWithoutRoom()
     const answer = await app.ask({ stream: true })
     expect(errorOf(JSON.stringify(eventsOf(answer.text).at(-1)), 500).message).toBe(BUG)
@@ -169,12 +173,12 @@ describe('a call whose trace cannot be stored', () => {
   })
 })
 
-test('what a fault at the gateway does to an answer is what the trace says', async () => {
+test('trace: records what a gateway fault did to the response', async () => {
   const app = appOver(async () => streaming(role, hello, hello, stop))
   await play(app, { at: 'gateway', fault: { type: 'stream-error', after_chunks: 2, status: 503 } })
   const cut = await app.ask({ stream: true })
   expect(await app.traceOf(cut)).toMatchObject({ outcome: 'disconnected', faults: ['rule'] })
   await play(app, { at: 'gateway', fault: { type: 'content-filter', as: 'error' } })
   const refused = await app.ask()
-  expect(await app.traceOf(refused)).toMatchObject({ outcome: 'refused', status: refused.status, faults: ['rule'] })
+  expect(await app.traceOf(refused)).toMatchObject({ outcome: 'http_error', status: refused.status, faults: ['rule'] })
 })

@@ -29,12 +29,12 @@ async function knowledge(token: string, key: string, text: string): Promise<Json
   return base
 }
 
-describe('a knowledge base', () => {
+describe('knowledge base of another workspace', () => {
   const bases = (id: unknown) => ({
     svc: { knowledge_bases: [{ knowledge_id: id, query: 'delivery', search_type: 'keyword_search' }] },
   })
 
-  test('of another workspace is not there, by id or key', async () => {
+  test('is not found by id or key', async () => {
     const { _id, key } = await knowledge('a', 'help', 'Delivery takes three days.')
     for (const name of [_id, key]) {
       expect((await chat('a', bases(name))).status).toBe(200)
@@ -44,7 +44,7 @@ describe('a knowledge base', () => {
     }
   })
 
-  test('of the same key is that of the caller', async () => {
+  test('is not used when the caller has one of the same key', async () => {
     await knowledge('a', 'help', 'Delivery takes three days.')
     await knowledge('b', 'help', 'Delivery takes a week.')
     for (const [token, text] of [
@@ -57,19 +57,19 @@ describe('a knowledge base', () => {
   })
 })
 
-describe('what is kept of earlier calls', () => {
+describe('stored data of another workspace', () => {
   const RESPONSES = '/v2/router/responses'
   const respond = (token: string, more: object) =>
     app.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Go on.', ...more }, as(token))
 
-  test('is no answer from the cache of another workspace', async () => {
+  test('is not returned from the cache', async () => {
     const cache = { cache: { type: 'exact_match', ttl: 60 } }
     const found: (string | null)[] = []
     for (const token of ['a', 'b', 'a', 'b']) found.push((await chat(token, cache)).headers.get('x-understudy-cache'))
     expect(found).toEqual(['miss', 'miss', 'hit', 'hit'])
   })
 
-  test('is no response that another workspace continues', async () => {
+  test('cannot be continued as a response', async () => {
     const first = (await respond('a', { instructions: 'A secret.' })).json() as { id: string; output: { id: string }[] }
     const previous_response_id = first.id
     expect((await respond('a', { previous_response_id })).status).toBe(200)
@@ -77,7 +77,7 @@ describe('what is kept of earlier calls', () => {
     expect(errorOf(answer.text, 404).code).toBe('response_not_found')
   })
 
-  test('is no item that another workspace refers to', async () => {
+  test('cannot be referred to as an item', async () => {
     const first = (await respond('a', {})).json() as { output: { id: string }[] }
     const input = [
       { type: 'item_reference', id: first.output[0]?.id },
@@ -89,7 +89,7 @@ describe('what is kept of earlier calls', () => {
   })
 })
 
-describe('an evaluator', () => {
+describe('evaluator of another workspace', () => {
   const evaluator = (token: string, values: string[]) =>
     workspaceOf(app, as(token)).ok('POST', '/v2/evaluators', {
       type: 'json_schema',
@@ -99,7 +99,7 @@ describe('an evaluator', () => {
     })
   const guarded = (id: unknown) => ({ guardrails: [{ id, execute_on: 'input' }] })
 
-  test('of another workspace is not there, by id or key', async () => {
+  test('is not found by id or key', async () => {
     const { _id, key } = await evaluator('a', [])
     for (const name of [_id, key]) {
       expect(errorOf((await chat('a', guarded(name))).text, 422).code).toBe('guardrail_violation')

@@ -1,5 +1,4 @@
-// A client that goes takes everything with it: the attempt is aborted down to the provider, nothing more is tried, and the
-// trace says so.
+// A client that disconnects cancels everything: the attempt is aborted down to the provider, no other is made, and the trace says so.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
@@ -36,7 +35,7 @@ const request = (body: object) => ({
   body: JSON.stringify({ messages: [{ role: 'user', content: 'Hello!' }], ...body }),
 })
 
-describe.each(FORMS)('in this process, %s', (_, stream) => {
+describe.each(FORMS)('in-process cancellation, %s', (_, stream) => {
   const everything = { stream, retry: { count: 5, on_codes: [503] }, fallbacks: [{ model: B }] }
   /** Makes a call whose client goes when so much of the session's time has passed. */
   const leave = (app: ScriptedApp, ms: number) => {
@@ -48,49 +47,49 @@ describe.each(FORMS)('in this process, %s', (_, stream) => {
   }
 
   test.each<[when: string, script: Record<string, Step[]>, ms: number, attempts: string[]]>([
-    ['while it waits for the answer', { [A]: [hangs] }, 100, [`${A} 1 first cancelled 499`]],
+    ['while waiting for the response', { [A]: [hangs] }, 100, [`${A} 1 first canceled 499`]],
     [
-      'while a retry waits for its turn',
+      'while a retry is pending',
       { [A]: [refuses(503, { 'retry-after': '50' })] },
       100,
-      [`${A} 1 first refused 503`],
+      [`${A} 1 first http_error 503`],
     ],
     [
-      'while a retry is made',
+      'during a retry',
       { [A]: [refuses(503, { 'retry-after': '1' }), hangs] },
       1500,
-      [`${A} 1 first refused 503`, `${A} 2 retry cancelled 499`],
+      [`${A} 1 first http_error 503`, `${A} 2 retry canceled 499`],
     ],
     [
-      'while a fallback is made',
+      'during a fallback',
       { [A]: [after(10, refuses(500))], [B]: [hangs] },
       100,
-      [`${A} 1 first refused 500`, `${B} 1 fallback cancelled 499`],
+      [`${A} 1 first http_error 500`, `${B} 1 fallback canceled 499`],
     ],
-  ])('%s: nothing more is tried', async (_, script, ms, attempts) => {
+  ])('%s: makes no further attempt', async (_, script, ms, attempts) => {
     const app = createScripted(script)
     const answer = await leave(app, ms)
     expect(await attemptsOf(app, answer)).toEqual(attempts)
     const trace = await app.traceOf(answer)
     expect(trace).toMatchObject({
-      outcome: 'cancelled',
+      outcome: 'canceled',
       status: 499,
       duration_ms: ms,
-      answer: null,
+      response: null,
       error: { code: 'client_gone' },
     })
     expect(app.reached).toHaveLength(attempts.length)
     expect(app.reached.at(-1)?.signal.aborted).toBe(true)
   })
 
-  test('a client that was gone before anything began is recorded as one that has gone', async () => {
+  test('records the call as canceled when the client left before it began', async () => {
     const app = createScripted({ [A]: [says('To nobody.')] })
     const answer = await app.fetch(CHAT, { ...request({ model: A, stream: true }), signal: AbortSignal.abort() })
-    expect((await app.traceOf(answer)).outcome).toBe('cancelled')
+    expect((await app.traceOf(answer)).outcome).toBe('canceled')
   })
 })
 
-test('a stream that its client leaves is aborted, and what was heard of it is in the trace', async () => {
+test('abandoned stream: is aborted, and the trace contains what was received', async () => {
   const endless = streams(ROLE, said('One '), 100, said('two '), Number.POSITIVE_INFINITY)
   const app = createScripted({ [A]: [endless, says('Not stored.')] })
   const client = new AbortController()
@@ -102,13 +101,13 @@ test('a stream that its client leaves is aborted, and what was heard of it is in
   expect(answer.text).not.toContain('[DONE]')
   expect(app.reached[0]?.signal.aborted).toBe(true)
   const trace = await app.traceOf(answer)
-  expect(trace).toMatchObject({ outcome: 'cancelled', status: 200, duration_ms: 500, error: { code: 'client_gone' } })
-  expect(trace.attempts).toMatchObject([{ outcome: 'cancelled', duration_ms: 500, first_content_ms: 0 }])
-  expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'One two ' } }] })
+  expect(trace).toMatchObject({ outcome: 'canceled', status: 200, duration_ms: 500, error: { code: 'client_gone' } })
+  expect(trace.attempts).toMatchObject([{ outcome: 'canceled', duration_ms: 500, first_content_ms: 0 }])
+  expect(trace.response).toMatchObject({ choices: [{ message: { content: 'One two ' } }] })
   expect((await app.ask({ cache, model: A })).headers.get('x-understudy-cache')).toBe('miss')
 })
 
-describe('over real connections, forwarding', () => {
+describe('cancellation over real connections while forwarding', () => {
   /** A provider that answers as it is told, and says when a call came and when it was dropped. */
   const provider = (answer: (request: Request) => Response | Promise<Response>) => {
     const arrived = Promise.withResolvers<void>()
@@ -151,7 +150,7 @@ describe('over real connections, forwarding', () => {
     return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-  test.each(FORMS)('%s: the provider sees the client go', async (_, stream) => {
+  test.each(FORMS)('%s: reaches the provider', async (_, stream) => {
     const { url, arrived, dropped, seen } = provider(never)
     const server = serve(url)
     const client = new AbortController()
@@ -161,14 +160,14 @@ describe('over real connections, forwarding', () => {
     client.abort()
     await expect(answer).rejects.toThrow()
     await dropped
-    expect(await onlyTrace(server)).toMatchObject({ outcome: 'cancelled', attempts: [{ outcome: 'cancelled' }] })
+    expect(await onlyTrace(server)).toMatchObject({ outcome: 'canceled', attempts: [{ outcome: 'canceled' }] })
     expect(seen).toHaveLength(1)
   })
 
   test.each([
     ['', ''],
     [' in a session of its own', '/s/own'],
-  ])('in the middle of a stream%s: the provider sees the client go', async (_, prefix) => {
+  ])('reaches the provider in the middle of a stream%s', async (_, prefix) => {
     const { url, dropped, seen } = provider(begun)
     const server = serve(url)
     const client = new AbortController()
@@ -179,7 +178,7 @@ describe('over real connections, forwarding', () => {
     client.abort()
     await dropped
     const trace = await onlyTrace(server + prefix)
-    expect(trace).toMatchObject({ outcome: 'cancelled', status: 200, attempts: [{ outcome: 'cancelled' }] })
+    expect(trace).toMatchObject({ outcome: 'canceled', status: 200, attempts: [{ outcome: 'canceled' }] })
     expect(seen).toHaveLength(1)
   })
 })

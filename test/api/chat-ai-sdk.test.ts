@@ -1,4 +1,4 @@
-// The Vercel AI SDK: text, streams, structured output and tools, through its provider for APIs like this one.
+// The Vercel AI SDK: text, streams, structured output and tools, through its provider for compatible APIs.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, isStepCount, Output, streamText, tool } from 'ai'
@@ -30,15 +30,15 @@ const get_weather = tool({
 const question = 'What is the weather in Paris?'
 const ANSWER = 'The weather report says: Paris is sunny'
 
-describe('text', () => {
-  test('generateText', async () => {
+describe('AI SDK text', () => {
+  test('is returned by generateText', async () => {
     const { text, finishReason, usage, response } = await generateText({ model, prompt: 'count' })
     expect([text, finishReason]).toEqual([COUNT, 'stop'])
     expect(usage).toMatchObject({ inputTokens: 8, outputTokens: 8, totalTokens: 16 })
     expect(response.modelId).toBe(MODEL)
   })
 
-  test('streamText', async () => {
+  test('is returned by streamText', async () => {
     const { textStream, finishReason, usage } = streamText({ model, prompt: 'count' })
     const pieces = await Array.fromAsync(textStream)
     expect(pieces).toHaveLength(8)
@@ -47,7 +47,7 @@ describe('text', () => {
     expect(await usage).toMatchObject({ inputTokens: 8, outputTokens: 8, totalTokens: 16 })
   })
 
-  test('all its settings are taken', async () => {
+  test('accepts all settings of the SDK', async () => {
     const { text, finishReason } = await generateText({
       model,
       messages: [{ role: 'user', content: [{ type: 'text', text: 'count' }] }],
@@ -62,39 +62,39 @@ describe('text', () => {
     expect([text, finishReason]).toEqual(['one two three', 'stop'])
   })
 
-  test('a limit', async () => {
+  test('ends at a token limit', async () => {
     expect((await generateText({ model, prompt: 'count', maxOutputTokens: 2 })).finishReason).toBe('length')
   })
 })
 
-describe('reasoning', () => {
-  test('whole', async () => {
+describe('AI SDK reasoning', () => {
+  test('is returned whole', async () => {
     const { reasoningText, text, usage } = await generateText({ model, prompt: 'think' })
     expect([reasoningText, text]).toEqual(['one two three four five', 'Done.'])
     expect(usage.outputTokenDetails.reasoningTokens).toBe(5)
   })
 
-  test('streamed', async () => {
+  test('is streamed', async () => {
     const result = streamText({ model, prompt: 'think' })
     expect(await result.reasoningText).toBe('one two three four five')
     expect(await result.text).toBe('Done.')
   })
 
-  test('an effort', async () => {
+  test('accepts an effort', async () => {
     const providerOptions = { understudy: { reasoningEffort: 'high' } }
     const { reasoningText } = await generateText({ model, prompt: 'What is up?', providerOptions })
     expect(reasoningText).toContain('"What is up?"')
   })
 })
 
-describe('structured output', () => {
+describe('AI SDK structured output', () => {
   const output = Output.object({ schema: City })
-  test('generateText', async () => {
+  test('is returned by generateText', async () => {
     const { output: value } = await generateText({ model, prompt: 'hello', output })
     expect(City.parse(value)).toEqual(value)
   })
 
-  test('streamText', async () => {
+  test('is returned by streamText', async () => {
     const result = streamText({ model, prompt: 'hello', output })
     const partial = await Array.fromAsync(result.partialOutputStream)
     expect(partial.length).toBeGreaterThan(2)
@@ -102,22 +102,22 @@ describe('structured output', () => {
     expect(City.safeParse(await result.output).success).toBe(true)
   })
 
-  test('a list, and a choice', async () => {
+  test('supports arrays and choices', async () => {
     const list = await generateText({ model, prompt: 'x', output: Output.array({ element: City }) })
     expect(z.array(City).safeParse(list.output).success).toBe(true)
     const choice = await generateText({ model, prompt: 'x', output: Output.choice({ options: ['yes', 'no'] }) })
     expect(['yes', 'no']).toContain(choice.output)
   })
 
-  test('a provider without schemas asks for any JSON object', async () => {
+  test('is any JSON object when the provider has no schemas', async () => {
     const plain = createOpenAICompatible({ name: 'plain', baseURL: BASE_URL, apiKey: 'any', fetch: fetchInto(app) })
     const { output: value } = await generateText({ model: plain(MODEL), prompt: 'x', output: Output.json() })
     expect(value).toBeObject()
   })
 })
 
-describe('tools', () => {
-  test('generateText goes round until there is a text', async () => {
+describe('AI SDK tools', () => {
+  test('are called by generateText until there is a text', async () => {
     const { text, steps } = await generateText({
       model,
       prompt: question,
@@ -131,13 +131,13 @@ describe('tools', () => {
     expect(steps[0]?.toolResults).toMatchObject([{ output: 'Paris is sunny' }])
   })
 
-  test('streamText does too', async () => {
+  test('are called by streamText until there is a text', async () => {
     const result = streamText({ model, prompt: question, tools: { get_weather }, stopWhen: isStepCount(5) })
     expect((await Array.fromAsync(result.textStream)).join('')).toBe(ANSWER)
     expect((await result.steps).map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'stop'])
   })
 
-  test('a forced call has input that its schema takes', async () => {
+  test('receive input that satisfies the schema when the call is forced', async () => {
     const tools = { add_city: tool({ inputSchema: City }), get_weather }
     for (const toolChoice of ['required', { type: 'tool', toolName: 'add_city' }] as const) {
       const { toolCalls } = await generateText({ model, prompt: 'add a city', tools, toolChoice })
@@ -148,7 +148,7 @@ describe('tools', () => {
     expect(City.safeParse((await result.toolCalls)[0]?.input).success).toBe(true)
   })
 
-  test('none calls none', async () => {
+  test('are not called with toolChoice none', async () => {
     const { toolCalls, text } = await generateText({
       model,
       prompt: question,
@@ -160,7 +160,7 @@ describe('tools', () => {
   })
 })
 
-test('a picture is named in the trace', async () => {
+test('AI SDK image: is named in the trace', async () => {
   const content = [
     { type: 'text' as const, text: 'count' },
     { type: 'file' as const, data: new Uint8Array([137, 80, 78, 71]), mediaType: 'image/png' },
@@ -171,7 +171,7 @@ test('a picture is named in the trace', async () => {
   expect((await app.traceOf(answer)).attachments).toEqual([{ kind: 'image', name: 'image/png' }])
 })
 
-test('an error is an APICallError with our message', async () => {
+test("AI SDK error: is an APICallError with the server's message", async () => {
   const error = await generateText({ model: provider('nobody/x'), prompt: 'x', maxRetries: 0 }).catch(
     (reason: unknown) => reason,
   )

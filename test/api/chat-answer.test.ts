@@ -1,4 +1,4 @@
-// What decides the text of an answer and its end: verbosity, seed, limits, stop sequences, refusals, the number of choices.
+// What determines the text of a response and its end: verbosity, seed, limits, stop sequences, refusals, the number of choices.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, messageOf, refused, user, whole } from '../support/chat.ts'
@@ -8,7 +8,7 @@ afterAll(app.close)
 
 const contentOf = async (patch: object) => messageOf(await both(app, patch)).content ?? ''
 
-test('lower verbosity is shorter, and an unknown level is the middle one', async () => {
+test('verbosity: shortens the response when low and defaults to medium when unknown', async () => {
   const texts = await Promise.all(['low', 'medium', 'high', 'chatty'].map((verbosity) => contentOf({ verbosity })))
   const [low = '', medium = '', high = '', unknown = ''] = texts
   expect(medium).toStartWith(low)
@@ -20,14 +20,14 @@ test('lower verbosity is shorter, and an unknown level is the middle one', async
   expect([unknown, await contentOf({})]).toEqual([medium, medium])
 })
 
-describe('the same seed and request give the same answer', () => {
+describe('same seed and request', () => {
   const patches: [string, object][] = [
     ['text', { seed: 7, temperature: 1.9 }],
     ['negative', { seed: -7 }],
     ['logprobs', { seed: 7, logprobs: true, top_logprobs: 3 }],
     ['arguments', { seed: 7, tools: [{ function: { name: 'f', parameters: {} } }], tool_choice: 'required' }],
   ]
-  test.each(patches)('%s', async (_, patch) => {
+  test.each(patches)('give the same response: %s', async (_, patch) => {
     const [one, two] = [await both(app, patch), await both(app, patch)]
     expect(one.id).not.toBe(two.id)
     expect(one.system_fingerprint).toBe(two.system_fingerprint as string)
@@ -35,7 +35,7 @@ describe('the same seed and request give the same answer', () => {
     expect(plain(two)).toBe(plain(one))
   })
 
-  test('in another program too, to the last byte', async () => {
+  test('give the same bytes in another program', async () => {
     const bodies = [{ seed: 1 }, user('count'), { logprobs: true, n: 2 }, { stream: true }]
     const run = async () => {
       const other = createTestApp({ fixtures: [FIXTURES], shipped_fixtures: true })
@@ -51,8 +51,8 @@ describe('the same seed and request give the same answer', () => {
   })
 })
 
-describe('a refusal', () => {
-  test('stands in place of the content, and counts', async () => {
+describe('refusal', () => {
+  test('replaces the content and counts as completion tokens', async () => {
     const { choices, usage } = await both(app, user('no way'))
     expect(choices[0]).toMatchObject({
       finish_reason: 'stop',
@@ -68,7 +68,7 @@ describe('a refusal', () => {
     expect(message).toMatchObject({ content: null, refusal: expect.stringContaining('cannot') })
   })
 
-  test('in the history is no content', async () => {
+  test('in the history counts as no content', async () => {
     const messages = [
       ...user('x').messages,
       { role: 'assistant', content: null, refusal: 'No.' },
@@ -79,20 +79,20 @@ describe('a refusal', () => {
   })
 })
 
-describe('the end', () => {
+describe('end of a response', () => {
   const rows: [string, object, string, string][] = [
     ['max_tokens', { max_tokens: 3 }, 'one two three', 'length'],
-    ['max_completion_tokens wins', { max_completion_tokens: 2, max_tokens: 5 }, 'one two', 'length'],
-    ['exactly enough', { max_completion_tokens: 8 }, 'one two three four five six seven eight', 'stop'],
+    ['max_completion_tokens over max_tokens', { max_completion_tokens: 2, max_tokens: 5 }, 'one two', 'length'],
+    ['a limit that is exactly enough', { max_completion_tokens: 8 }, 'one two three four five six seven eight', 'stop'],
     ['one stop sequence', { stop: ' four' }, 'one two three', 'stop'],
-    ['the first of four', { stop: ['eight', 'seven', ' five', 'six'] }, 'one two three four', 'stop'],
+    ['the first of four stop sequences', { stop: ['eight', 'seven', ' five', 'six'] }, 'one two three four', 'stop'],
     ['a stop sequence within a token', { stop: 'ur' }, 'one two three fo', 'stop'],
     ['a stop sequence at the start', { stop: 'one' }, '', 'stop'],
     ['no stop sequences', { stop: [] }, 'one two three four five six seven eight', 'stop'],
     ['an empty stop sequence', { stop: '' }, 'one two three four five six seven eight', 'stop'],
     ['a limit before a stop sequence', { stop: ' four', max_tokens: 2 }, 'one two', 'length'],
   ]
-  test.each(rows)('%s', async (_, patch, content, finish) => {
+  test.each(rows)('is right with %s', async (_, patch, content, finish) => {
     const { choices } = await both(app, { ...patch, ...user('count') })
     expect([choices[0]?.message.content ?? null, choices[0]?.finish_reason ?? null]).toEqual([content, finish])
   })
@@ -107,7 +107,7 @@ describe('the end', () => {
     }
   })
 
-  test('is what a fixture says', async () => {
+  test('follows the fixture', async () => {
     expect((await both(app, user('filter'))).choices[0]).toMatchObject({
       finish_reason: 'content_filter',
       message: { content: 'I would' },
@@ -115,7 +115,7 @@ describe('the end', () => {
   })
 })
 
-test('n choices cost n answers and one prompt', async () => {
+test('n choices: cost n completions and one prompt', async () => {
   const [one, five] = [await both(app, user('count')), await both(app, { n: 5, ...user('count') })]
   expect(five.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4])
   expect(five.usage).toMatchObject({
@@ -124,8 +124,8 @@ test('n choices cost n answers and one prompt', async () => {
   })
 })
 
-describe('the o1 models', () => {
-  test.each(['openai/o1', 'openai/o1-mini', 'openai/o1-2024-12-17'])('%s takes no max_tokens', async (model) => {
+describe('o1 models', () => {
+  test.each(['openai/o1', 'openai/o1-mini', 'openai/o1-2024-12-17'])('%s rejects max_tokens', async (model) => {
     expect(await refused(app, { model, max_tokens: 9 })).toMatchObject({
       param: 'max_tokens',
       message: expect.stringContaining("'max_completion_tokens'"),

@@ -1,4 +1,4 @@
-// Pictures, sounds and files that a user sends: counted in the prompt, and named in the trace.
+// Images, audio and files that a user sends: counted in the prompt, and named in the trace.
 import { afterAll, describe, expect, test } from 'bun:test'
 import sharp from 'sharp'
 import { createTestApp } from '../support/app.ts'
@@ -30,16 +30,16 @@ async function added(parts: object[]) {
   }
 }
 
-describe('pictures', () => {
+describe('image tokens', () => {
   const rows: [string, number, number, string | undefined, number][] = [
     ['one tile', 512, 512, undefined, 85 + 170],
-    ['a speck', 8, 8, 'auto', 85 + 170],
+    ['a single pixel', 8, 8, 'auto', 85 + 170],
     ['two tiles', 513, 512, 'high', 85 + 2 * 170],
-    ['a square that is scaled down to 768', 1024, 1024, 'high', 85 + 4 * 170],
-    ['a banner that is scaled down to 2048', 4096, 512, 'high', 85 + 4 * 170],
+    ['a square scaled down to 768', 1024, 1024, 'high', 85 + 4 * 170],
+    ['a banner scaled down to 2048', 4096, 512, 'high', 85 + 4 * 170],
     ['low detail', 2048, 2048, 'low', 85],
   ]
-  test.each(rows)('%s', async (_, width, height, detail, tokens) => {
+  test.each(rows)('count %s', async (_, width, height, detail, tokens) => {
     const url = dataUrl('image/png', await picture(width, height))
     expect(await added([image(url, detail)])).toMatchObject({
       tokens,
@@ -47,23 +47,23 @@ describe('pictures', () => {
     })
   })
 
-  test.each(['jpeg', 'webp'] as const)('the size of a %s is read', async (format) => {
+  test.each(['jpeg', 'webp'] as const)('read the size of a %s', async (format) => {
     const url = dataUrl(`image/${format}`, await picture(600, 300, format))
     expect(await added([image(url)])).toMatchObject({ tokens: 85 + 2 * 170 })
   })
 
-  test('one at an address is never fetched: it is taken for 1024 x 1024', async () => {
+  test('assume 1024 x 1024 for an image URL, which is never fetched', async () => {
     const url = 'http://nowhere.invalid/cat.png'
     expect(await added([image(url)])).toEqual({ tokens: 765, audio: 0, attachments: [{ kind: 'image', name: url }] })
   })
 
-  test('broken data is taken for the same', async () => {
+  test('assume 1024 x 1024 for broken data', async () => {
     expect(await added([image('data:image/png;base64,AAAA')])).toMatchObject({ tokens: 765 })
     expect(await added([image('')])).toMatchObject({ tokens: 765 })
   })
 })
 
-describe('files', () => {
+describe('file tokens', () => {
   const rows: [string, object, number, string][] = [
     ['a text', { file_data: dataUrl('text/plain', 'one two three four'), filename: 'a.txt' }, 4, 'a.txt'],
     ['JSON', { file_data: dataUrl('application/json', '[1]') }, 3, 'application/json'],
@@ -74,17 +74,17 @@ describe('files', () => {
       2,
       'application/pdf',
     ],
-    ['bare base64 of no type', { file_data: Buffer.alloc(32).toString('base64') }, 2, 'unnamed'],
-    ['one kept elsewhere', { file_id: 'file-1' }, 0, 'file-1'],
-    ['one at an address', { uri: 'https://nowhere.invalid/a.pdf' }, 0, 'https://nowhere.invalid/a.pdf'],
+    ['bare base64 without a type', { file_data: Buffer.alloc(32).toString('base64') }, 2, 'unnamed'],
+    ['a file stored elsewhere', { file_id: 'file-1' }, 0, 'file-1'],
+    ['a file at a URL', { uri: 'https://nowhere.invalid/a.pdf' }, 0, 'https://nowhere.invalid/a.pdf'],
   ]
-  test.each(rows)('%s', async (_, value, tokens, name) => {
+  test.each(rows)('count %s', async (_, value, tokens, name) => {
     const found = await added([file(value)])
     expect(found).toMatchObject({ tokens, attachments: [{ kind: 'file', name }] })
   })
 })
 
-test('sounds are audio tokens, ten a second', async () => {
+test('audio tokens: count ten a second', async () => {
   const wav = Buffer.alloc(2 * 48_000).toString('base64')
   const mp3 = Buffer.alloc(16_000).toString('base64')
   expect(await added([sound('wav', wav), sound('mp3', mp3)])).toEqual({
@@ -97,7 +97,7 @@ test('sounds are audio tokens, ten a second', async () => {
   })
 })
 
-test('all of them in several messages, in order; the text is what fixtures match on', async () => {
+test('attachments: several kinds in several messages count in order, and fixtures match on the text', async () => {
   const messages = [
     { role: 'user', content: [image('http://x.invalid/1.png', 'low'), { type: 'text', text: 'First.' }] },
     { role: 'assistant', content: 'Yes?' },
@@ -114,18 +114,14 @@ test('all of them in several messages, in order; the text is what fixtures match
 
 const wrong: [string, unknown, string][] = [
   ['a part of an unknown type', [{ type: 'video' }], 'messages[0].content[0].type'],
-  [
-    'a picture without an address',
-    [text, { type: 'image_url', image_url: {} }],
-    'messages[0].content[1].image_url.url',
-  ],
-  ['a picture that is text', [{ type: 'image_url', image_url: 'x' }], 'messages[0].content[0].image_url'],
+  ['an image without a URL', [text, { type: 'image_url', image_url: {} }], 'messages[0].content[1].image_url.url'],
+  ['an image that is text', [{ type: 'image_url', image_url: 'x' }], 'messages[0].content[0].image_url'],
   ['an unknown detail', [image('x', 'huge')], 'messages[0].content[0].image_url.detail'],
-  ['a sound without data', [sound('wav', undefined as never)], 'messages[0].content[0].input_audio.data'],
-  ['a sound of an unknown format', [sound('ogg', 'x')], 'messages[0].content[0].input_audio.format'],
+  ['audio without data', [sound('wav', undefined as never)], 'messages[0].content[0].input_audio.data'],
+  ['audio of an unknown format', [sound('ogg', 'x')], 'messages[0].content[0].input_audio.format'],
   ['a file that is text', [{ type: 'file', file: 'x' }], 'messages[0].content[0].file'],
-  ['a file with nothing in it', [file({ filename: 'a.pdf' })], 'messages[0].content[0].file'],
+  ['an empty file', [file({ filename: 'a.pdf' })], 'messages[0].content[0].file'],
 ]
-test.each(wrong)('%s is refused', async (_, content, param) => {
+test.each(wrong)('attachment: rejects %s', async (_, content, param) => {
   expect((await refused(app, user(content))).param).toBe(param)
 })

@@ -1,4 +1,4 @@
-// Sound as an answer: a real file of the format asked for, with its transcript and expiry, whole and in pieces.
+// Audio as a response: a real file of the requested format, with its transcript and expiry, whole and streamed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { FLACDecoder } from '@wasm-audio-decoders/flac'
 import { MPEGDecoder } from 'mpg123-decoder'
@@ -27,13 +27,13 @@ async function soundOf(patch: object) {
 const loudness = (signal: Float32Array) =>
   Math.sqrt(signal.reduce((sum, value) => sum + value * value, 0) / signal.length)
 
-describe('the file is what was asked for', () => {
+describe('audio file of a chat response', () => {
   test.each([
     ['wav', 'WAVE', 'PCM'],
     ['mp3', 'MPEG', 'MPEG 2 Layer 3'],
     ['flac', 'FLAC', 'FLAC'],
     ['opus', 'Ogg', 'Opus'],
-  ])('%s', async (format, container, codec) => {
+  ])('has the requested format: %s', async (format, container, codec) => {
     const { bytes, audio } = await soundOf(spoken(format))
     const found = (await parseBuffer(bytes, {}, { duration: true })).format
     expect(found).toMatchObject({ container, codec, sampleRate: RATE, numberOfChannels: 1 })
@@ -58,21 +58,21 @@ describe('the file is what was asked for', () => {
       return decoder.decodeFile(bytes)
     },
   }
-  test.each(['mp3', 'flac', 'opus'] as const)('%s decodes without an error, and is not silent', async (format) => {
+  test.each(['mp3', 'flac', 'opus'] as const)('decodes without an error and is not silent: %s', async (format) => {
     const { bytes } = await soundOf(spoken(format))
     const { channelData, errors } = await decoders[format](bytes)
     expect(errors).toEqual([])
     expect(loudness(channelData[0] ?? new Float32Array())).toBeGreaterThan(0.01)
   })
 
-  test('pcm16 is the samples of the WAV file', async () => {
+  test('has the samples of the WAV file as pcm16', async () => {
     const [pcm, wav] = [await soundOf(spoken('pcm16')), await soundOf(spoken('wav'))]
     expect(wav.bytes.subarray(44)).toEqual(pcm.bytes)
     const samples = new Int16Array(pcm.bytes.buffer)
     expect(samples.some((sample) => Math.abs(sample) > 1000)).toBe(true)
   })
 
-  test('another voice is another sound, the same call the same one', async () => {
+  test('differs by voice and is the same for the same call', async () => {
     const dataOf = async (voice: string) =>
       messageOf((await whole(app, spoken('mp3', { audio: { voice, format: 'mp3' } }))).completion).audio?.data
     const nova = await dataOf('nova')
@@ -81,8 +81,8 @@ describe('the file is what was asked for', () => {
   })
 })
 
-describe('the message', () => {
-  test('has the transcript instead of content, an id of its own and an expiry an hour on', async () => {
+describe('audio message of a chat response', () => {
+  test('has the transcript instead of content, its own id and expires after an hour', async () => {
     const { audio, content, completion } = await soundOf(spoken('wav'))
     expect(content).toBeNull()
     expect(audio.transcript).toBe('one two three four five six seven eight')
@@ -90,7 +90,7 @@ describe('the message', () => {
     expect(audio.id).not.toBe((await soundOf(spoken('wav'))).audio.id)
   })
 
-  test('counts the tokens of the sound', async () => {
+  test('counts the tokens of the audio', async () => {
     const { completion } = await soundOf(spoken('wav'))
     const { usage } = completion
     const silent = (await both(app, { model: 'openai/gpt-4o-audio-preview', ...user('count') })).usage
@@ -106,7 +106,7 @@ describe('the message', () => {
     expect(completion.choices[0]?.finish_reason).toBe('length')
   })
 
-  test('streams the transcript first, then the sound in pieces, then the expiry', async () => {
+  test('streams the transcript first, then the audio in chunks, then the expiry', async () => {
     const { chunks } = await streamed(app, spoken('wav'))
     const pieces = chunks.flatMap(({ choices }) => choices[0]?.delta.audio ?? [])
     const kinds = pieces.map(({ data, transcript }) => (transcript ? 'transcript' : data ? 'data' : 'end'))
@@ -122,7 +122,7 @@ describe('the message', () => {
     ['modalities without audio', { modalities: ['text'] }],
     ['no modalities', { modalities: null }],
   ]
-  test.each(silent)('%s has no sound', async (_, patch) => {
+  test.each(silent)('is missing for %s', async (_, patch) => {
     expect(messageOf(await both(app, spoken('mp3', patch))).audio).toBeUndefined()
   })
 
@@ -136,13 +136,13 @@ describe('the message', () => {
 })
 
 const wrong: [string, object, string][] = [
-  ['audio as a modality without its options', { modalities: ['text', 'audio'] }, 'audio'],
-  ['audio as a modality with null', { modalities: ['audio'], audio: null }, 'audio'],
-  ['no voice', { audio: { format: 'mp3' } }, 'audio.voice'],
-  ['no format', { audio: { voice: 'nova' } }, 'audio.format'],
-  ['a format that is none', { audio: { voice: 'nova', format: 'aac' } }, 'audio.format'],
-  ['a voice that is none', { audio: { voice: 'bob', format: 'mp3' } }, 'audio.voice'],
+  ['the audio modality without its options', { modalities: ['text', 'audio'] }, 'audio'],
+  ['the audio modality with null options', { modalities: ['audio'], audio: null }, 'audio'],
+  ['a missing voice', { audio: { format: 'mp3' } }, 'audio.voice'],
+  ['a missing format', { audio: { voice: 'nova' } }, 'audio.format'],
+  ['an invalid format', { audio: { voice: 'nova', format: 'aac' } }, 'audio.format'],
+  ['an invalid voice', { audio: { voice: 'bob', format: 'mp3' } }, 'audio.voice'],
 ]
-test.each(wrong)('%s is refused', async (_, patch, param) => {
+test.each(wrong)('audio options: reject %s', async (_, patch, param) => {
   expect((await refused(app, patch)).param).toBe(param)
 })

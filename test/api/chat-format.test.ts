@@ -1,4 +1,4 @@
-// response_format: the answer has the form that was asked for, and a schema that nothing has is refused.
+// response_format: the response has the requested form, and an unsatisfiable schema is rejected.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { judgement } from '../support/ajv.ts'
 import { createTestApp } from '../support/app.ts'
@@ -24,36 +24,36 @@ const person = {
 // Every message that a ready answer would answer with prose.
 const prose = ['What is up?', 'hello', 'Tell me a long story', 'Think step by step', 'What about JSON?', 'count']
 
-test.each([undefined, null, { type: 'text' }])('%p is text', async (response_format) => {
+test.each([undefined, null, { type: 'text' }])('response_format %p: returns plain text', async (response_format) => {
   expect(messageOf(await both(app, { response_format, ...user('count') })).content).toStartWith('one two three')
 })
 
-describe('json_object is a JSON object', () => {
-  test.each(prose)('%s', async (question) => {
+describe('response_format json_object', () => {
+  test.each(prose)('returns a JSON object for %s', async (question) => {
     const { content } = messageOf(await both(app, { response_format: { type: 'json_object' }, ...user(question) }))
     expect(JSON.parse(content ?? '')).toBeObject()
   })
 })
 
-describe('json_schema satisfies its schema', () => {
-  test.each(prose)('%s', async (question) => {
+describe('response_format json_schema', () => {
+  test.each(prose)('satisfies its schema for %s', async (question) => {
     for (const strict of [true, false, null, undefined]) {
       const { content } = messageOf(await both(app, { ...asked(person, { strict }), ...user(question) }))
       expect(judgement(person, JSON.parse(content ?? ''))).toEqual([])
     }
   })
 
-  test.each(satisfiable.filter(([, schema]) => isObject(schema)))('%s', async (_, schema) => {
+  test.each(satisfiable.filter(([, schema]) => isObject(schema)))('satisfies its schema with %s', async (_, schema) => {
     const { completion } = await whole(app, asked(schema))
     expect(judgement(schema, JSON.parse(messageOf(completion).content ?? ''))).toEqual([])
   })
 
-  test('a name is enough', async () => {
+  test('needs only a name', async () => {
     const { content } = messageOf(await both(app, asked(undefined, { description: 'Anything.' })))
     expect(() => JSON.parse(content ?? '')).not.toThrow()
   })
 
-  test('with a tool result in the history too', async () => {
+  test('satisfies its schema with a tool result in the history', async () => {
     const messages = [
       ...user('the weather in Paris?').messages,
       { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'get_weather' } }] },
@@ -64,14 +64,14 @@ describe('json_schema satisfies its schema', () => {
     expect(judgement(person, JSON.parse(content ?? ''))).toEqual([])
   })
 
-  test('it streams in pieces', async () => {
+  test('streams in chunks', async () => {
     const { chunks } = await streamed(app, asked(person))
     expect(chunks.filter(({ choices }) => choices[0]?.delta.content).length).toBeGreaterThan(5)
   })
 })
 
-describe('a schema that is none, or that no sample is found for, is refused with its reason', () => {
-  test.each(sendable)('%s', async (_, schema, { path, message }) => {
+describe('response_format with an unusable schema', () => {
+  test.each(sendable)('is rejected with the reason: %s', async (_, schema, { path, message }) => {
     const malformed = isMalformed({ message })
     const error = await refused(app, asked(schema), malformed ? 400 : 422)
     const code = malformed ? 'invalid_schema' : 'sample_not_found'
@@ -90,11 +90,11 @@ describe('a schema that is none, or that no sample is found for, is refused with
     ['a text', 'string', PARAM],
     ['a list', [], PARAM],
   ]
-  test.each(wrong)('%s is no schema', async (_, schema, param) => {
+  test.each(wrong)('is rejected when the schema is %s', async (_, schema, param) => {
     expect((await refused(app, asked(schema))).param).toBe(param)
   })
 
-  test.each(['', 'a b', 'x'.repeat(65), 'ä'])('a name must be an identifier, not %p', async (name) => {
+  test.each(['', 'a b', 'x'.repeat(65), 'ä'])('is rejected when its name is not an identifier: %p', async (name) => {
     expect((await refused(app, asked(person, { name }))).param).toBe('response_format.json_schema.name')
   })
 })

@@ -31,14 +31,14 @@ const weather = tool(({ city }: { city: string }) => `${city} is sunny`, {
 })
 const QUESTION = 'What is the weather in Paris?'
 
-test('invoke, with its usage', async () => {
+test('LangChain invoke: returns the message and its usage', async () => {
   const answer = await chat.invoke([new SystemMessage('Be brief.'), new HumanMessage('count')])
   expect(answer.text).toBe(COUNT)
   expect(answer.usage_metadata).toMatchObject({ output_tokens: 8 })
   expect(answer.response_metadata).toMatchObject({ finish_reason: 'stop', model_name: MODEL })
 })
 
-test('stream, with its usage', async () => {
+test('LangChain stream: returns the chunks and their usage', async () => {
   const chunks = await Array.fromAsync(await chat.stream('count'))
   expect(chunks.map(({ text }) => text).join('')).toBe(COUNT)
   const [first, ...rest] = chunks
@@ -47,15 +47,15 @@ test('stream, with its usage', async () => {
   expect(whole.usage_metadata).toMatchObject({ output_tokens: 8 })
 })
 
-test('its settings are taken', async () => {
+test('LangChain: sends settings that are accepted', async () => {
   const other = chatOf({ temperature: 0, maxTokens: 3, topP: 1, n: 1, stop: ['nine'], logprobs: true, topLogprobs: 2 })
   const answer = await other.invoke('count')
   expect(answer.text).toBe('one two three')
   expect(answer.response_metadata).toMatchObject({ finish_reason: 'length', logprobs: { content: { length: 3 } } })
 })
 
-describe('withStructuredOutput', () => {
-  test.each(['jsonSchema', 'functionCalling'] as const)('by %s', async (method) => {
+describe('LangChain withStructuredOutput', () => {
+  test.each(['jsonSchema', 'functionCalling'] as const)('works by %s', async (method) => {
     const structured = chat.withStructuredOutput(City, { method, name: 'city' })
     for (const question of ['hello', 'Name a city.']) {
       const value = await structured.invoke(question)
@@ -67,21 +67,21 @@ describe('withStructuredOutput', () => {
     expect(AIMessage.isInstance(raw)).toBe(true)
   })
 
-  test('by jsonMode', async () => {
+  test('works by jsonMode', async () => {
     const structured = chat.withStructuredOutput(z.object({ answer: z.string(), turn: z.int() }), {
       method: 'jsonMode',
     })
     expect(await structured.invoke('Answer as an object')).toMatchObject({ turn: 1 })
   })
 
-  test('streamed', async () => {
+  test('works when streamed', async () => {
     const parts = await Array.fromAsync(await chat.withStructuredOutput(City, { name: 'city' }).stream('hello'))
     expect(City.safeParse(parts.at(-1)).success).toBe(true)
   })
 })
 
-describe('bindTools', () => {
-  test('a round trip', async () => {
+describe('LangChain bindTools', () => {
+  test('completes a round trip', async () => {
     const bound = chat.bindTools([weather])
     const question = new HumanMessage(QUESTION)
     const asked = await bound.invoke([question])
@@ -98,14 +98,14 @@ describe('bindTools', () => {
   })
 
   test.each(['any', 'required', 'get_weather', { type: 'function', function: { name: 'get_weather' } }])(
-    'forced by %p',
+    'forces a call by %p',
     async (tool_choice) => {
       const { tool_calls } = await chat.bindTools([weather], { tool_choice }).invoke('hello')
       expect(tool_calls).toMatchObject([{ name: 'get_weather', args: { city: expect.any(String) } }])
     },
   )
 
-  test('streamed, in pieces that join', async () => {
+  test('streams calls in chunks that join', async () => {
     const chunks = await Array.fromAsync(await chat.bindTools([weather], { strict: true }).stream(QUESTION))
     const [first, ...rest] = chunks
     if (!first) throw new Error('there are no chunks')
@@ -115,14 +115,14 @@ describe('bindTools', () => {
   })
 })
 
-test('reasoning models', async () => {
+test('LangChain reasoning models: return their reasoning tokens', async () => {
   const thinking = chatOf({ model: 'openai/o3-mini', reasoning: { effort: 'low' }, maxTokens: 500 })
   const answer = await thinking.invoke('What is up?')
   expect(answer.text).toContain('"What is up?"')
   expect(answer.usage_metadata?.output_token_details?.reasoning).toBeGreaterThan(5)
 })
 
-test('an error keeps its status and message', async () => {
+test('LangChain error: keeps its status and message', async () => {
   const error = await chatOf({ model: 'nobody/x' })
     .invoke('x')
     .catch((reason: unknown) => reason)

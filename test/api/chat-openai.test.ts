@@ -1,4 +1,4 @@
-// The openai package: its helpers for streams, tools and structured answers, and the errors it makes of ours.
+// The openai package: its helpers for streams, tools and structured responses, and its error classes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import { NotFoundError, UnprocessableEntityError } from 'openai'
@@ -18,13 +18,13 @@ const COUNT = 'one two three four five six seven eight'
 const City = z.object({ city: z.string(), country: z.string(), people: z.int().min(1), capital: z.boolean() })
 const Place = z.object({ city: z.string() })
 
-describe('create', () => {
-  test('whole', async () => {
+describe('OpenAI SDK create', () => {
+  test('returns a whole response', async () => {
     const { choices } = await completions.create(say('count'))
     expect(choices[0]?.message.content).toBe(COUNT)
   })
 
-  test('streamed', async () => {
+  test('returns a stream', async () => {
     let text = ''
     for await (const chunk of await completions.create({ ...say('count'), stream: true })) {
       text += chunk.choices[0]?.delta.content ?? ''
@@ -32,7 +32,7 @@ describe('create', () => {
     expect(text).toBe(COUNT)
   })
 
-  test('a conversation goes on with the message that was answered, as it is', async () => {
+  test('continues a conversation with the returned message as it is', async () => {
     const tools = [zodFunction({ name: 'get_weather', parameters: Place })]
     const first = say('What is the weather in Paris?')
     const { choices } = await completions.create({ ...first, tools, tool_choice: 'required' })
@@ -46,8 +46,8 @@ describe('create', () => {
   })
 })
 
-describe('the stream helper', () => {
-  test('tells what happens as it happens', async () => {
+describe('OpenAI SDK stream helper', () => {
+  test('emits events as they happen', async () => {
     const stream = completions.stream({ ...say('count'), logprobs: true, stream_options: { include_usage: true } })
     const seen: string[] = []
     stream.on('content.delta', ({ delta }) => seen.push(delta))
@@ -60,7 +60,7 @@ describe('the stream helper', () => {
     expect(final.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: COUNT, refusal: null } })
   })
 
-  test('a tool call', async () => {
+  test('collects a tool call', async () => {
     const tools = [zodFunction({ name: 'get_weather', parameters: Place })]
     const stream = completions.stream({ ...say('the weather in Paris'), tools })
     const done: unknown[] = []
@@ -70,7 +70,7 @@ describe('the stream helper', () => {
     expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } })
   })
 
-  test('a refusal', async () => {
+  test('collects a refusal', async () => {
     const stream = completions.stream(say('no way'))
     const refusals: string[] = []
     stream.on('refusal.done', ({ refusal }) => refusals.push(refusal))
@@ -78,22 +78,22 @@ describe('the stream helper', () => {
     expect(refusals).toEqual(['No.'])
   })
 
-  test('a structured answer', async () => {
+  test('collects a structured response', async () => {
     const stream = completions.stream({ ...say('hello'), response_format: zodResponseFormat(City, 'city') })
     const { choices } = await stream.finalChatCompletion()
     expect(City.parse(choices[0]?.message.parsed)).toEqual(choices[0]?.message.parsed as z.infer<typeof City>)
   })
 })
 
-describe('parse', () => {
-  test('a structured answer', async () => {
+describe('OpenAI SDK parse', () => {
+  test('parses a structured response', async () => {
     const { choices } = await completions.parse({ ...say('hello'), response_format: zodResponseFormat(City, 'city') })
     const parsed = choices[0]?.message.parsed
     expect(Object.keys(parsed ?? {}).sort()).toEqual(['capital', 'city', 'country', 'people'])
     expect(parsed?.people).toBeGreaterThanOrEqual(1)
   })
 
-  test('nested, optional and recursive schemas', async () => {
+  test('parses nested, optional and recursive schemas', async () => {
     const Step = z.object({ text: z.string(), kind: z.enum(['think', 'act']), note: z.string().nullable() })
     const Tree: z.ZodType = z.object({
       name: z.string(),
@@ -111,26 +111,26 @@ describe('parse', () => {
     expect(choices[0]?.message.parsed?.steps.length).toBeGreaterThanOrEqual(2)
   })
 
-  test('arguments of tools', async () => {
+  test('parses tool arguments', async () => {
     const tools = [zodFunction({ name: 'add_city', parameters: City })]
     const { choices } = await completions.parse({ ...say('hello'), tools, tool_choice: 'required' })
     expect(City.safeParse(choices[0]?.message.tool_calls?.[0]?.function.parsed_arguments).success).toBe(true)
   })
 
-  test('a refusal is not parsed', async () => {
+  test('does not parse a refusal', async () => {
     const response_format = zodResponseFormat(City, 'city')
     const { choices } = await completions.parse({ ...say('no way'), response_format })
     expect(choices[0]?.message).toMatchObject({ parsed: null, refusal: 'No.' })
   })
 
-  test('a cut answer is an error', async () => {
+  test('throws for a cut response', async () => {
     const response_format = zodResponseFormat(City, 'city')
     const error = await completions.parse({ ...say('x'), max_completion_tokens: 2, response_format }).catch(String)
     expect(String(error)).toContain(new LengthFinishReasonError().message)
   })
 })
 
-describe('runTools', () => {
+describe('OpenAI SDK runTools', () => {
   const asked: { city: string }[] = []
   const tool = {
     type: 'function' as const,
@@ -152,13 +152,13 @@ describe('runTools', () => {
     expect(runner.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
 
-  test('streamed', async () => {
+  test('works when streamed', async () => {
     const runner = completions.runTools({ ...say('What is the weather in Oslo?'), tools: [tool], stream: true })
     expect(await runner.finalContent()).toBe('The weather report says: Oslo is sunny')
     expect(asked.splice(0)).toEqual([{ city: 'Oslo' }])
   })
 
-  test('a forced tool is called with synthesized arguments, as often as the loop asks', async () => {
+  test('a forced tool is called with generated arguments, as often as the loop asks', async () => {
     const asking = { ...say('x'), tools: [tool], tool_choice: 'required' as const }
     const runner = completions.runTools(asking, { maxChatCompletions: 2 })
     await runner.done().catch(() => {})
@@ -166,7 +166,7 @@ describe('runTools', () => {
   })
 })
 
-test('sound', async () => {
+test('OpenAI SDK audio: returns a transcript and data', async () => {
   const { choices } = await completions.create({
     ...say('count'),
     model: 'openai/gpt-4o-audio-preview',
@@ -178,14 +178,14 @@ test('sound', async () => {
   expect(Buffer.from(audio?.data ?? '', 'base64').toString('latin1', 0, 4)).toBe('RIFF')
 })
 
-describe('errors', () => {
+describe('OpenAI SDK error', () => {
   const failed = (call: Promise<unknown>): Promise<unknown> =>
     call.then(
-      () => 'answered',
+      () => 'succeeded',
       (error: unknown) => error,
     )
 
-  test('an impossible schema is an UnprocessableEntityError that says where', async () => {
+  test('is an UnprocessableEntityError with the place of an unsatisfiable schema', async () => {
     const schema = {
       type: 'object',
       properties: { a: { type: 'string', minLength: 2, maxLength: 1 } },
@@ -197,7 +197,7 @@ describe('errors', () => {
     expect(error).toMatchObject({ param: 'response_format.json_schema.schema', code: 'sample_not_found' })
   })
 
-  test('an unknown provider is a NotFoundError, streamed too', async () => {
+  test('is a NotFoundError for an unknown provider, streamed too', async () => {
     for (const call of [
       { ...say('x'), model: 'nobody/x' },
       { ...say('x'), model: 'nobody/x', stream: true as const },

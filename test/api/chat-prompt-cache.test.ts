@@ -1,4 +1,4 @@
-// Prompt caching: what is marked with cache_control is written once, then read, and forgotten in time; only usage tells.
+// Prompt caching: text marked with cache_control is written once, then read, and expires; only usage shows it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { messageOf, refused, streamed, user, whole } from '../support/chat.ts'
@@ -26,13 +26,13 @@ async function usageOf(messages: object[], { session, ...patch }: { session: str
 }
 const passes = (session: string, milliseconds: number) => app.understudy.sessions.get(session).clock.sleep(milliseconds)
 
-test('nothing marked, nothing cached', async () => {
+test('prompt cache: caches nothing when nothing is marked', async () => {
   for (let call = 0; call < 2; call++) {
     expect(await usageOf([system(), say('user', 'Hello')], { session: 'none' })).toMatchObject({ read: 0, written: 0 })
   }
 })
 
-test('the first call writes, the next ones read, whatever follows the mark', async () => {
+test('prompt cache: is written by the first call and read by the next, whatever follows the marker', async () => {
   const session = 'twice'
   const first = await usageOf([system('5m'), say('user', 'One?')], { session })
   expect(first).toMatchObject({ read: 0 })
@@ -44,7 +44,7 @@ test('the first call writes, the next ones read, whatever follows the mark', asy
   }
 })
 
-test('a mark that moves along reads what was written, and writes the rest', async () => {
+test('prompt cache: reads what was written and writes the rest when the marker moves along', async () => {
   const session = 'conversation'
   const first = await usageOf([system(), say('user', 'One?', '5m')], { session })
   const longer = [system(), say('user', 'One?'), say('assistant', 'Yes.'), say('user', 'Two?', '5m')]
@@ -54,7 +54,7 @@ test('a mark that moves along reads what was written, and writes the rest', asyn
   expect(await usageOf(longer, { session })).toMatchObject({ read: second.read + second.written, written: 0 })
 })
 
-test('each mark is a place to begin from', async () => {
+test('prompt cache: can be read from each marker', async () => {
   const session = 'marks'
   const { written } = await usageOf([system('1h'), say('user', 'One?', '5m')], { session })
   const other = await usageOf([system('1h'), say('user', 'Another?', '5m')], { session })
@@ -62,16 +62,16 @@ test('each mark is a place to begin from', async () => {
   expect(other.read).toBeLessThan(written)
 })
 
-describe('it is read only where everything before the mark is the same', () => {
+describe('prompt cache with a different prefix', () => {
   const tools = [{ type: 'function', function: { name: 'f' } }]
   const rows: [string, object[], object][] = [
-    ['another text', [system('5m', `${LONG}.`)], {}],
-    ['another role', [{ ...system('5m'), role: 'developer' }], {}],
-    ['another model', [system('5m')], { model: 'openai/gpt-4.1' }],
-    ['other tools', [system('5m')], { tools }],
-    ['another session', [system('5m')], { session: 'stranger' }],
+    ['the text', [system('5m', `${LONG}.`)], {}],
+    ['the role', [{ ...system('5m'), role: 'developer' }], {}],
+    ['the model', [system('5m')], { model: 'openai/gpt-4.1' }],
+    ['the tools', [system('5m')], { tools }],
+    ['the session', [system('5m')], { session: 'stranger' }],
   ]
-  test.each(rows)('%s', async (_, messages, patch) => {
+  test.each(rows)('is not read after a change to %s', async (_, messages, patch) => {
     const session = 'same'
     await usageOf([system('5m'), say('user', 'x')], { session })
     const usage = await usageOf([...messages, say('user', 'x')], { session, ...patch })
@@ -80,13 +80,13 @@ describe('it is read only where everything before the mark is the same', () => {
   })
 })
 
-describe('it is forgotten', () => {
+describe('prompt cache expiry', () => {
   const rows: [string, number][] = [
     ['default', 5 * MINUTE],
     ['5m', 5 * MINUTE],
     ['1h', 60 * MINUTE],
   ]
-  test.each(rows)('after the time of %s, and not before', async (ttl, lifetime) => {
+  test.each(rows)('happens after the ttl %s and not before', async (ttl, lifetime) => {
     const session = `time-${ttl}`
     const messages = [system(ttl), say('user', 'x')]
     const { written } = await usageOf(messages, { session })
@@ -100,7 +100,7 @@ describe('it is forgotten', () => {
   })
 })
 
-test('a streamed call writes and reads too; a refused one writes nothing', async () => {
+test('prompt cache: is written and read by streamed calls, and not written by rejected ones', async () => {
   const messages = [system('5m', `streamed ${LONG}`), say('user', 'x')]
   await refused(app, { messages, n: 0 })
   const details = async () => (await streamed(app, { messages })).chunks.at(-1)?.usage?.prompt_tokens_details
@@ -109,7 +109,7 @@ test('a streamed call writes and reads too; a refused one writes nothing', async
   expect(await details()).toMatchObject({ cached_tokens: first?.cache_creation_tokens, cache_creation_tokens: 0 })
 })
 
-test('pictures and files may be marked, and the answer is the same', async () => {
+test('prompt cache: accepts markers on images and files without changing the response', async () => {
   const mark = { cache_control: { type: 'ephemeral' } }
   const parts = [
     { type: 'image_url', image_url: { url: 'http://x.invalid/a.png' }, ...mark },
@@ -122,7 +122,7 @@ test('pictures and files may be marked, and the answer is the same', async () =>
 })
 
 test.each([{ type: 'forever' }, { type: 'ephemeral', ttl: '2h' }, {}, 'yes'])(
-  '%p is no mark',
+  'prompt cache: rejects %p as a marker',
   async (cache_control) => {
     const { param } = await refused(app, user([{ type: 'text', text: 'x', cache_control }]))
     expect(param).toStartWith('messages[0].content[0].cache_control')

@@ -1,4 +1,4 @@
-// What holds for every chat call: any valid request gets a valid answer in both forms, any single mistake is named.
+// Properties of every chat call: any valid request gets a valid response in both forms, any single mistake is named.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { judgement } from '../support/ajv.ts'
@@ -20,7 +20,7 @@ interface Asked {
   response_format?: { type: string; json_schema?: { schema: object } } | null
 }
 
-test('any valid request gets a valid answer, whole and streamed alike, within its limits and schemas', async () => {
+test('property: any valid chat request gets a valid response, whole and streamed alike, within its limits and schemas', async () => {
   await fc.assert(
     fc.asyncProperty(chatRequest, async (request) => {
       const { choices, usage } = await both(app, { ...request, svc: null, cache: null })
@@ -48,7 +48,7 @@ test('any valid request gets a valid answer, whole and streamed alike, within it
   )
 }, 60_000)
 
-test('every field of a request has a mistake to try', async () => {
+test('property: has an invalid value for every field of a chat request', async () => {
   const { components } = (await app.fetch('/swagger/json')).json() as {
     components: { schemas: { ChatCompletionsRequest: { properties: object } } }
   }
@@ -56,7 +56,7 @@ test('every field of a request has a mistake to try', async () => {
   expect(Object.keys(chatMistakes).sort()).toEqual(Object.keys(properties).sort())
 })
 
-test('any single mistake is a 4xx that names its field', async () => {
+test('property: any single mistake in a chat request is a 4xx that names its field', async () => {
   await fc.assert(
     fc.asyncProperty(chatMistake, async ([field, wrong]) => {
       const error = await refused(app, { [field]: wrong })
@@ -67,7 +67,7 @@ test('any single mistake is a 4xx that names its field', async () => {
   )
 })
 
-test('any JSON at all is answered or refused, never a server error', async () => {
+test('property: any JSON gets a response or an error, never a server error', async () => {
   const anything = fc.oneof(
     fc.json(),
     fc.string(),
@@ -85,7 +85,7 @@ test('any JSON at all is answered or refused, never a server error', async () =>
 })
 
 const deep = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
-test.each([1_000, 100_000])('JSON that is nested %p deep is no server error', async (depth) => {
+test.each([1_000, 100_000])('chat request: is no server error when nested %p deep', async (depth) => {
   for (const field of ['messages', 'metadata', 'variables', 'extra', 'tools']) {
     const { status } = await app.post(CHAT, `{"model":"${MODEL}","messages":[],"${field}":${deep(depth)}}`)
     expect(status).toBe(400)

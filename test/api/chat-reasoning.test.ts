@@ -1,4 +1,4 @@
-// Reasoning: how hard a call or its model thinks, what is shown of it, and what it counts.
+// Reasoning: how hard a call or its model thinks, what is shown of it, and its tokens.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, messageOf, refused, streamed, user, whole } from '../support/chat.ts'
@@ -13,7 +13,7 @@ const tokensOf = async (patch: object) => {
 }
 
 describe('reasoning_effort', () => {
-  test('the harder, the longer', async () => {
+  test('lengthens the reasoning when higher', async () => {
     const counts: number[] = []
     for (const reasoning_effort of ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
       const { message, tokens } = await tokensOf({ reasoning_effort })
@@ -36,7 +36,7 @@ describe('reasoning_effort', () => {
     ['openai/o3-mini', ['low', 'medium', 'high']],
   ]
   const all = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
-  test.each(rows)('%s takes %p and names them', async (model, efforts) => {
+  test.each(rows)('of %s accepts %p and lists the valid values', async (model, efforts) => {
     for (const reasoning_effort of efforts) await whole(app, { model, reasoning_effort })
     for (const reasoning_effort of all.filter((effort) => !efforts.includes(effort))) {
       const error = await refused(app, { model, reasoning_effort })
@@ -52,7 +52,7 @@ describe('reasoning_effort', () => {
     ['openai/gpt-5', 'medium'],
     ['openai/o3', 'medium'],
     ['openai/gpt-5-pro', 'high'],
-  ])('%s that is not told thinks as with %p', async (model, effort) => {
+  ])('of %s defaults to %p', async (model, effort) => {
     for (const reasoning_effort of [undefined, null]) {
       const untold = await tokensOf({ model, reasoning_effort })
       if (effort) expect(untold).toEqual(await tokensOf({ model, reasoning_effort: effort }))
@@ -69,16 +69,16 @@ describe('thinking', () => {
     ['a large budget', { thinking: { type: 'enabled', budget_tokens: 1024 } }, THOUGHT],
     ['a small budget', { thinking: { type: 'enabled', budget_tokens: 3 } }, 'one two three'],
     ['a level', { thinking: { type: 'enabled', budget_tokens: 4, thinking_level: 'low' } }, 'one two three four'],
-    ['nothing said', {}, THOUGHT],
+    ['the default', {}, THOUGHT],
   ]
-  test.each(rows)('%s shows of a fixture what it allows', async (_, patch, reasoning) => {
+  test.each(rows)('shows of a fixture what %s allows', async (_, patch, reasoning) => {
     const { message, tokens } = await tokensOf({ ...patch, ...user('think') })
     expect(message.content).toBe('Done.')
     expect(message.reasoning).toBe(reasoning as string)
     expect(tokens).toBe(reasoning?.split(' ').length ?? 0)
   })
 
-  test('is synthesized within its budget, with a signature to send back', async () => {
+  test('is generated within its budget, with a signature to send back', async () => {
     const thinking = { type: 'enabled', budget_tokens: 6 }
     const { message, tokens } = await tokensOf({ thinking })
     expect(tokens).toBe(6)
@@ -101,7 +101,7 @@ describe('thinking', () => {
     expect(kinds.join('')).toMatch(/^-r{5}cc--$/)
   })
 
-  test('counts towards the limit, so that nothing may be left for the answer', async () => {
+  test('counts towards the limit, so that the response may be empty', async () => {
     const completion = await both(app, { max_completion_tokens: 3, ...user('think') })
     expect(completion.choices[0]).toMatchObject({
       finish_reason: 'length',
@@ -114,13 +114,13 @@ describe('thinking', () => {
   })
 
   const wrong: [string, unknown, string][] = [
-    ['no budget', { type: 'enabled' }, 'thinking.budget_tokens'],
+    ['a missing budget', { type: 'enabled' }, 'thinking.budget_tokens'],
     ['a budget of 0', { type: 'enabled', budget_tokens: 0 }, 'thinking.budget_tokens'],
     ['an unknown type', { type: 'on' }, 'thinking.type'],
-    ['no type', {}, 'thinking.type'],
+    ['a missing type', {}, 'thinking.type'],
     ['an unknown level', { type: 'enabled', budget_tokens: 9, thinking_level: 'xhigh' }, 'thinking.thinking_level'],
   ]
-  test.each(wrong)('%s is refused', async (_, thinking, param) => {
+  test.each(wrong)('is rejected with %s', async (_, thinking, param) => {
     expect((await refused(app, { thinking })).param).toBe(param)
   })
 })

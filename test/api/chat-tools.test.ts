@@ -21,30 +21,34 @@ const named = (name: string) => ({ type: 'function', function: { name } })
 
 describe('tool_choice', () => {
   const rows: [string, object, string[]][] = [
-    ['auto calls nothing that nobody asks for', { tools, tool_choice: 'auto' }, []],
-    ['left out is auto', { tools }, []],
-    ['null is auto', { tools, tool_choice: null }, []],
-    ['none', { tools, tool_choice: 'none' }, []],
-    ['none without tools', { tool_choice: 'none' }, []],
-    ['required takes the first when none fits better', { tools, tool_choice: 'required' }, ['get_weather']],
-    ['required with one tool', { tools: [time], tool_choice: 'required' }, ['get_time']],
+    ['auto calls nothing that the message does not request', { tools, tool_choice: 'auto' }, []],
+    ['missing means auto', { tools }, []],
+    ['null means auto', { tools, tool_choice: null }, []],
+    ['none calls nothing', { tools, tool_choice: 'none' }, []],
+    ['none calls nothing without tools', { tool_choice: 'none' }, []],
+    ['required calls the first tool when none fits better', { tools, tool_choice: 'required' }, ['get_weather']],
+    ['required calls the only tool', { tools: [time], tool_choice: 'required' }, ['get_time']],
     [
-      'required takes the tool that the message is about',
+      'required calls the tool that the message is about',
       { tools, tool_choice: 'required', ...user('What time is it?') },
       ['get_time'],
     ],
-    ['a tool by name', { tools, tool_choice: named('get_time') }, ['get_time']],
-    ['a tool by name, without a type', { tools, tool_choice: { function: { name: 'get_time' } } }, ['get_time']],
-    ['the one that a ready answer calls', { tools, ...user('What is the weather in Paris?') }, ['get_weather']],
-    ['none, where a ready answer would call', { tools, tool_choice: 'none', ...user('the weather in Paris?') }, []],
+    ['a name calls that tool', { tools, tool_choice: named('get_time') }, ['get_time']],
+    ['a name without a type calls that tool', { tools, tool_choice: { function: { name: 'get_time' } } }, ['get_time']],
+    ['a name keeps the call of a fixture', { tools, ...user('What is the weather in Paris?') }, ['get_weather']],
+    ['none suppresses the call of a fixture', { tools, tool_choice: 'none', ...user('the weather in Paris?') }, []],
     [
-      'another by name, where a ready answer would call',
+      'a name replaces the call of a fixture to another tool',
       { tools, tool_choice: named('get_time'), ...user('the weather in Paris?') },
       ['get_time'],
     ],
-    ['required, where a ready answer is text', { tools, tool_choice: 'required', ...user('hello') }, ['get_weather']],
+    [
+      'required adds a call to a fixture with text',
+      { tools, tool_choice: 'required', ...user('hello') },
+      ['get_weather'],
+    ],
   ]
-  test.each(rows)('%s', async (_, patch, names) => {
+  test.each(rows)('decides the calls: %s', async (_, patch, names) => {
     const completion = await both(app, patch)
     const { tool_calls: calls = [], content } = messageOf(completion)
     expect(calls.map((call) => call.function.name)).toEqual(names)
@@ -59,32 +63,37 @@ describe('tool_choice', () => {
 
   const wrong: [string, object, string, string][] = [
     ['an unknown name', { tools, tool_choice: named('fly') }, 'tool_choice', 'get_weather, get_time'],
-    ['a name without tools', { tool_choice: named('fly') }, 'tool_choice', 'there are none'],
-    ['required without tools', { tool_choice: 'required' }, 'tool_choice', "'tools'"],
-    ['required with no tool', { tools: [], tool_choice: 'required' }, 'tool_choice', "'tools'"],
-    ['the flat form of responses', { tools, tool_choice: { type: 'function', name: 'x' } }, 'tool_choice.function', ''],
+    ['a name and no tools', { tool_choice: named('fly') }, 'tool_choice', 'there are none'],
+    ['required and no tools', { tool_choice: 'required' }, 'tool_choice', "'tools'"],
+    ['required and an empty list of tools', { tools: [], tool_choice: 'required' }, 'tool_choice', "'tools'"],
     [
-      'parameters that are no object',
+      'the flat form of the responses API',
+      { tools, tool_choice: { type: 'function', name: 'x' } },
+      'tool_choice.function',
+      '',
+    ],
+    [
+      'parameters that are not an object',
       { tools: [tool('f', { type: 'string' })] },
       'tools[0].function.parameters.type',
       '"object"',
     ],
   ]
-  test.each(wrong)('%s is refused', async (_, patch, param, said) => {
+  test.each(wrong)('is rejected with %s', async (_, patch, param, said) => {
     const error = await refused(app, patch)
     expect(error.param).toBe(param)
     expect(error.message).toContain(said)
   })
 })
 
-describe('arguments', () => {
+describe('generated tool arguments', () => {
   const schemas = satisfiable.filter(
     ([, schema]) =>
       typeof schema === 'object' &&
       (!('type' in schema) || schema.type === 'object') &&
       judgement(schema, 'x').length > 0,
   )
-  test('there are many schemas', () => {
+  test('are tested with many schemas', () => {
     expect(schemas.length).toBeGreaterThan(30)
   })
   test.each(schemas)('satisfy %s', async (_, schema) => {
@@ -105,7 +114,7 @@ describe('arguments', () => {
     ['an empty schema', tool('f', {})],
     ['description: null', tool('f', object({ a: text }, ['a']), { description: null })],
   ]
-  test.each(accepted)('a tool with %s', async (_, given) => {
+  test.each(accepted)('satisfy a tool with %s', async (_, given) => {
     const completion = await both(app, { tools: [given], tool_choice: 'required' })
     const value: unknown = JSON.parse(messageOf(completion).tool_calls?.[0]?.function.arguments ?? '')
     const { parameters } = (given as ReturnType<typeof tool>).function
@@ -113,7 +122,7 @@ describe('arguments', () => {
     expect(judgement(parameters ?? { type: 'object' }, value)).toEqual([])
   })
 
-  test('a schema that nothing satisfies is refused when its tool is forced, and only then', async () => {
+  test('are refused for an unsatisfiable schema only when its tool is forced', async () => {
     const impossible = tool('f', object({ a: { type: 'integer', minimum: 5, maximum: 3 } }, ['a']))
     const patch = { tools: [weather, impossible] }
     const error = await refused(app, { ...patch, tool_choice: named('f') }, 422)
@@ -122,7 +131,7 @@ describe('arguments', () => {
     expect(messageOf(await both(app, patch)).tool_calls).toBeUndefined()
   })
 
-  test('are cut by max_tokens, and the choice says so', async () => {
+  test('are cut by max_tokens, and the finish reason says so', async () => {
     const { completion } = await whole(app, { tools, tool_choice: named('get_time'), max_completion_tokens: 2 })
     expect(completion.choices[0]?.finish_reason).toBe('length')
     expect(completion.usage.completion_tokens).toBe(2)
@@ -131,8 +140,8 @@ describe('arguments', () => {
   })
 })
 
-describe('several calls', () => {
-  test('come in one answer, each with an index and an id of its own', async () => {
+describe('several tool calls', () => {
+  test('come in one response, each with an index and an id of its own', async () => {
     const calls = messageOf(await both(app, { tools, ...user('both') })).tool_calls ?? []
     expect(calls.map(({ index, function: called }) => [index, called.name, JSON.parse(called.arguments)])).toEqual([
       [0, 'get_weather', { city: 'Paris' }],
@@ -145,19 +154,19 @@ describe('several calls', () => {
     [false, 1],
     [true, 2],
     [null, 2],
-  ])('parallel_tool_calls %p lets through %p', async (parallel_tool_calls, count) => {
+  ])('are limited by parallel_tool_calls %p to %p', async (parallel_tool_calls, count) => {
     const completion = await both(app, { tools, parallel_tool_calls, ...user('both') })
     expect(messageOf(completion).tool_calls).toHaveLength(count)
   })
 
-  test('each choice has ids of its own', async () => {
+  test('have ids of their own in each choice', async () => {
     const { choices } = await both(app, { tools, tool_choice: 'required', n: 3 })
     const ids = choices.flatMap(({ message }) => message.tool_calls?.map(({ id }) => id) ?? [])
     expect(new Set(ids).size).toBe(3)
   })
 })
 
-test('a streamed call begins with its id and name; its arguments follow in pieces', async () => {
+test('streamed tool call: begins with its id and name, and its arguments follow in chunks', async () => {
   const { chunks } = await streamed(app, { tools, ...user('both') })
   const deltas = chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? [])
   for (const index of [0, 1]) {
@@ -170,14 +179,14 @@ test('a streamed call begins with its id and name; its arguments follow in piece
   expect(deltas.map(({ index }) => index)).toEqual(deltas.map(({ index }) => index).sort())
 })
 
-test('a fixture may give text, an id of its own and broken arguments', async () => {
+test('tool call of a fixture: may have text, its own id and broken arguments', async () => {
   const message = messageOf(await both(app, { tools, ...user('explain and call') }))
   expect(message).toMatchObject({ content: 'I will look.' })
   const call = { index: 0, type: 'function' as const, id: 'call_mine' }
   expect(message.tool_calls).toEqual([{ ...call, function: { name: 'get_weather', arguments: '{"city": "Paris' } }])
 })
 
-describe('after the result of a tool the answer is text', () => {
+describe('response after a tool result', () => {
   const history = (content: unknown) => [
     { role: 'user', content: 'Is it warm?' },
     {
@@ -188,7 +197,7 @@ describe('after the result of a tool the answer is text', () => {
     },
     { role: 'tool', tool_call_id: 'call_1', name: 'get_weather', content },
   ]
-  test('with auto', async () => {
+  test('is text with auto', async () => {
     const completion = await both(app, { tools: [time], messages: history('21 degrees'), tool_choice: 'auto' })
     expect(messageOf(completion)).toMatchObject({ content: expect.stringContaining('21 degrees') })
     expect(completion.choices[0]?.finish_reason).toBe('stop')
@@ -197,12 +206,12 @@ describe('after the result of a tool the answer is text', () => {
   test.each([
     ['required', 'required'],
     ['a named tool', named('get_time')],
-  ])('unless the call demands another: %s', async (_, tool_choice) => {
+  ])('is a call when the request demands another: %s', async (_, tool_choice) => {
     const completion = await both(app, { tools: [time], messages: history('21 degrees'), tool_choice })
     expect(messageOf(completion).tool_calls?.map((call) => call.function.name)).toEqual(['get_time'])
   })
 
-  test('that comes in parts, by the ready answer', async () => {
+  test("is the fixture's text when the result comes in parts", async () => {
     const parts = [
       { type: 'text', text: '21 ' },
       { type: 'text', text: 'degrees' },
@@ -212,17 +221,17 @@ describe('after the result of a tool the answer is text', () => {
     expect((await app.traceOf(answer)).fixture).toBe('weather/answer')
   })
 
-  test('a later question is a question again', async () => {
+  test('is a call again after a later question', async () => {
     const messages = [...history('21 degrees'), { role: 'assistant', content: 'Yes.' }, ...user('What time?').messages]
     expect(messageOf(await both(app, { tools, messages, tool_choice: 'required' })).tool_calls).toHaveLength(1)
   })
 })
 
 test.each([
-  ['a fixture with calls alone', 'calls', /^This is a/],
-  ['a fixture with a text beside its calls', 'both', /^I look it up\.$/],
-])('tool_choice none: %s says something and calls nothing', async (_, user, text) => {
-  const own = createTestApp({ on_miss: 'error' })
+  ['a fixture with only tool calls', 'calls', /^This is a/],
+  ['a fixture with text and tool calls', 'both', /^I look it up\.$/],
+])('tool_choice none: %s returns text and no call', async (_, user, text) => {
+  const own = createTestApp({ on_unmatched: 'error' })
   const tool_calls = [{ name: 'look_up', arguments: {} }]
   const fixtures = ['chat.completions', 'responses'].flatMap((operation) => [
     { name: `${operation} calls`, match: { operation, user: 'calls' }, reply: { tool_calls } },

@@ -25,7 +25,7 @@ const variables = {
   nested: '{{age}}',
 }
 
-describe('text', () => {
+describe('variables in the text engine', () => {
   const rows: [string, string][] = [
     ['Hello {{name}}!', 'Hello Ada!'],
     ['{{ name }}{{name}}', 'AdaAda'],
@@ -43,19 +43,19 @@ describe('text', () => {
     ['{name} {{}} {{ {{name}}', '{name} {{}} {{ Ada'],
     ['{{#if name}}', '{{#if name}}'],
   ]
-  test.each(rows)('%s', async (template, text) => {
+  test.each(rows)('render %s', async (template, text) => {
     expect(await shown(template, { variables })).toBe(text)
     expect(await shown(template, { variables, template_engine: 'text' })).toBe(text)
   })
 
-  test('without variables the braces stay', async () => {
+  test('stay as braces when no variables are given', async () => {
     expect(await shown('{{name}}', {})).toBe('{{name}}')
     expect(await shown('{{name}}', { variables: {} })).toBe('{{name}}')
     expect(await shown('{{name}}', { variables: null })).toBe('{{name}}')
   })
 })
 
-describe('mustache', () => {
+describe('variables in the mustache engine', () => {
   const rows: [string, string][] = [
     ['Hello {{name}}!', 'Hello Ada!'],
     ['{{html}} {{{html}}}', '<b>&" <b>&"'],
@@ -65,12 +65,12 @@ describe('mustache', () => {
     ['{{unknown}}.', '.'],
     ['{{! a remark }}x', 'x'],
   ]
-  test.each(rows)('%s', async (template, text) => {
+  test.each(rows)('render %s', async (template, text) => {
     expect(await shown(template, { variables, template_engine: 'mustache' })).toBe(text)
   })
 })
 
-describe('jinja', () => {
+describe('variables in the jinja engine', () => {
   const rows: [string, string][] = [
     ['Hello {{ name }}!', 'Hello Ada!'],
     ['{% for tag in tags %}[{{ tag }}]{% endfor %}', '[a][b]'],
@@ -79,19 +79,19 @@ describe('jinja', () => {
     ['{{ html }}', '<b>&"'],
     ['{# a remark #}x', 'x'],
   ]
-  test.each(rows)('%s', async (template, text) => {
+  test.each(rows)('render %s', async (template, text) => {
     expect(await shown(template, { variables, template_engine: 'jinja' })).toBe(text)
   })
 })
 
-describe('a broken template is refused where it stands', () => {
+describe('broken template', () => {
   const rows: [string, string][] = [
     ['jinja', '{% for x in %}'],
     ['jinja', '{{ 1 +'],
     ['mustache', '{{#open}}'],
     ['mustache', '{{name'],
   ]
-  test.each(rows)('%s: %s', async (template_engine, template) => {
+  test.each(rows)('is rejected at its place by %s: %s', async (template_engine, template) => {
     const message = { role: 'user', content: 'fine' }
     const patch = { variables, template_engine }
     const error = await refused(app, { messages: [message, { ...message, content: template }], ...patch })
@@ -105,12 +105,12 @@ describe('a broken template is refused where it stands', () => {
     expect((await refused(app, { ...user(parts), ...patch })).param).toBe('messages[0].content[1].text')
   })
 
-  test('as text it is none', async () => {
+  test('is plain text in the text engine', async () => {
     expect(await shown('{% for {{name}}', { variables })).toBe('{% for Ada')
   })
 })
 
-describe('a template that takes too much is refused where it stands', () => {
+describe('template that takes too much', () => {
   const list = Array.from({ length: 100 }, (_, index) => index)
   const nested = (open: string, close: string) => `${open.repeat(6)}x${close.repeat(6)}`
   const rows: [string, string, string][] = [
@@ -121,7 +121,7 @@ describe('a template that takes too much is refused where it stands', () => {
     ['mustache', nested('{{#list}}', '{{/list}}'), 'steps'],
     ['text', '{{word}}'.repeat(1500), 'characters'],
   ]
-  test.each(rows)('%s: %p', async (template_engine, template, reason) => {
+  test.each(rows)('is rejected at its place by %s: %p', async (template_engine, template, reason) => {
     const message = { role: 'user', content: 'fine' }
     const values = { list, word: 'x'.repeat(20_000) }
     const patch = { variables: values, template_engine }
@@ -130,12 +130,12 @@ describe('a template that takes too much is refused where it stands', () => {
     expect(error.message).toContain(reason)
   })
 
-  test('and one that takes less is rendered', async () => {
+  test('is rendered when it takes less', async () => {
     const template = '{% for i in range(5000) %}{{ i % 10 }}{% endfor %}'
     expect(await shown(template, { template_engine: 'jinja' })).toBe('0123456789'.repeat(500))
   })
 
-  test('a variable may have the name of a function of the engine', async () => {
+  test('can use a variable with the name of an engine function', async () => {
     const patch = { variables: { range: 4 }, template_engine: 'jinja' }
     expect(await shown('{{ range }}', patch)).toBe('4')
     expect(await shown('{{ range(1, 6, 2) | join(",") }}', { template_engine: 'jinja' })).toBe('1,3,5')
@@ -143,7 +143,7 @@ describe('a template that takes too much is refused where it stands', () => {
 })
 
 describe('svc.inputs', () => {
-  test('is an object, or a list with keys', async () => {
+  test('accepts an object or a list with keys', async () => {
     expect(await shown('{{name}}', { svc: { inputs: { name: 'Ada' } } })).toBe('Ada')
     const inputs = [
       { key: 'name', value: 'Ada', is_pii: true },
@@ -152,7 +152,7 @@ describe('svc.inputs', () => {
     expect(await shown('{{name}} {{age}}', { svc: { inputs } })).toBe('Ada 36')
   })
 
-  test('works in every engine, and loses to variables field by field', async () => {
+  test('works in every engine, and variables win field by field', async () => {
     const svc = { inputs: { name: 'Grace', age: 85 } }
     for (const template_engine of ['text', 'jinja', 'mustache']) {
       const patch = { svc, variables: { name: 'Ada' }, template_engine }
@@ -161,7 +161,7 @@ describe('svc.inputs', () => {
   })
 })
 
-test('every role and every text part is filled in, and nothing else', async () => {
+test('variables: are rendered in every role and text part, and nowhere else', async () => {
   const url = 'http://x.invalid/{{name}}.png'
   const content = [
     { type: 'text', text: '{{name}}: ' },
@@ -180,7 +180,7 @@ test('every role and every text part is filled in, and nothing else', async () =
   expect(trace.request).toMatchObject({ messages })
 })
 
-test('the filled-in text is what is counted', async () => {
+test('variables: are counted as rendered text', async () => {
   const long = { text: 'word '.repeat(100) }
   const tokens = async (patch: object) => (await whole(app, patch)).completion.usage.prompt_tokens
   expect(await tokens({ ...user('{{text}}'), variables: long })).toBe(await tokens(user(long.text)))
@@ -188,17 +188,17 @@ test('the filled-in text is what is counted', async () => {
 
 const wrong: [string, object, string][] = [
   ['variables that are a list', { variables: ['x'] }, 'variables'],
-  ['inputs that are a text', { svc: { inputs: 'x' } }, 'svc.inputs'],
+  ['inputs that are text', { svc: { inputs: 'x' } }, 'svc.inputs'],
   ['an input without a key', { svc: { inputs: [{ value: 1 }] } }, 'svc.inputs[0].key'],
   ['an unknown engine', { template_engine: 'erb' }, 'template_engine'],
   ['a stored prompt', { svc: { prompt: { id: 'p1', version: 'latest' } } }, 'svc.prompt'],
   ['a stored prompt by name', { svc: { prompt: 'p1' } }, 'svc.prompt'],
 ]
-test.each(wrong)('%s is refused', async (_, patch, param) => {
+test.each(wrong)('variables: reject %s', async (_, patch, param) => {
   expect((await refused(app, patch)).param).toBe(param)
 })
 
-test('a refused prompt says what to do instead', async () => {
+test('stored prompt: is rejected with an alternative', async () => {
   const { message } = await refused(app, { svc: { prompt: { id: 'p1' } } })
   expect(message).toContain('not emulated')
   expect(message).toContain('send their messages instead')

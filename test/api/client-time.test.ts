@@ -75,7 +75,7 @@ const pauses: [number, number][] = [
   [MIN_PAUSE_MS, MIN_PAUSE_MS],
   [10_000, 10_000],
 ]
-test.each(pauses)('a pause of %d ms counts as %d', async (ms, counted) => {
+test.each(pauses)('client pause: of %d ms counts as %d', async (ms, counted) => {
   const { call, pause, starts } = withPauses()
   await call()
   pause(ms)
@@ -83,7 +83,7 @@ test.each(pauses)('a pause of %d ms counts as %d', async (ms, counted) => {
   expect(await starts()).toEqual([0, counted])
 })
 
-test('what a client has waited is nothing that the clock has jumped', async () => {
+test('client pause: does not count as skipped time', async () => {
   const { call, clock, pause } = withPauses()
   await call()
   pause(10_000)
@@ -91,7 +91,7 @@ test('what a client has waited is nothing that the clock has jumped', async () =
   expect(clock()).toMatchObject({ kind: 'virtual', jumped: 0 })
 })
 
-test('nothing counts before the first call and while a call is under way', async () => {
+test('client pause: does not count before the first call or during a call', async () => {
   const { ask, call, pause, starts } = withPauses(['agent-stuck'])
   pause(60_000)
   await call()
@@ -103,7 +103,7 @@ test('nothing counts before the first call and while a call is under way', async
   expect(await starts()).toEqual([0, 0, 0])
 })
 
-test('a session has its own pauses', async () => {
+test('client pause: counts for its own session', async () => {
   const { call, pause, starts } = withPauses()
   await call()
   await call('other')
@@ -113,7 +113,7 @@ test('a session has its own pauses', async () => {
   expect(await starts()).toEqual([0])
 })
 
-test('calls that come together after a pause count it once', async () => {
+test('client pause: counts once for calls that arrive together', async () => {
   const { call, pause, starts } = withPauses()
   await call()
   pause(2_000)
@@ -121,7 +121,7 @@ test('calls that come together after a pause count it once', async () => {
   expect(await starts()).toEqual([0, 2_000, 2_000, 2_000])
 })
 
-test('without a scenario nothing counts', async () => {
+test('client pause: does not count without a scenario', async () => {
   const { call, pause, starts } = withPauses([])
   await call()
   pause(3_600_000)
@@ -129,14 +129,14 @@ test('without a scenario nothing counts', async () => {
   expect(await starts()).toEqual([0, 0])
 })
 
-describe('a client that polls', () => {
+describe('polling client', () => {
   const polls: [string, string, number][] = [
-    ['a list', '/v2/agents', 500],
-    ['a list often', '/v2/agents', 200],
-    ['two lists in turn', '/v2/agents /v2/tools', 250],
-    ['what there is not', '/v2/agents/nobody/tasks/1', 500],
+    ['polling a list', '/v2/agents', 500],
+    ['polling a list often', '/v2/agents', 200],
+    ['polling two lists in turn', '/v2/agents /v2/tools', 250],
+    ['polling a missing record', '/v2/agents/nobody/tasks/1', 500],
   ]
-  test.each(polls)('%s waits as long as it does, and no longer', async (_, paths, every) => {
+  test.each(polls)('advances the clock by its waits and no more: %s', async (_, paths, every) => {
     const { call, send, pause, starts } = withPauses()
     await call()
     const urls = paths.split(' ')
@@ -150,7 +150,7 @@ describe('a client that polls', () => {
     expect(last).toBeGreaterThanOrEqual(4_000 - 2 * Math.max(every, MIN_PAUSE_MS))
   })
 
-  test('of the control API is waited for in full', async () => {
+  test('of the control API advances the clock in full', async () => {
     const { call, send, pause, starts } = withPauses()
     await call()
     for (let count = 0; count < 20; count++) {
@@ -162,7 +162,7 @@ describe('a client that polls', () => {
   })
 })
 
-test('a client that reads many records does not wait', async () => {
+test('client pause: does not count between reads of different records', async () => {
   const { call, send, pause, starts } = withPauses()
   await call()
   for (let count = 0; count < 20; count++) {
@@ -173,7 +173,7 @@ test('a client that reads many records does not wait', async () => {
   expect(await starts()).toEqual([0, 0])
 })
 
-test('a client of A2A moves the clock', async () => {
+test('client pause: counts before A2A calls', async () => {
   const { call, send, pause, starts } = withPauses()
   await call()
   for (const method of ['GetTask', 'tasks/get']) {
@@ -184,8 +184,8 @@ test('a client of A2A moves the clock', async () => {
   expect(await starts()).toEqual([0, 6_000])
 })
 
-describe('pauses count', () => {
-  test('when traces were dropped', async () => {
+describe('client pauses', () => {
+  test('count when traces were dropped', async () => {
     const { call, pause, clock } = withPauses(['outage'], { keep_traces: 1 })
     const began = clock().passed()
     for (let count = 0; count < 5; count++) {
@@ -195,7 +195,7 @@ describe('pauses count', () => {
     expect(clock().passed() - began).toBe(4_000)
   })
 
-  test('when calls were refused because they could not be stored, whole and streamed', async () => {
+  test('count when calls failed because they could not be stored, whole and streamed', async () => {
     const { ask, call, pause, clock, session } = withPauses(['outage'])
     await call()
     const { traces } = session()
@@ -211,7 +211,7 @@ describe('pauses count', () => {
     expect(clock().passed()).toBe(3_000)
   })
 
-  test('when the session is new after a reset, from its first call on', async () => {
+  test('count from the first call after a reset', async () => {
     const { call, send, pause, clock, starts } = withPauses()
     await call()
     await send('POST', '/_understudy/reset')
@@ -253,7 +253,7 @@ async function runOn(pause: (ms: number) => void, programs: readonly AsyncGenera
   return now
 }
 
-describe('many workers, each of which waits', () => {
+describe('parallel workers that each wait', () => {
   /** How often each asks, under an outage of 20 s, when it waits 2 s after each failure. */
   async function askedBy(ways: {
     text?: boolean
@@ -294,14 +294,14 @@ describe('many workers, each of which waits', () => {
     { text: true, marks: 'always 0' },
     { told: true, marks: 'always 0' },
   ] as const
-  test.each(kinds)('meet the end of an outage when they differ by %j', async (ways) => {
+  test.each(kinds)('reach the end of an outage when they differ by %j', async (ways) => {
     const counts = await askedBy(ways)
     expect(counts).toHaveLength(20)
     // 20 s of outage are ten waits of 2 s; one or two more where the clock is a little behind, or does not know a worker yet.
     expect(counts[0]).toBeLessThanOrEqual(13)
   })
 
-  test('while another call of theirs hangs', async () => {
+  test('reach the end of an outage while another call hangs', async () => {
     const { ask, begin, pause, send } = withPauses([])
     const { name, rules } = outage(6, 2)
     const stall = {
@@ -322,7 +322,7 @@ describe('many workers, each of which waits', () => {
   })
 })
 
-test('what the gateway skips is reported while calls in parallel wait as well', async () => {
+test('skipped gateway waits: are reported while parallel calls wait as well', async () => {
   const { ask, begin, pause, clock } = withPauses([])
   const rules = [
     { name: 'limit', when: { calls: '1-8' }, fault: { type: 'http-error', status: 429, retry_after: '10s' } },
@@ -340,7 +340,7 @@ test('what the gateway skips is reported while calls in parallel wait as well', 
 })
 
 const RUNS = runs(40)
-test('property: the clock is never ahead of the clients, nor far behind one that waited to repeat a call', async () => {
+test('property: the clock never runs ahead of the clients, nor far behind one that waited to repeat a call', async () => {
   for (let seed = 1; seed <= RUNS; seed++) {
     const luck = luckOf(seed)
     const { ask, begin, pause, clock } = withPauses([])
@@ -414,7 +414,7 @@ async function playedWith(jitter: number, seed: number) {
   return { seen, traces: await traces() }
 }
 
-test('a client that does not wait gets the same bytes and leaves the same traces, with 200 ms of jitter and under load', async () => {
+test('client without waits: gets the same bytes and traces with 200 ms of jitter and under load', async () => {
   const first = await playedWith(0, 0)
   expect(new Set(first.seen.map((text) => text.slice(0, 3))).size).toBeGreaterThan(1)
   for (const seed of [1, 2, 3, 4, 5, 6]) expect(await playedWith(200, seed)).toEqual(first)

@@ -1,4 +1,4 @@
-// A virtual clock that is set shows another time, and no time passes by it: nothing that goes on is longer, shorter or over by that.
+// A virtual clock that is set shows another time without passing any: nothing in progress becomes longer, shorter or ends by it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { realClock } from '../../src/lib/clock.ts'
@@ -35,14 +35,14 @@ async function under(rules: object[], settings = {}) {
 }
 const FAILS = { type: 'http-error', status: 503 }
 
-describe.each(TIMES)('set to %s', (to) => {
-  test('a rule goes on as it was', async () => {
+describe.each(TIMES)('clock set to %s', (to) => {
+  test('keeps rules active', async () => {
     const { call, set } = await under([{ name: 'down', fault: FAILS }])
     await set(to)
     expect((await call()).status).toBe(503)
   })
 
-  test('an outage ends when its time has passed, and not before', async () => {
+  test('ends an outage when its time has passed and not before', async () => {
     const schedule = [{ phase: 'down', for: '10m' }, { phase: 'healthy' }]
     const { call, set, move } = await under([{ name: 'down', when: { schedule }, fault: FAILS }])
     await move({ advance: '4m' })
@@ -54,7 +54,7 @@ describe.each(TIMES)('set to %s', (to) => {
     expect((await call()).status).toBe(200)
   })
 
-  test('a quota is free again when its window has passed', async () => {
+  test('frees a quota when its window has passed', async () => {
     const { call, set, move } = await under([{ name: 'quota', fault: { type: 'rate-limit', requests: 1, per: '60s' } }])
     expect((await call()).status).toBe(200)
     await move({ advance: '20s' })
@@ -65,7 +65,7 @@ describe.each(TIMES)('set to %s', (to) => {
     expect((await call()).status).toBe(200)
   })
 
-  test('a call under way takes as long as it would have', async () => {
+  test('leaves the duration of a running call unchanged', async () => {
     const { call, set, move, traces } = await under([{ name: 'late', fault: { type: 'delay', for: '90s' } }])
     await move({ freeze: true })
     const gateway = { timeout: { call_timeout: 60_000 } }
@@ -82,7 +82,7 @@ describe.each(TIMES)('set to %s', (to) => {
     expect((await traces()).map(({ duration_ms }) => duration_ms)).toEqual([90_000, 90_000, 60_000])
   })
 
-  test('an answer of the cache is as old as it is, and never from the future', async () => {
+  test('keeps the age of a cached response from becoming negative', async () => {
     const { call, set, move, traces } = await under([])
     const cached = { ...body, model: 'openai/gpt-4o', cache: { type: 'exact_match', ttl: 1800 } }
     await call(cached, '/v2/router/chat/completions')
@@ -95,7 +95,7 @@ describe.each(TIMES)('set to %s', (to) => {
   })
 })
 
-test('real latency under way takes its nominal time when the clock is set meanwhile', async () => {
+test('real latency: takes its nominal time when the clock is set meanwhile', async () => {
   for (const to of TIMES) {
     const fault = { type: 'delay', for: '60ms' }
     const { call, set, traces } = await under([{ name: 'late', fault }], { skip_latency: false })
@@ -107,7 +107,7 @@ test('real latency under way takes its nominal time when the clock is set meanwh
   }
 })
 
-test('a real clock: what has passed does not depend on the time of the machine', async () => {
+test('real clock: measures elapsed time independently of the system time', async () => {
   const { now } = Date
   const [before, passed] = [realClock.now(), realClock.passed()]
   try {
@@ -118,7 +118,7 @@ test('a real clock: what has passed does not depend on the time of the machine',
   }
 })
 
-test('a clock goes no further than to the end of the year 9999, and says so', async () => {
+test('virtual clock: stops at the end of the year 9999 and says so', async () => {
   const { move, set } = await under([])
   await set('9999-12-31T23:00:00Z')
   const { status, text } = await move({ advance: '2h' })

@@ -1,4 +1,4 @@
-// What the gateway does with legacy completions and embeddings: told again from the cache, read from a provider, given context.
+// The gateway with legacy completions and embeddings: repeated from the cache, read from a provider, given context.
 import { afterAll, expect, test } from 'bun:test'
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import type { RenderedAnswer } from '../../src/contract/core/operation.ts'
@@ -17,7 +17,7 @@ afterAll(app.close)
 const cache = { type: 'exact_match', ttl: 60 }
 const heard = ({ headers }: Answer) => headers.get('x-understudy-cache')
 
-test('the cache tells a completion again, whole and streamed, under a new id', async () => {
+test('completion cache: returns the same completion, whole and streamed, under a new id', async () => {
   const body = { model: INSTRUCT, prompt: ['Roses are', 'Violets are'], n: 2, cache }
   const made = await app.post(PATH, body)
   const whole = await app.post(PATH, body)
@@ -37,17 +37,17 @@ test('the cache tells a completion again, whole and streamed, under a new id', a
   expect(chunks.at(-1)?.usage).toEqual(first?.usage)
 })
 
-test('a completion that was streamed first is told again whole, with its usage', async () => {
+test('completion cache: returns a streamed completion as a whole one, with its usage', async () => {
   const body = { model: INSTRUCT, prompt: 'Sugar is sweet', cache }
   const streamed = await app.post(PATH, { ...body, stream: true })
   const whole = await app.post(PATH, body)
   expect([streamed, whole].map(heard)).toEqual(['miss', 'hit'])
   const { choices, usage } = strictCompletion(whole.json())
-  expect(choices[0]).toMatchObject({ finish_reason: 'length', text: expect.stringContaining('synthesized') })
+  expect(choices[0]).toMatchObject({ finish_reason: 'length', text: expect.stringContaining('generated') })
   expect(usage).toMatchObject({ completion_tokens: 16 })
 })
 
-test('the cache keeps vectors apart by their form, and tells them again as they are', async () => {
+test('embedding cache: keeps formats apart and returns vectors unchanged', async () => {
   const body = { model: 'openai/text-embedding-3-small', input: 'Hello', dimensions: 4, cache }
   const calls = [{}, {}, { encoding_format: 'base64' }, { dimensions: 5 }]
   const answers: Answer[] = []
@@ -56,7 +56,7 @@ test('the cache keeps vectors apart by their form, and tells them again as they 
   expect(answers[1]?.text).toBe(answers[0]?.text as string)
 })
 
-test('tokens are those of the model that a balancer picks', async () => {
+test('completion tokens: are those of the model that the balancer picks', async () => {
   const answer = await app.post(PATH, {
     model: 'ollama/x',
     prompt: encode('Grüße'),
@@ -85,20 +85,24 @@ const ours = (
 ).events()
 
 test.each<[what: string, events: readonly EventData[], complete: boolean]>([
-  ['nothing', [], false],
-  ['a provider that gives the reason with its last text', [chunk(0, ' one', null), chunk(0, ' two', 'length')], true],
-  ['a provider that gives all at once', [chunk(0, ' one', 'length', 'fp_x')], true],
+  ['no events', [], false],
+  [
+    'a provider that sends the finish reason with its last text',
+    [chunk(0, ' one', null), chunk(0, ' two', 'length')],
+    true,
+  ],
+  ['a provider that sends everything at once', [chunk(0, ' one', 'length', 'fp_x')], true],
   ['a provider that ends with an empty text', [chunk(0, ' one', null), chunk(0, '', 'stop')], true],
-  ['a provider that broke off', [chunk(0, ' one', null)], false],
-  ['a provider that broke off in one of two choices', [chunk(0, ' one', 'stop'), chunk(1, ' one', null)], false],
-  ['our own', ours, true],
-  ['our own but for the last chunk', ours.slice(0, -1), false],
-  ['the beginning of our own', ours.slice(0, 2), false],
-])('whether a stream is complete is known of %s', (_, events, complete) => {
+  ['a provider that stopped early', [chunk(0, ' one', null)], false],
+  ['a provider that stopped early in one of two choices', [chunk(0, ' one', 'stop'), chunk(1, ' one', null)], false],
+  ['a generated stream', ours, true],
+  ['a generated stream without its last chunk', ours.slice(0, -1), false],
+  ['the beginning of a generated stream', ours.slice(0, 2), false],
+])('completion stream: is judged complete or not for %s', (_, events, complete) => {
   expect(completions.events?.complete(events)).toBe(complete)
 })
 
-test('what is no answer is told from what is one', () => {
+test('completion and embedding checks: tell a valid response from an invalid one', () => {
   const choice = { index: 0, text: '', finish_reason: 'stop' }
   expect(completions.wrongWith?.({ choices: [choice] })).toBeUndefined()
   expect(completions.wrongWith?.({ choices: [] })).toContain("'choices'")
@@ -110,7 +114,7 @@ test('what is no answer is told from what is one', () => {
   expect(embeddings.wrongWith?.({ data: [{ embedding: [1] }] })).toBeUndefined()
 })
 
-test('what knowledge bases have stands before each prompt, tokens included', () => {
+test('completion context: is put before each prompt, tokens included', () => {
   const request = { model: INSTRUCT, prompt: [encode('What opens?'), encode('When?')] } as CompletionRequest
   const { prompt } = completions.addContext?.(request, 'The shop opens at nine.') ?? {}
   expect(prompt).toEqual(

@@ -1,4 +1,4 @@
-// Legacy completions under requests that nobody wrote: every valid one is answered in full, every wrong field is named.
+// Legacy completions with generated requests: every valid one is answered in full, every invalid field is named.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { decodeTokens, VOCABULARIES } from '../../src/lib/tokens.ts'
@@ -26,7 +26,7 @@ const valid = fc.record(
     presence_penalty: penalty,
     max_tokens: fc.option(fc.nat(80)),
     seed: fc.option(fc.maxSafeInteger()),
-    stop: fc.option(fc.oneof(text, fc.array(fc.constantFrom('synthesized', 'of', ' p', '"'), { maxLength: 4 }))),
+    stop: fc.option(fc.oneof(text, fc.array(fc.constantFrom('generated', 'of', ' p', '"'), { maxLength: 4 }))),
     temperature: fc.option(fc.double({ min: 0, max: 2, noNaN: true })),
     top_p: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
     n: fc.option(fc.integer({ min: 1, max: 3 })),
@@ -47,7 +47,7 @@ function promptsOf(prompt: string | number[] | string[] | number[][], model: str
   return list.map((one) => (typeof one === 'string' ? one : decodeTokens(one as number[], vocabulary)))
 }
 
-test('any valid request has the same valid answer, whole and streamed, and usage that adds up', async () => {
+test('property: any valid completion request gets the same valid response, whole and streamed, and usage that adds up', async () => {
   await fc.assert(
     fc.asyncProperty(valid, async (body) => {
       const answer = await app.post(PATH, body)
@@ -103,7 +103,7 @@ const mistakes = oneOf({
   stream_options: fc.oneof(notOf('object'), fc.constantFrom({}, { include_usage: 'yes' })),
 })
 
-test('any wrong field is refused by name', async () => {
+test('property: any invalid field of a completion request is rejected by name', async () => {
   await fc.assert(
     fc.asyncProperty(valid, mistakes, async (body, [field, wrong]) => {
       const answer = await app.post(PATH, { ...body, [field]: wrong })

@@ -1,4 +1,4 @@
-// Rows that another program or a broken disk has left wrong: lists leave them out and say so, and nothing else breaks.
+// Rows damaged by another program or a broken disk: lists leave them out and say so, and nothing else breaks.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Driver from 'better-sqlite3'
@@ -41,44 +41,47 @@ const damaged = async (app: TestApp) =>
 
 const nth = (at: number) => `(SELECT seq FROM trace_rows ORDER BY seq LIMIT 1 OFFSET ${at})`
 const RECORDS: [string, string][] = [
-  ['no JSON', `'{"id":'`],
+  ['invalid JSON', `'{"id":'`],
   ['a number', '5'],
   ['an empty text', `''`],
   ['an empty list', `'[]'`],
   ['an empty object', `'{}'`],
   ['null', `'null'`],
-  ['a number that would hide all', `'[99999999]'`],
+  ['a number that could hide every field', `'[99999999]'`],
   ['attempts of another type', `json_set(record, '$[1][17]', 'x')`],
   ['an attempt that is a text', `json_set(record, '$[1][17]', json('["x"]'))`],
   ['a plan of numbers', `json_set(record, '$[1][14]', json('[1]'))`],
-  ['a duration of words', `json_set(record, '$[1][11]', 'long')`],
+  ['a duration that is text', `json_set(record, '$[1][11]', 'long')`],
   ['bytes', `x'00ff'`],
 ]
 for (const at of [0, 2])
-  test.each(RECORDS)(`call ${at} of three with a record of %s is left out of lists`, async (_, value) => {
-    const { app, trace, traces } = await spoiled(
-      (database) => database.exec(`UPDATE trace_rows SET record = ${value} WHERE seq = ${nth(at)}`),
-      at,
-    )
-    const before = await damaged(app)
-    const others = traces.filter((id) => id !== trace).reverse()
-    expect(await idsOf(app, '/_understudy/traces', 'id')).toEqual(others)
-    expect(await idsOf(app, '/_understudy/traces?all=true', 'id')).toEqual(others)
-    expect(await idsOf(app, '/_understudy/traces?limit=2', 'id')).toEqual(others)
-    for (const path of ['calls?sessions=all', 'calls?text=hello', 'verify', 'metrics', 'sessions', 'snapshot'])
-      expect([path, (await app.fetch(`/_understudy/${path}`)).status]).toEqual([path, 200])
-    expect(await damaged(app)).toBe(before + 1)
-    const { damaged: rows } = (await app.fetch('/_understudy/traces')).json()
-    expect(rows).toEqual([at + 1])
-    const one = await app.fetch(`/_understudy/traces/${trace}`)
-    expect(errorOf(one.text, 507).code).toBe('damaged_row')
-    // And calls go on.
-    expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('more') })).status).toBe(200)
-    expect(reported).toEqual([])
-    app.close()
-  })
+  test.each(RECORDS)(
+    `damaged trace, call ${at} of three with a record of %s: is left out of lists`,
+    async (_, value) => {
+      const { app, trace, traces } = await spoiled(
+        (database) => database.exec(`UPDATE trace_rows SET record = ${value} WHERE seq = ${nth(at)}`),
+        at,
+      )
+      const before = await damaged(app)
+      const others = traces.filter((id) => id !== trace).reverse()
+      expect(await idsOf(app, '/_understudy/traces', 'id')).toEqual(others)
+      expect(await idsOf(app, '/_understudy/traces?all=true', 'id')).toEqual(others)
+      expect(await idsOf(app, '/_understudy/traces?limit=2', 'id')).toEqual(others)
+      for (const path of ['calls?sessions=all', 'calls?text=hello', 'verify', 'metrics', 'sessions', 'snapshot'])
+        expect([path, (await app.fetch(`/_understudy/${path}`)).status]).toEqual([path, 200])
+      expect(await damaged(app)).toBe(before + 1)
+      const { damaged: rows } = (await app.fetch('/_understudy/traces')).json()
+      expect(rows).toEqual([at + 1])
+      const one = await app.fetch(`/_understudy/traces/${trace}`)
+      expect(errorOf(one.text, 507).code).toBe('damaged_row')
+      // And calls go on.
+      expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('more') })).status).toBe(200)
+      expect(reported).toEqual([])
+      app.close()
+    },
+  )
 
-test('a trace: names the rows whose ids cannot be read when it is not found', async () => {
+test('trace not found: names the rows whose ids cannot be read', async () => {
   const { app, trace, traces } = await spoiled(
     (database) => database.exec(`UPDATE trace_rows SET id = x'00ff' WHERE seq = ${nth(1)}`),
     1,
@@ -92,7 +95,7 @@ test('a trace: names the rows whose ids cannot be read when it is not found', as
   app.close()
 })
 
-test('without a damaged row, no list has the field and no error a hint', async () => {
+test('undamaged database: has no hint of damage in lists or errors', async () => {
   const { app } = await spoiled(() => {}, 0)
   expect((await app.fetch('/_understudy/traces')).json()).not.toHaveProperty('damaged')
   expect(errorOf((await app.fetch('/_understudy/traces/unknown')).text, 404).message).toBe(
@@ -102,7 +105,7 @@ test('without a damaged row, no list has the field and no error a hint', async (
 })
 
 const BODIES: [string, string][] = [
-  ['no JSON', `'{"_id":'`],
+  ['invalid JSON', `'{"_id":'`],
   ['a list', `'[]'`],
   ['null', `'null'`],
   ['bytes', `x'00ff'`],
@@ -111,7 +114,7 @@ const BODIES: [string, string][] = [
   ['no counts', `json_remove(body, '$.metadata.total_versions')`],
   ['a name that is a list', `json_set(body, '$.display_name', json('[]'))`],
 ]
-test.each(BODIES)('a dataset with a body of %s is left out of lists, and says so alone', async (_, value) => {
+test.each(BODIES)('damaged dataset with a body of %s: is left out of lists and reported alone', async (_, value) => {
   const { app, dataset, datasets } = await spoiled((database) => {
     database.exec(
       `UPDATE records SET body = ${value} WHERE seq = (SELECT seq FROM records WHERE kind = 'dataset' ORDER BY seq DESC LIMIT 1 OFFSET 1)`,
@@ -129,7 +132,7 @@ test.each(BODIES)('a dataset with a body of %s is left out of lists, and says so
   app.close()
 })
 
-test('a project that cannot be read is an error of whoever names it', async () => {
+test('damaged project: is an error for requests that name it', async () => {
   const { app, datasets } = await spoiled(
     (database) => database.exec("UPDATE records SET body = '{}' WHERE kind = 'project'"),
     0,
@@ -175,23 +178,20 @@ async function withKept(sql: string) {
 
 const VALUES_KEPT = ['{', '', '5', 'null', '{}', '[]', '{"answer":{},"model":"m","usage":null,"at":5}']
 VALUES_KEPT.push('{"$parts":2,"of":"x"}', '{"$parts":"x"}', '{"$parts":null,"of":5}', '{"$parts":')
-test.each(VALUES_KEPT)(
-  'a kept value that is %s: the cache has nothing, and what is named is an error',
-  async (value) => {
-    const { app, response, url } = await withKept(`UPDATE kept SET value = '${value}'`)
-    for (const stream of [false, true]) expect((await app.post(CHAT, { ...CACHED, stream })).status).toBe(200)
-    const next = await app.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Hi', previous_response_id: response })
-    // Parts of a very long value may have gone to make room.
-    const gone = value.includes('"of":"x"')
-    expect([next.status, (await app.fetch(url)).status]).toEqual(gone ? [404, 404] : [507, 507])
-    if (!gone) expect(errorOf(next.text, 507).message).toMatch(/^row response\/\S+ of kept in .+ is damaged/)
-    expect(reported).toEqual([])
-    app.close()
-  },
-)
+test.each(VALUES_KEPT)('damaged stored value %j: misses the cache and is an error where it is named', async (value) => {
+  const { app, response, url } = await withKept(`UPDATE kept SET value = '${value}'`)
+  for (const stream of [false, true]) expect((await app.post(CHAT, { ...CACHED, stream })).status).toBe(200)
+  const next = await app.post(RESPONSES, { model: 'openai/gpt-4o', input: 'Hi', previous_response_id: response })
+  // Parts of a very long value may have gone to make room.
+  const gone = value.includes('"of":"x"')
+  expect([next.status, (await app.fetch(url)).status]).toEqual(gone ? [404, 404] : [507, 507])
+  if (!gone) expect(errorOf(next.text, 507).message).toMatch(/^row response\/\S+ of kept in .+ is damaged/)
+  expect(reported).toEqual([])
+  app.close()
+})
 
 test.each(['NULL', "'word'", '9e999', '-1', '0.5', "x'00'"])(
-  'a sequence that was used %s times is an error',
+  'damaged sequence used %s times: is an error',
   async (uses) => {
     const { app } = await withKept(
       `PRAGMA ignore_check_constraints = ON; UPDATE OR IGNORE sequences SET uses = ${uses}`,
@@ -208,7 +208,7 @@ test.each(['NULL', "'word'", '9e999', '-1', '0.5', "x'00'"])(
 )
 
 const COUNTERS = ['NULL', "'word'", '9223372036854775807', '9e999', "x''", '-5']
-test.each(COUNTERS)('a counter of records that is %s gives each new record a number of its own', async (value) => {
+test.each(COUNTERS)('damaged record counter %s: still gives each new record a number of its own', async (value) => {
   const { app, datasets } = await spoiled((database) => {
     database.exec(`UPDATE sqlite_sequence SET seq = ${value} WHERE name = 'records'`)
   }, 0)
@@ -221,7 +221,7 @@ test.each(COUNTERS)('a counter of records that is %s gives each new record a num
 })
 
 const BYTES = ['5', '9223372036854775807', '9e999', "'text'"]
-test.each(BYTES)('the bytes of a file that are %s are an error of that file', async (value) => {
+test.each(BYTES)('damaged file bytes %s: are an error of that file', async (value) => {
   const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
   const first = createTestApp(settings)
   const form = new FormData()
@@ -244,11 +244,11 @@ test.each(BYTES)('the bytes of a file that are %s are an error of that file', as
 const VECTORS: [string, string][] = [
   ['a number', '5'],
   ['a text', "'text'"],
-  ['nothing', "x''"],
+  ['no bytes', "x''"],
   ['three bytes', "x'00ff07'"],
   ['four bytes', "x'00ff0700'"],
 ]
-test.each(VECTORS)('a chunk whose vector is %s is still found by its words', async (_, value) => {
+test.each(VECTORS)('damaged vector of %s: leaves its chunk findable by its words', async (_, value) => {
   const settings = { db: join(folder.path, `${++files}.db`), clock: 'real' } as const
   const first = createTestApp(settings)
   const knowledge = await first.post('/v2/knowledge', {
@@ -277,7 +277,7 @@ test.each(VECTORS)('a chunk whose vector is %s is still found by its words', asy
   app.close()
 })
 
-test('a call whose number is beyond all others does not hold up the search for a trace', async () => {
+test('damaged call number: does not stop the search for a trace when it is beyond all others', async () => {
   const { app, traces } = await spoiled(
     (database) => database.exec(`UPDATE trace_rows SET seq = 9223372036854775807 WHERE seq = ${nth(2)}`),
     2,

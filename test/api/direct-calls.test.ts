@@ -29,35 +29,38 @@ const rows = apis.flatMap((api) =>
 )
 const SLOW = new Set(['hang', 'stall-stream', 'slow-stream', 'delay', 'keep-alive-comments'])
 
-describe('a rule at the provider and one at the gateway are at the same place', () => {
-  test.each(rows.filter(([, type]) => !SLOW.has(type)))('%s: %s, %s', async (api, _, form, fault) => {
-    const stream = form === 'streamed'
-    const seen = async (point: 'provider' | 'gateway') => {
-      const { status, text, broken, rule, trace } = await hear(api, { stream, point, fault: fault as Fault })
-      const { route, attempts, outcome } = trace
-      const ids = /"(?:request_id|id)":"[^"]*"|req_\w+/g
-      return {
-        status,
-        text: text.replace(ids, ''),
-        broken: broken?.message,
-        rule,
-        route,
-        outcome,
-        tries: attempts.length,
+describe('rule at the provider and rule at the gateway', () => {
+  test.each(rows.filter(([, type]) => !SLOW.has(type)))(
+    'have the same effect on a direct call: %s, %s, %s',
+    async (api, _, form, fault) => {
+      const stream = form === 'streamed'
+      const seen = async (point: 'provider' | 'gateway') => {
+        const { status, text, broken, rule, trace } = await hear(api, { stream, point, fault: fault as Fault })
+        const { route, attempts, outcome } = trace
+        const ids = /"(?:request_id|id)":"[^"]*"|req_\w+/g
+        return {
+          status,
+          text: text.replace(ids, ''),
+          broken: broken?.message,
+          rule,
+          route,
+          outcome,
+          tries: attempts.length,
+        }
       }
-    }
-    const provider = await seen('provider')
-    expect(provider).toMatchObject({ route: 'direct', tries: 1 })
-    const gateway = await seen('gateway')
-    expect({ ...provider, rule: undefined }).toEqual({ ...gateway, rule: undefined })
-    expect(provider.rule?.applied).toBe(gateway.rule?.applied ?? -1)
-  })
+      const provider = await seen('provider')
+      expect(provider).toMatchObject({ route: 'direct', tries: 1 })
+      const gateway = await seen('gateway')
+      expect({ ...provider, rule: undefined }).toEqual({ ...gateway, rule: undefined })
+      expect(provider.rule?.applied).toBe(gateway.rule?.applied ?? -1)
+    },
+  )
 })
 
 /** What a correct client makes of what it got. */
-describe('the trace of a direct call says what became of it', () => {
+describe('trace of a direct call', () => {
   const cases: [string, Fault, object][] = [
-    ['a refusal', { type: 'http-error', status: 418 }, { status: 418, outcome: 'refused', attempt: 418 }],
+    ['a refusal', { type: 'http-error', status: 418 }, { status: 418, outcome: 'http_error', attempt: 418 }],
     ['a reset before any byte', { type: 'reset' }, { status: 0, outcome: 'disconnected', attempt: 0 }],
     ['a cut stream', { type: 'cut-stream', after_chunks: 4 }, { status: 200, outcome: 'disconnected', attempt: 200 }],
     [
@@ -65,13 +68,17 @@ describe('the trace of a direct call says what became of it', () => {
       { type: 'cut-stream', after_chunks: 4, close: 'clean' },
       { status: 200, outcome: 'disconnected', attempt: 200 },
     ],
-    ['a chunk that is not JSON', { type: 'malformed-chunk', after_chunks: 3 }, { status: 200, outcome: 'unreadable' }],
-    ['an error event', { type: 'stream-error', after_chunks: 4, status: 503 }, { status: 200, outcome: 'refused' }],
-    ['a repeated chunk', { type: 'duplicate-chunk', chunk: 3 }, { status: 200, outcome: 'answered' }],
-    ['another content type', { type: 'wrong-content-type' }, { status: 200, outcome: 'unreadable' }],
+    [
+      'a chunk that is not JSON',
+      { type: 'malformed-chunk', after_chunks: 3 },
+      { status: 200, outcome: 'invalid_response' },
+    ],
+    ['an error event', { type: 'stream-error', after_chunks: 4, status: 503 }, { status: 200, outcome: 'http_error' }],
+    ['a repeated chunk', { type: 'duplicate-chunk', chunk: 3 }, { status: 200, outcome: 'succeeded' }],
+    ['another content type', { type: 'wrong-content-type' }, { status: 200, outcome: 'invalid_response' }],
   ]
   test.each(apis.flatMap((api) => cases.map(([name, ...rest]) => [api, name, ...rest] as const)))(
-    '%s: %s',
+    'of %s records the outcome of %s',
     async (api, _, fault, expected) => {
       const { trace } = await hear(api, { stream: true, fault })
       const { route, status, outcome, attempts } = trace
@@ -92,10 +99,10 @@ describe('the trace of a direct call says what became of it', () => {
   )
 
   test.each([
-    ['chat', { type: 'missing-done' }, 'answered'],
-    ['messages', { type: 'missing-done' }, 'answered'],
+    ['chat', { type: 'missing-done' }, 'succeeded'],
+    ['messages', { type: 'missing-done' }, 'succeeded'],
     ['responses', { type: 'missing-done' }, 'disconnected'],
-  ] as const)('%s without the last event', async (api, fault, outcome) => {
+  ] as const)('of %s records a missing last event', async (api, fault, outcome) => {
     const healthy = await hear(api, { stream: true })
     const { text, trace } = await hear(api, { stream: true, fault })
     expect(trace.outcome).toBe(outcome)
@@ -103,42 +110,42 @@ describe('the trace of a direct call says what became of it', () => {
     expect([healthy.text.includes(last), text.includes(last)]).toEqual([true, false])
   })
 
-  test.each(apis)('%s: a whole answer that is cut or empty is unreadable', async (api) => {
+  test.each(apis)('of %s records a cut or empty whole response as unreadable', async (api) => {
     for (const fault of [{ type: 'empty-body' }, { type: 'truncate-body' }, { type: 'malformed-json' }]) {
       const { trace, status, headers } = await hear(api, { stream: false, fault })
-      expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'unreadable'])
+      expect([fault.type, status, trace.outcome]).toEqual([fault.type, 200, 'invalid_response'])
       expect(headers.get('x-understudy-faults')).toBe('rule 1')
     }
   })
 
-  test.each(apis)('%s: a call without a rule that is about it is direct, and answered', async (api) => {
+  test.each(apis)('of %s is direct and answered when no rule applies', async (api) => {
     const { trace } = await hear(api, { stream: true })
-    expect(trace).toMatchObject({ route: 'direct', outcome: 'answered', attempts: [{ outcome: 'answered' }] })
+    expect(trace).toMatchObject({ route: 'direct', outcome: 'succeeded', attempts: [{ outcome: 'succeeded' }] })
   })
 })
 
-describe('with an option of the gateway', () => {
-  test.each(apis)('%s: the gateway tells of a cut stream in the words of the API', async (api) => {
+describe('call with a gateway option', () => {
+  test.each(apis)('of %s reports a cut stream as an error of the API', async (api) => {
     const fault = { type: 'cut-stream', after_tokens: 2 }
     const { trace, text, broken } = await hear(api, { stream: true, fault, more: GATEWAY })
     expect([trace.route, broken]).toEqual(['gateway', undefined])
     expect(text).toContain('"error"')
   })
 
-  test.each(apis)('%s: retries are made behind it', async (api) => {
+  test.each(apis)('of %s is retried by the gateway', async (api) => {
     const fault = { type: 'http-error', status: 429 }
     const { trace, status } = await hear(api, { stream: false, fault, more: { retry: { count: 1 } } })
     expect([trace.route, trace.attempts.length, status]).toEqual(['gateway', 2, 429])
   })
 
-  test.each(apis)('%s: one of the wrong type is refused in the shape of the API', async (api) => {
+  test.each(apis)('of %s is rejected in the shape of the API when the option has the wrong type', async (api) => {
     const { status, text } = await hear(api, { stream: false, more: { retry: 'always' } })
     expect(status).toBe(400)
     const { error } = JSON.parse(text) as { error: { type: string; message: string } }
     expect([error.type, error.message]).toEqual(['invalid_request_error', expect.stringContaining('retry') as never])
   })
 
-  test('an operation of the router always goes through it', async () => {
+  test('is what every router operation is', async () => {
     const { trace } = await app.hear({ stream: true })
     expect(trace.route).toBe('gateway')
   })
@@ -147,13 +154,13 @@ describe('with an option of the gateway', () => {
 test.each([
   ['chat', 'openai'],
   ['messages', 'anthropic'],
-] as const)('%s: an error has the shape of the provider that was called', async (api, provider) => {
+] as const)('error of %s: has the shape of the called provider', async (api, provider) => {
   const { text } = await hear(api, { stream: false, fault: { type: 'http-error', status: 503 } })
   const keys = { openai: ['error'], anthropic: ['type', 'error', 'request_id'] }[provider]
   expect(Object.keys(JSON.parse(text) as object)).toEqual(keys)
 })
 
-test('errors in a stream of responses are an error event and a failed response', async () => {
+test('responses stream error: is an error event and a failed response', async () => {
   const { text } = await hear('responses', {
     stream: true,
     fault: { type: 'stream-error', after_chunks: 4, status: 503 },

@@ -1,4 +1,4 @@
-// docs/workspace.md: each call in it is made as it stands, and what is not there says so.
+// docs/workspace.md: each of its calls works as written, and what is not emulated says so.
 import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ afterAll(app.close)
 const page = readFileSync(join(import.meta.dir, '..', '..', 'docs', 'workspace.md'), 'utf8')
 const calls = [...page.matchAll(/```http\n(\w+) (\S+)\n(.*?)```\n\n```json\n(.*?)```/gs)]
 
-test('every call of the page is answered as the page says', async () => {
+test('docs/workspace.md: gets the documented response to every call', async () => {
   expect(calls).toHaveLength(4)
   expect(calls).toHaveLength(page.split('```http').length - 1)
   for (const [, method = '', path = '', body = '', answer = ''] of calls) {
@@ -28,7 +28,7 @@ const NOT_THERE: [string, string][] = [
   ['/v2/identities/one', 'identities is not emulated'],
   ['/v2/datasets/1/2/3/4/5', 'of datasets this is not emulated. There are /v2/datasets, /v2/datasets/:dataset_id'],
 ]
-test.each(NOT_THERE)('%s: 404 with what is not emulated and what is', async (path, said) => {
+test.each(NOT_THERE)('%s: returns 404 with what is and is not emulated', async (path, said) => {
   for (const method of ['GET', 'POST', 'DELETE']) {
     const answer = await app.fetch(path, { method })
     expect([answer.status, answer.json().code]).toEqual([404, '404'])
@@ -36,7 +36,7 @@ test.each(NOT_THERE)('%s: 404 with what is not emulated and what is', async (pat
   }
 })
 
-test('clients of identities read the text of the error', async () => {
+test('identities: return an error text that its clients can read', async () => {
   expect(strictTextNotFound.parse((await app.fetch('/v2/identities/one')).json() as Json).error).toContain(
     'not emulated',
   )

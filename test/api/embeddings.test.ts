@@ -1,4 +1,4 @@
-// POST /v2/router/embeddings: what it takes, what it gives, what it refuses.
+// POST /v2/router/embeddings: requests, responses and errors.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ test.each([
   ['tokens', encode('Hello'), 1],
   ['arrays of tokens', [encode('Hello'), encode('Good day')], 2],
   ['as many texts as there may be', Array<string>(2048).fill('Hello'), 2048],
-])('%s give a vector each', async (_, input, count) => {
+])('embeddings: return one vector each for %s', async (_, input, count) => {
   const { data, usage, model } = await embeddings({ input, dimensions: 8 })
   expect(data.map(({ index }) => index)).toEqual(Array.from({ length: count }, (_, index) => index))
   const [hello] = await vectors({ input: 'Hello', dimensions: 8 })
@@ -52,14 +52,14 @@ test.each([
   ['google/text-embedding-004', 768],
   ['mistral/mistral-embed', 1024],
   ['ollama/anything', 1536],
-])('%s gives %d dimensions', async (model, dimensions) => {
+])('embedding of %s: has %d dimensions', async (model, dimensions) => {
   const [vector = []] = await vectors({ model })
   expect(vector).toHaveLength(dimensions)
   expect(length(vector)).toBeCloseTo(1, 5)
   expect((await vectors({ model, dimensions }))[0]).toEqual(vector)
 })
 
-test('dimensions shorten the vector and make it unit length again', async () => {
+test('embedding: is shortened by dimensions and normalized to unit length', async () => {
   const [long = []] = await vectors({})
   const [short = []] = await vectors({ dimensions: 100 })
   const begin = long.slice(0, 100)
@@ -68,7 +68,7 @@ test('dimensions shorten the vector and make it unit length again', async () => 
   for (const [at, value] of begin.entries()) expect(short[at]).toBeCloseTo(value / length(begin), 5)
 })
 
-test('base64 holds the same numbers as little-endian 32-bit floats', async () => {
+test('embedding as base64: contains the same numbers as little-endian 32-bit floats', async () => {
   const [floats = []] = await vectors({})
   const { data } = await embeddings({ encoding_format: 'base64' })
   const bytes = Buffer.from(data[0]?.embedding as string, 'base64')
@@ -76,7 +76,7 @@ test('base64 holds the same numbers as little-endian 32-bit floats', async () =>
   expect(floats.map((_, at) => bytes.readFloatLE(at * 4))).toEqual(floats.map(Math.fround))
 })
 
-test('the trace names the call, its usage and its cost', async () => {
+test('embedding trace: names the call, its usage and its cost', async () => {
   const body = {
     model: SMALL,
     input: ['one two', 'three'],
@@ -94,14 +94,14 @@ test('the trace names the call, its usage and its cost', async () => {
     cost: 6e-8,
     metadata: { tier: 'x' },
     identity: { id: 'u' },
-    synthesized: true,
+    generated: true,
   })
 })
 
 test.each<[what: string, body: object, param: string, said: string[]]>([
-  ['no input', { input: undefined }, 'input', ['must be a string']],
+  ['missing input', { input: undefined }, 'input', ['must be a string']],
   ['an empty text', { input: '' }, 'input', ['at least 1 character']],
-  ['no texts', { input: [] }, 'input', ['at least 1 item']],
+  ['an empty list', { input: [] }, 'input', ['at least 1 item']],
   ['an empty text among others', { input: ['a', ''] }, 'input[1]', ['at least 1 character']],
   ['an empty array of tokens', { input: [[1], []] }, 'input[1]', ['at least 1 token']],
   ['too many texts', { input: Array<string>(2049).fill('a') }, 'input', ['at most 2048']],
@@ -109,35 +109,35 @@ test.each<[what: string, body: object, param: string, said: string[]]>([
   ['a token of newer models', { input: [1, 100_256] }, 'input[1]', ['cl100k', SMALL, '0 to 100255', '100256']],
   ['a token of newer models in an array', { input: [[1], [2, 100_256]] }, 'input[1][1]', ['cl100k', '100256']],
   ['a token that does not exist in an array', { input: [[1], [2, -1]] }, 'input[1][1]', ['0 to 199997', '-1']],
-  ['a token that is a fraction', { input: [1, 0.5] }, 'input[1]', ['0.5']],
+  ['a fractional token', { input: [1, 0.5] }, 'input[1]', ['0.5']],
   ['texts and tokens', { input: ['a', 1] }, 'input[1]', ['must be a string']],
   ['arrays of tokens and texts', { input: [[1], 'a'] }, 'input[1]', ['array of tokens']],
   ['objects', { input: [{}] }, 'input[0]', ['must be a string or an array of tokens']],
   ['more dimensions than the model has', { dimensions: 1537 }, 'dimensions', ['at most 1536', '1537']],
   [
-    'dimensions of a model with one length',
+    'dimensions for a model with a fixed length',
     { model: 'mistral/mistral-embed', dimensions: 512 },
     'dimensions',
     ['1024'],
   ],
-  ['no dimensions at all', { dimensions: 0 }, 'dimensions', ['at least 1']],
-  ['dimensions beyond reason', { model: 'ollama/x', dimensions: 1e9 }, 'dimensions', ['at most 16384']],
-  ['another encoding', { encoding_format: 'int8' }, 'encoding_format', ['"float"', '"base64"', '"int8"']],
-])('%s is refused', async (_, body, param, said) => {
+  ['dimensions of 0', { dimensions: 0 }, 'dimensions', ['at least 1']],
+  ['dimensions out of range', { model: 'ollama/x', dimensions: 1e9 }, 'dimensions', ['at most 16384']],
+  ['an unknown encoding', { encoding_format: 'int8' }, 'encoding_format', ['"float"', '"base64"', '"int8"']],
+])('embeddings: reject %s', async (_, body, param, said) => {
   const answer = await app.post(PATH, { model: SMALL, input: 'Hello', ...body })
   const { error } = answer.json() as { error: { param: string; message: string } }
   expect([answer.status, error.param]).toEqual([400, param])
   for (const words of said) expect(error.message).toContain(words)
 })
 
-test('each text is held against the context window by itself', async () => {
+test('embedding context window: applies to each text by itself', async () => {
   const long = 'word '.repeat(5_000)
   expect((await embeddings({ input: [long, long], dimensions: 8 })).usage.prompt_tokens).toBeGreaterThan(8_192)
   const answer = await app.post(PATH, { model: SMALL, input: ['short', long + long] })
   expect([answer.status, (answer.json().error as { code: string }).code]).toEqual([400, 'context_length_exceeded'])
 })
 
-test('fixtures give vectors, or the text whose vector it is', async () => {
+test('embedding fixture: supplies vectors, or the text to embed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
   const rows = [
     { match: { user: 'one' }, reply: { embedding: [3, 4] } },
@@ -177,7 +177,7 @@ const valid = fc.record(
   { requiredKeys: ['input', 'model'] },
 )
 
-test('any valid request has a valid answer', async () => {
+test('property: any valid embedding request gets a valid response', async () => {
   await fc.assert(
     fc.asyncProperty(valid, async (body) => {
       const { data, usage } = await embeddings(body)
@@ -206,7 +206,7 @@ const mistakes = oneOf({
   user: notOf('string'),
 })
 
-test('any wrong field is refused by name', async () => {
+test('property: any invalid field of an embedding request is rejected by name', async () => {
   await fc.assert(
     fc.asyncProperty(valid, mistakes, async (body, [field, wrong]) => {
       const answer = await app.post(PATH, { ...body, [field]: wrong })

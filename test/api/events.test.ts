@@ -1,4 +1,4 @@
-// Events are applied by subject: one that is slow or fails holds up nobody else, and is seen.
+// Events are applied by subject: one that is slow or fails delays no other, and is reported.
 import { afterEach, expect, test } from 'bun:test'
 import type { Fields } from '../../src/contract/workspace/record.ts'
 import { createEventQueue, dispatch, type EventHandler, MAX_ATTEMPTS } from '../../src/resources/knowledge/events.ts'
@@ -28,7 +28,7 @@ function queueWith(handler: EventHandler) {
 }
 const nothing = () => {}
 
-test('one that always fails has failed after five tries, with the reason, and those behind it are applied', async () => {
+test('event queue: fails an event after five tries with the reason, then applies those behind it', async () => {
   const tried: unknown[] = []
   const { session, queue, send, stored, reported } = queueWith(async ({ subject, bad }) => {
     tried.push(subject)
@@ -50,7 +50,7 @@ test('one that always fails has failed after five tries, with the reason, and th
   expect(queue.counts()).toEqual({ waiting: 0, failed: 1 })
 })
 
-test('one that fails at first is tried again after growing waits', async () => {
+test('event queue: retries a failing event after growing waits', async () => {
   const at: number[] = []
   const { session, queue, send, stored } = queueWith(async () => {
     at.push(session.clock.now())
@@ -64,7 +64,7 @@ test('one that fails at first is tried again after growing waits', async () => {
   expect(stored(_id)).toMatchObject({ status: 'applied', attempts: 3 })
 })
 
-test('one that never ends holds up only its own subject', async () => {
+test('event queue: blocks only its own subject while an event does not finish', async () => {
   const { session, queue, send, stored } = queueWith(({ subject }) =>
     subject === 'slow' ? new Promise(() => {}) : Promise.resolve(nothing),
   )
@@ -76,7 +76,7 @@ test('one that never ends holds up only its own subject', async () => {
   expect(stored(quick._id).status).toBe('applied')
 })
 
-test('a datasource being cut holds up no feedback, and health counts what waits', async () => {
+test('event queue: does not delay feedback while a datasource is chunked, and health counts waiting events', async () => {
   const { calls, session, app } = started()
   const counts = async () => ((await calls.ok('GET', '/_understudy/health')).counts as Json).events_waiting
   const form = new FormData()

@@ -1,4 +1,4 @@
-// What the connection of a call carried that began the turn of an agent's task is kept with the trace of that turn.
+// The exchange of a call that began the turn of an agent's task is stored with the trace of that turn.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'
@@ -42,7 +42,7 @@ async function newestTurn(): Promise<{ id: string; exchange: Exchange }> {
 
 const CALLS: [string, string, object, Record<string, string>][] = [
   ['a task', '/v2/agents/clock/task?x=1', { message }, {}],
-  ['a task that is waited for', '/v2/agents/clock/task', { message, configuration: { blocking: true } }, {}],
+  ['a task that the call waits for', '/v2/agents/clock/task', { message, configuration: { blocking: true } }, {}],
   ['the stream of a task', '/v2/agents/clock/stream-task', { message }, {}],
   ['a response', '/v2/agents/clock/responses', { message }, {}],
   ['a run', '/v2/agents/run', { ...agent, message }, {}],
@@ -51,7 +51,7 @@ const CALLS: [string, string, object, Record<string, string>][] = [
   ['a message of A2A 1.0', '/a2a/clock', rpc('SendMessage', modern), V1],
   ['a stream of A2A 1.0', '/a2a/clock', rpc('SendStreamingMessage', modern), V1],
 ]
-test.each(CALLS)('%s: both sides of the connection are kept', async (_, path, body, headers) => {
+test.each(CALLS)('exchange of %s: keeps both sides of the connection', async (_, path, body, headers) => {
   const before = await turnsOf(SESSION)
   const text = JSON.stringify(body, null, 2)
   const answer = await app.post(`/s/${SESSION}${path}`, text, headers)
@@ -73,7 +73,7 @@ test.each(CALLS)('%s: both sides of the connection are kept', async (_, path, bo
     expect(response?.body?.map(({ text: piece }) => piece).filter((piece) => !piece?.endsWith('\n\n'))).toEqual([])
 })
 
-test('a call that a scenario refuses before the agent gets it begins no turn', async () => {
+test('exchange: begins no turn when a scenario rejects the call before the agent', async () => {
   const rule = { name: 'down', at: 'workspace', fault: { type: 'http-error', status: 503 } }
   const match = { operation: 'submitAgentTask' }
   await accepted(
@@ -84,7 +84,7 @@ test('a call that a scenario refuses before the agent gets it begins no turn', a
   expect([answer.status, await turnsOf('down')]).toEqual([503, []])
 })
 
-test('of a client that leaves a stream, what it was sent is kept', async () => {
+test('exchange: keeps what was sent when the client leaves a stream', async () => {
   const leaving = new AbortController()
   const init = {
     method: 'POST',
@@ -103,7 +103,7 @@ test('of a client that leaves a stream, what it was sent is kept', async () => {
   expect(sent.startsWith(Buffer.from(first?.value ?? []).toString())).toBe(true)
 })
 
-test('a call that is refused leaves no turn, and its answer is as it was', async () => {
+test('exchange: leaves no turn and an unchanged response when the call is rejected', async () => {
   const answer = await send(app, '/v2/agents/clock/task', { method: 'POST', body: '{' })
   expect(answer.status).toBe(401)
   expect((await app.post(`/s/${SESSION}/v2/agents/nobody/task`, { message })).status).toBe(404)

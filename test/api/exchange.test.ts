@@ -1,5 +1,5 @@
-// What the client's connection carried is kept with the trace, byte by byte and with its times, whichever API was called; and a
-// trace shows the headers of its call without their secrets.
+// The exchange of a client's connection is stored with the trace, byte by byte and with its times, whichever API was called; and a trace
+// shows the headers of its call without their secrets.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
@@ -28,13 +28,13 @@ const STREAMS: [string, string, object][] = [
   ['a chat', 'chat/completions', long],
   ['two choices with their usage', 'chat/completions', { ...long, n: 2, stream_options: { include_usage: true } }],
   ['log probabilities', 'chat/completions', { ...long, logprobs: true, top_logprobs: 2, max_tokens: 9 }],
-  ['a call of a tool', 'chat/completions', { ...long, tools: [tool], tool_choice: 'required' }],
+  ['a tool call', 'chat/completions', { ...long, tools: [tool], tool_choice: 'required' }],
   ['reasoning', 'chat/completions', { ...long, model: 'openai/o3', reasoning_effort: 'low' }],
   ['a completion', 'completions', { model: 'openai/gpt-3.5-turbo-instruct', stream: true, prompt: 'Say it' }],
   ['a response', 'responses', { model: 'openai/gpt-4o', stream: true, input: 'Say it' }],
-  ['a picture', 'images/generations', { model: 'openai/gpt-image-1', stream: true, prompt: 'A ship' }],
+  ['an image', 'images/generations', { model: 'openai/gpt-image-1', stream: true, prompt: 'A ship' }],
 ]
-test.each(STREAMS)('%s is shown as it was on the wire, event by event', async (_, path, body) => {
+test.each(STREAMS)('exchange of %s: shows the events as they were sent', async (_, path, body) => {
   const answer = await app.post(`/v2/router/${path}`, body)
   const sent = await exchangeOf(app, idOf(answer))
   expect([answer.status, sent.response?.status, sent.ended]).toEqual([200, 200, 'complete'])
@@ -45,18 +45,22 @@ test.each(STREAMS)('%s is shown as it was on the wire, event by event', async (_
 const messages = [{ role: 'user', content: 'Grüße 👋 "to" you\n' }]
 const CALLS: [string, string, object][] = [
   ['chat', '/v1/chat/completions', { model: 'gpt-4o', messages }],
-  ['a chat with the whole name of its model', '/v1/chat/completions', { model: 'openai/gpt-4o', messages }],
+  ['a chat with the full name of its model', '/v1/chat/completions', { model: 'openai/gpt-4o', messages }],
   ['a stream of chat', '/v1/chat/completions', { model: 'gpt-4o', messages, stream: true }],
   ['a chat through the gateway', '/v1/chat/completions', { model: 'gpt-4o', messages, retry: { count: 1 } }],
-  ['the stream of it', '/v1/chat/completions', { model: 'gpt-4o', messages, stream: true, retry: { count: 1 } }],
+  [
+    'a stream of a chat through the gateway',
+    '/v1/chat/completions',
+    { model: 'gpt-4o', messages, stream: true, retry: { count: 1 } },
+  ],
   ['responses', '/v1/responses', { model: 'gpt-4o', input: 'Hi' }],
   ['a stream of responses', '/v1/responses', { model: 'gpt-4o', input: 'Hi', stream: true }],
   ['completions', '/v1/completions', { model: 'gpt-3.5-turbo-instruct', prompt: 'Hi' }],
   ['a stream of completions', '/v1/completions', { model: 'gpt-3.5-turbo-instruct', prompt: 'Hi', stream: true }],
   ['embeddings', '/v1/embeddings', { model: 'text-embedding-3-small', input: 'Hi' }],
   ['moderations', '/v1/moderations', { input: 'Hi' }],
-  ['pictures', '/v1/images/generations', { model: 'gpt-image-1', prompt: 'A ship' }],
-  ['a stream of pictures', '/v1/images/generations', { model: 'gpt-image-1', prompt: 'A ship', stream: true }],
+  ['images', '/v1/images/generations', { model: 'gpt-image-1', prompt: 'A ship' }],
+  ['a stream of images', '/v1/images/generations', { model: 'gpt-image-1', prompt: 'A ship', stream: true }],
   ['messages', '/v1/messages?beta=true', { model: 'claude-sonnet-4', max_tokens: 40, messages }],
   ['a stream of messages', '/messages', { model: 'claude-sonnet-4', max_tokens: 40, messages, stream: true }],
   [
@@ -65,11 +69,11 @@ const CALLS: [string, string, object][] = [
     { model: 'claude-sonnet-4', max_tokens: 40, messages, fallbacks: [] },
   ],
   ['rerank', '/v2/router/rerank', { model: 'cohere/rerank-v3.5', query: 'a', documents: ['a', 'b'] }],
-  ['a refusal', '/v1/chat/completions', { model: 'gpt-4o', messages, temperature: 9 }],
-  ['a refused stream of messages', '/v1/messages', { model: 'claude-sonnet-4', messages, stream: true }],
+  ['an error response', '/v1/chat/completions', { model: 'gpt-4o', messages, temperature: 9 }],
+  ['a rejected stream of messages', '/v1/messages', { model: 'claude-sonnet-4', messages, stream: true }],
   ['an unknown provider', '/v2/router/chat/completions', { model: 'none/none', messages }],
 ]
-test.each(CALLS)('the bytes of both sides are kept of %s, in the API that was called', async (_, path, body) => {
+test.each(CALLS)('exchange of %s: keeps the bytes of both sides in the called API', async (_, path, body) => {
   const text = JSON.stringify(body, null, 2)
   const answer = await app.post(`/s/bytes${path}`, text, { 'x-own': 'yes', 'anthropic-beta': 'some' })
   const { request, response, ended } = await exchangeOf(app, idOf(answer), 'bytes')
@@ -89,24 +93,21 @@ test.each(CALLS)('the bytes of both sides are kept of %s, in the API that was ca
 const BODIES: [string, Uint8Array<ArrayBuffer>][] = [
   ['spaces, order and unknown fields', Buffer.from('{ "x" : 1.50,\r\n"messages":[], "model":"gpt-4o" }\n')],
   ['what is not JSON', Buffer.from('{"model": "gpt-4o", messages')],
-  ['nothing', Buffer.from('')],
+  ['no bytes', Buffer.from('')],
   ['a text of JSON', Buffer.from('"text"')],
   ['a byte order mark', Buffer.from('\ufeff{"model":"gpt-4o","messages":[]}')],
-  ['bytes that are no UTF-8', Buffer.from([123, 34, 255, 34, 0, 125])],
-  ['half of a character', Buffer.from([...Buffer.from('{"model":"'), 0xf0, 0x9f, 0x98, 34, 125])],
-  [
-    'half of a character as an escape',
-    Buffer.from('{"model":"gpt-4o","messages":[{"role":"user","content":"\\ud800"}]}'),
-  ],
+  ['bytes that are not UTF-8', Buffer.from([123, 34, 255, 34, 0, 125])],
+  ['a lone surrogate', Buffer.from([...Buffer.from('{"model":"'), 0xf0, 0x9f, 0x98, 34, 125])],
+  ['an escaped lone surrogate', Buffer.from('{"model":"gpt-4o","messages":[{"role":"user","content":"\\ud800"}]}')],
 ]
-test.each(BODIES)('a body is kept as it came: %s', async (_, body) => {
+test.each(BODIES)('exchange body: is kept as received for %s', async (_, body) => {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
   const { request } = await exchangeOf(app, idOf(await app.fetch('/v1/chat/completions', init)))
   expect(Buffer.from(bytesIn(request?.body ?? {})).toString('base64')).toBe(Buffer.from(body).toString('base64'))
   expect([request?.bytes, request?.truncated]).toEqual([body.length, false])
 })
 
-test('a form is kept as it came, of a long one the beginning', async () => {
+test('exchange of a form: is kept as received, or its beginning when it is long', async () => {
   for (const size of [100, 100_000]) {
     const form = new FormData()
     form.append('model', 'whisper-1')
@@ -127,7 +128,7 @@ test('a form is kept as it came, of a long one the beginning', async () => {
   }
 })
 
-test('of a long response the beginning is kept, and how long it was', async () => {
+test('exchange of a long response: keeps the beginning and the full length', async () => {
   const content = Array.from({ length: 30_000 }, (_, word) => `word${word * 7919}`).join(' ')
   await accepted(
     app.post('/_understudy/sessions', {
@@ -146,9 +147,9 @@ test('of a long response the beginning is kept, and how long it was', async () =
 const LEFT: [string, string, object][] = [
   ['a stream of the router', '/v2/router/chat/completions', {}],
   ['a stream of a compatible API', '/v1/chat/completions', {}],
-  ['one under a scenario', '/v1/chat/completions', { 'x-understudy-scenario': 'stream-missing-done' }],
+  ['a stream under a scenario', '/v1/chat/completions', { 'x-understudy-scenario': 'stream-missing-done' }],
 ]
-test.each(LEFT)('a client that leaves in the middle of %s is said to have left', async (_, path, headers) => {
+test.each(LEFT)('exchange of %s: records that the client left in the middle', async (_, path, headers) => {
   const name = `left${path}${Object.keys(headers).length}`.replace(/\W/g, '-')
   const timing = { first_token: '100ms', tokens_per_second: 10 }
   const match = { operation: 'chat.completions' }
@@ -173,7 +174,7 @@ test.each(LEFT)('a client that leaves in the middle of %s is said to have left',
   expect(answer.text).not.toContain('[DONE]')
 })
 
-test('of very many calls a second, those that failed and those that were short have their bytes all the same', async () => {
+test('exchange under load: keeps the bytes of failed and short calls', async () => {
   const busy = appWith()
   const stream = { model: 'gpt-4o', messages, stream: true }
   const some = async (count: number, body: object) =>
@@ -199,7 +200,7 @@ test('of very many calls a second, those that failed and those that were short h
   if (failed) expect(onTheWire(await exchangeOf(busy, idOf(failed)))).toBe(failed.text)
 })
 
-test('secrets of the address are masked, and the name of a session is none', async () => {
+test('exchange address: masks secrets and keeps the session name', async () => {
   const answer = await app.post('/v1/chat/completions?key=tell-nobody&api-version=7&token=tell-nobody', '{}')
   const { request } = await exchangeOf(app, idOf(answer))
   expect(request?.address).toBe('/v1/chat/completions?key=(masked)&api-version=7&token=(masked)')
@@ -213,7 +214,7 @@ test('secrets of the address are masked, and the name of a session is none', asy
   }
 })
 
-test('a refusal in the words of the deployment is kept in them', async () => {
+test('exchange of an error: keeps the namespace of the deployment', async () => {
   const named = appWith({ namespace: 'acme' })
   const body = { model: 'openai/gpt-4o', ...user('Hi'), acme: { knowledge_bases: [{ knowledge_id: 'none' }] } }
   const answer = await named.post(CHAT, body)
@@ -223,7 +224,7 @@ test('a refusal in the words of the deployment is kept in them', async () => {
   expect(trace.error?.param).toStartWith('acme.')
 })
 
-test('the time of each event is the one at which it went out', async () => {
+test('exchange event: has the time at which it was sent', async () => {
   const replies = [{ content: 'One two three four five', timing: { first_token: '100ms', tokens_per_second: 10 } }]
   const fixtures = [{ name: 'slow', match: { operation: 'chat.completions' }, replies }]
   await accepted(app.post('/_understudy/sessions', { name: 'slow', clock: 'virtual', fixtures }))
@@ -235,7 +236,7 @@ test('the time of each event is the one at which it went out', async () => {
   expect(sent.response?.body?.at(-1)?.text).toBe('data: [DONE]\n\n')
 })
 
-test('what a provider sends in its own way is shown in that way, and so is the event of a failure', async () => {
+test("exchange of a provider's stream: keeps its unusual form and the error event", async () => {
   const chunk = (more: object) =>
     `data: ${JSON.stringify({ id: 'c-1', object: 'chat.completion.chunk', created: 1, model: 'x', ...more })}\n\n`
   const said = (content: string, finish: string | null = null) =>
@@ -259,7 +260,7 @@ test('what a provider sends in its own way is shown in that way, and so is the e
 
 /** An application whose provider answers with these bytes, one after the other. */
 function oddProvider(replies: Uint8Array[]) {
-  const about = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+  const about = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
   const backend = {
     answer: async () => {
       const bytes = replies.shift() ?? new Uint8Array()
@@ -269,11 +270,11 @@ function oddProvider(replies: Uint8Array[]) {
   return { appOf: () => createTestApp({}, undefined, { backend }) }
 }
 
-test('an unknown trace is a 404', async () => {
+test('exchange: returns 404 for an unknown trace', async () => {
   expect((await app.fetch('/_understudy/traces/none/exchange')).status).toBe(404)
 })
 
-test('the exchange and its headers are in a snapshot too', async () => {
+test('exchange: is part of a snapshot, with its headers', async () => {
   const id = idOf(await app.post(`/s/before${CHAT}`, long, { 'user-agent': 'a client' }))
   const snapshot = (await app.fetch('/s/before/_understudy/snapshot')).text
   await accepted(app.post('/s/after/_understudy/snapshot', snapshot))
@@ -320,13 +321,13 @@ const HEADERS: [name: string, sent: string, shown: string][] = [
   ['accept', 'application/json', 'application/json'],
   ['x-stainless-retry-count', '1', '1'],
 ]
-test.each(HEADERS)('the header %s: %s is shown as %s', async (name, sent, shown) => {
+test.each(HEADERS)('exchange header %s: %s is shown as %s', async (name, sent, shown) => {
   const trace = await app.traceOf(await app.post(CHAT, { ...long, stream: false }, { [name]: sent }))
   expect(trace.request_headers?.[name]).toBe(shown)
   expect(JSON.stringify(trace)).not.toContain(SECRET)
 })
 
-test('a header that is kept is cut, and one that is not is no longer than its name', async () => {
+test('exchange header: is shortened when kept, and masked whatever its length otherwise', async () => {
   const headers = { accept: 'x '.repeat(2_000), 'x-long': 'x'.repeat(2_000) }
   const shown = (await app.traceOf(await app.post(CHAT, { ...long, stream: false }, headers))).request_headers
   expect([shown?.accept?.length, shown?.['x-long']]).toEqual([501, '(masked)'])
@@ -339,12 +340,12 @@ const QUERIES: [sent: string, shown: string][] = [
   [`beta=1;key=${SECRET}`, 'beta=1;key=(masked)'],
   [`limit=${SECRET}9aB8c7D6`, 'limit=(masked)'],
 ]
-test.each(QUERIES)('the query ?%s is shown as ?%s', async (sent, shown) => {
+test.each(QUERIES)('exchange query ?%s: is shown as ?%s', async (sent, shown) => {
   const { request } = await exchangeOf(app, idOf(await app.post(`/v1/chat/completions?${sent}`, '{}')))
   expect(request?.address).toBe(`/v1/chat/completions?${shown}`)
 })
 
-test('a header of a response that is not known is masked', async () => {
+test('exchange response header: is masked when unknown', async () => {
   const reply = {
     error: {
       status: 429,
@@ -367,20 +368,20 @@ test('a header of a response that is not known is masked', async () => {
   })
 })
 
-test('headers are read of so many calls a second, and of as many more as were left over', () => {
+test('header allowance: grants a number of calls a second, and saves up unused ones', () => {
   const some = new Allowance({ perSecond: 10, most: 20 })
   const taken = (now: number) => Array.from({ length: 100 }, () => some.take(now)).filter(Boolean).length
   expect([taken(1_000), taken(1_000), taken(2_000), taken(2_050), taken(60_000)]).toEqual([20, 0, 10, 0, 20])
 })
 
-test('texts that are much alike are kept as what differs, and read as they were', () => {
+test('front coding: stores similar texts as differences and reads them unchanged', () => {
   const texts = fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('aa', 'aaa', 'aba', 'a', '')))
   fc.assert(fc.property(texts, (given) => expect(frontDecoded(frontCoded(given, 1e6))).toEqual(given)))
   expect(frontDecoded(frontCoded(['abc', 'abd', 'x'.repeat(100)], 50))).toEqual(['abc', 'abd', 'x'.repeat(22)])
   expect(frontDecoded(frontCoded(['abd'], 50, 'abc'), 'abc')).toEqual(['abd'])
 })
 
-test('no character is kept that the text before has at the same end, however alike the texts before were', () => {
+test('property: front coding keeps no character that the previous text has at the same end', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '\u{1f600}'), maxLength: 6 })
   fc.assert(
     fc.property(fc.array(text, { maxLength: 8 }), (given) => {

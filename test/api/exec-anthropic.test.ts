@@ -20,11 +20,11 @@ const BUSY = 'type: http-error, status: 429, retry_after: 1s'
 const CUT = 'type: cut-stream, after_chunks: 3'
 
 test.concurrent.each([
-  ['who waits as it is told', 'standard', scenario('calls: 1', BUSY), []],
-  ['who waits as a gateway tells it', 'standard', scenario('calls: 1', BUSY, 'gateway'), []],
-  ['who does not wait', 'impatient', scenario('calls: 1-2', BUSY), ['early-retry']],
-  ['who takes half a stream for the whole', 'swallower', scenario('calls: 1', CUT), ['swallowed']],
-])('%s', async (_, how, yaml, kinds) => {
+  ['honors Retry-After of a provider', 'standard', scenario('calls: 1', BUSY), []],
+  ['honors Retry-After of a gateway', 'standard', scenario('calls: 1', BUSY, 'gateway'), []],
+  ['does not wait', 'impatient', scenario('calls: 1-2', BUSY), ['early-retry']],
+  ['takes half a stream for a whole one', 'swallower', scenario('calls: 1', CUT), ['swallowed']],
+])('exec with the Anthropic SDK: judges a client that %s', async (_, how, yaml, kinds) => {
   const { run, findings } = await play(client('anthropic', how), yaml)
   expect(findings).toEqual({ day: kinds as string[] })
   expect(run.sessions[0]?.rules[0]?.applied).toBeGreaterThan(0)

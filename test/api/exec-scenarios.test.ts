@@ -1,4 +1,4 @@
-// Every scenario that ships, under exec: a careful program comes through it clean, a careless one does not.
+// Every shipped scenario under exec: a careful program passes, a careless one does not.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const SETTINGS: Record<string, Setting> = {
   // Where a call cannot succeed, or only elsewhere, to give up is right; to hammer is not.
   'bad-key': { careless: 'hammers' },
   'context-length': { careless: 'hammers' },
-  'rate-limit-for-ever': { careless: 'hammers' },
+  'rate-limit-forever': { careless: 'hammers' },
   'timeout-then-fallback': { careless: 'hammers' },
 }
 
@@ -48,7 +48,7 @@ const shipped = (manner: string, name: string) => {
 /** Where nothing helps, a careful program repeats and then tells its user, which nobody can see from here: a warning. */
 const HOPELESS = ['black-hole', 'fallback-down']
 
-test.concurrent.each(names)('%s: a careful program is clean', async (name) => {
+test.concurrent.each(names)('shipped scenario %s: passes a careful program', async (name) => {
   const { code, run, findings } = await play(shipped('careful', name), name)
   expect({ findings, report: code === 0 ? '' : plainLines(runLines(run)).join('\n') }).toEqual({
     findings: { [name]: HOPELESS.includes(name) ? ['gave-up'] : [] },
@@ -61,19 +61,19 @@ const WARNED = ['stream-cut', 'stream-error', 'stream-malformed', 'stream-stalle
 const careless = (name: string) => shipped(SETTINGS[name]?.careless ?? 'quits', name)
 const accused = names.filter((name) => !(name in EXEMPT) && !WARNED.includes(name))
 
-test.concurrent.each(accused)('%s: a careless program is not', async (name) => {
+test.concurrent.each(accused)('shipped scenario %s: fails a careless program', async (name) => {
   const { code, findings } = await play(careless(name), name)
   expect(findings[name]).not.toEqual([])
   expect(code).toBe(3)
 })
 
-test.concurrent.each(WARNED)('%s: a careless program that ends with 0 is warned about', async (name) => {
+test.concurrent.each(WARNED)('shipped scenario %s: warns about a careless program that exits with 0', async (name) => {
   const lenient = await play(careless(name), name)
   expect([lenient.code, lenient.findings[name]]).toEqual([0, ['swallowed']])
   expect((await play(careless(name), name, { strict: true })).code).toBe(3)
 })
 
-test.concurrent.each(Object.keys(EXEMPT))('%s provokes nothing', async (name) => {
+test.concurrent.each(Object.keys(EXEMPT))('shipped scenario %s: provokes no finding', async (name) => {
   const { findings } = await play(shipped('quits', name), name)
   expect(findings).toEqual({ [name]: [] })
 })

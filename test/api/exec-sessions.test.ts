@@ -1,4 +1,4 @@
-// exec and the sessions of its command: each plays the scenario by itself and is judged by name.
+// exec and the sessions of its command: each has the scenario to itself and is judged by name.
 import { describe, expect, test } from 'bun:test'
 import { runLines } from '../../src/cli/print/report.ts'
 import { plainLines } from '../support/cli.ts'
@@ -16,11 +16,11 @@ rules:
     fault: { type: http-error, status: 429, retry_after: 1s }
 expect:
   - { provider: openai, status: 429, attempts: 2 }
-  - { provider: openai, outcome: answered, attempts: 1 }
+  - { provider: openai, outcome: succeeded, attempts: 1 }
 `
 
-describe.concurrent('sessions', () => {
-  test('of parallel tests play the scenario with counters of their own, each judged by name', async () => {
+describe.concurrent('sessions under exec', () => {
+  test('have their own rule counters and verdicts in parallel tests', async () => {
     const { code, run: played } = await play(client('openai', 'sessions', '3'), BURST)
     // They begin side by side, so any of them may be the first.
     expect(played.sessions.map(({ session, calls }) => [session, calls]).sort()).toEqual([
@@ -36,13 +36,13 @@ describe.concurrent('sessions', () => {
     expect(lines).toContain('  session       worker-2: PASS, 3 calls')
   })
 
-  test('are judged however many they are', async () => {
+  test('are all judged, however many there are', async () => {
     const { code, run: played } = await play(client('openai', 'sessions', '120'), BURST)
     expect(played.sessions.map(({ calls }) => calls)).toEqual(Array.from({ length: 120 }, () => 3))
     expect(code).toBe(0)
   })
 
-  test('that broke come first, and one is enough for 3', async () => {
+  test('are listed first when they failed, and one failure gives exit code 3', async () => {
     const { code, run: played } = await play(client('openai', 'mixed', '2'), BURST)
     expect(code).toBe(3)
     expect(played.sessions.map(({ session, ok }) => [session, ok])).toEqual([
@@ -55,7 +55,7 @@ describe.concurrent('sessions', () => {
     expect(lines).toContain('    expected      2 attempts: provider openai, status 429 NOT MET: 1')
   })
 
-  test('by the SDK of a program that waits as it is told', async () => {
+  test('pass with the SDK of a program that honors Retry-After', async () => {
     const { code, run: played } = await play(client('ai-sdk', 'sessions', '2'), BURST)
     expect(played.sessions.map(({ session, calls, ok }) => [session, calls, ok])).toEqual([
       ['worker-1', 3, true],
@@ -64,7 +64,7 @@ describe.concurrent('sessions', () => {
     expect(code).toBe(0)
   })
 
-  test('may be narrowed to by a rule; the expectations are for those that a rule is about', async () => {
+  test('are selected by a rule, and expectations apply to the sessions that a rule is about', async () => {
     const narrow = BURST.replace('{ provider: openai }', '{ provider: openai, session: "worker-2*" }')
     const { code, run: played } = await play(client('openai', 'sessions', '2'), narrow)
     expect(played.sessions.map(({ session, calls }) => [session, calls])).toEqual([
@@ -74,7 +74,7 @@ describe.concurrent('sessions', () => {
     expect(code).toBe(0)
   })
 
-  test('that nobody has used are not reported; the own one of the command is, when none was used', async () => {
+  test("are not reported when unused, except the command's own when no other was used", async () => {
     const own = await play(client('plain', 'one'), 'rate-limit-burst')
     expect(own.run.sessions.map(({ session, calls }) => [session, calls])).toEqual([['rate-limit-burst', 1]])
     const none = await play(client('plain', 'nobody'), 'rate-limit-burst')
@@ -84,10 +84,10 @@ describe.concurrent('sessions', () => {
     expect(said).toContain(`no calls were received: the program should call ${none.run.url}/v1 (OPENAI_BASE_URL)`)
   })
 
-  test('without a scenario a command that calls nothing is only warned of, unless it is strict', async () => {
+  test('get only a warning when a command without a scenario calls nothing, unless exec is strict', async () => {
     const { code, run: played } = await play(client('plain', 'nobody'))
     expect(code).toBe(0)
-    expect(played.findings.map(({ kind, severity }) => [kind, severity])).toEqual([['wrong-address', 'warning']])
+    expect(played.findings.map(({ kind, severity }) => [kind, severity])).toEqual([['unknown-path', 'warning']])
     expect((await play(client('plain', 'nobody'), undefined, { strict: true })).code).toBe(3)
   })
 })

@@ -1,4 +1,4 @@
-// What explore says of a program is true: each mistake is found by its cell, and the twin that does it right is not accused.
+// The verdicts of explore are true: each mistake fails its case, and the correct twin passes.
 import { expect, test } from 'bun:test'
 import type { ClassName } from '../../src/contract/core/exploration.ts'
 import { type CallFailure, calling, exploreProgram, type Model, user } from '../support/explore.ts'
@@ -125,21 +125,21 @@ interface Row {
 }
 const ROWS: Row[] = [
   {
-    name: 'too early after a 429, on another connection',
+    name: 'an early retry after a 429, on another connection',
     act: again(() => 20),
     class: 'rate-limit-once',
     verdict: 'misbehaved',
     why: /^early-retry: retried after \d+ ms; Retry-After asked for 1 s/,
   },
   {
-    name: 'after the wait that was told',
+    name: 'a retry that honors Retry-After',
     act: again((error) => error.after),
     class: 'rate-limit-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'all begun anew, and the tool done twice',
+    name: 'a restart of the whole task that runs the tool twice',
     act: ({ ask }) => thrice(() => conversation(ask)),
     class: 'server-error-once',
     at: 1,
@@ -147,29 +147,29 @@ const ROWS: Row[] = [
     why: /^tool-repeated: charge \{"amount":\d+\} was executed 2 times under the fault, once in the baseline/,
   },
   {
-    name: 'one call repeated, and the tool done once',
+    name: 'a retry of one call that runs the tool once',
     act: ({ ask }) => conversation((body) => thrice(() => ask(body))),
     class: 'server-error-once',
     at: 1,
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'a fallback whose provider is misspelt, and nobody is told',
+    name: 'a fallback whose provider is misspelled, without a report',
     act: fallback('antropic/claude-sonnet-4-5'),
     class: 'server-error-once',
     verdict: 'misbehaved',
     why: /^wrong-request: .*failed with status 404.*antropic/,
   },
   {
-    name: 'a fallback whose model there is not',
+    name: 'a fallback to a missing model',
     act: fallback('anthropic/claude-sonet-4-5'),
     class: 'server-error-once',
     verdict: 'misbehaved',
     why: /^unknown-model: .*did you mean 'sonnet' by 'sonet'/,
   },
   {
-    name: 'a fallback whose model has a letter too many',
+    name: 'a fallback to a misspelled model',
     act: fallback('openai/gpt-4o-minii'),
     class: 'server-error-once',
     verdict: 'misbehaved',
@@ -179,33 +179,33 @@ const ROWS: Row[] = [
     name: 'a fallback that works',
     act: fallback('openai/gpt-4o-mini-2024-07-18'),
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'JSON that was broken, and the model told so in the next turn',
+    name: 'broken JSON that the model is told about in the next turn',
     act: turns((broken) => (broken ? 'That was not valid JSON: again, please' : 'And now?')),
-    class: 'bad-json',
-    verdict: 'held',
+    class: 'invalid-json',
+    verdict: 'tolerated',
     why: /reported the error to the model/,
   },
   {
-    name: 'JSON that was broken, and the next turn as ever',
+    name: 'broken JSON and a next turn that ignores it',
     act: turns(() => 'And now?'),
-    class: 'bad-json',
+    class: 'invalid-json',
     verdict: 'swallowed',
     why: /did not retry/,
   },
   {
-    name: 'JSON of a model without a provider, which nobody reads',
+    name: 'unread JSON of a model without a provider',
     act: ({ ask }) =>
       ask({ model: 'gpt-4o', messages: [user('Give me JSON')], response_format: { type: 'json_object' } }),
-    class: 'bad-json',
+    class: 'invalid-json',
     verdict: 'swallowed',
     why: /did not retry/,
   },
   {
-    name: "a call of a tool by Anthropic's API, which nobody reads",
+    name: "an unread tool call of Anthropic's API",
     act: async (model) => {
       const tools = [{ name: 'charge', input_schema: CHARGE }]
       const body = { messages: [user('Charge 5.')], tools, tool_choice: { type: 'any' } }
@@ -218,14 +218,14 @@ const ROWS: Row[] = [
     why: /did not retry/,
   },
   {
-    name: 'a 400 repeated until the command fails',
+    name: 'a 400 that is repeated until the command fails',
     act: retry((text) => text, raise),
     class: 'context-length',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1; ignored-status: .*retried 2 times/,
   },
   {
-    name: 'what is too long made shorter each time, and never short enough',
+    name: 'an input that is shortened each time and never enough',
     act: retry(
       (text) => text.slice(0, -4),
       () => {},
@@ -235,17 +235,17 @@ const ROWS: Row[] = [
     why: /retried without success/,
   },
   {
-    name: 'a conversation that is too long made shorter',
+    name: 'a conversation that is shortened until it fits',
     act: ({ ask }) => {
       const messages = [user('Hello'), { role: 'assistant', content: 'Hi!' }, user('Tell me more')]
       return ask({ messages }).catch(() => ask({ messages: messages.slice(-1) }))
     },
     class: 'context-length',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'the room for the answer made smaller until the command fails',
+    name: 'a token limit that is lowered until the command fails',
     act: async ({ ask }) => {
       for (const max_tokens of [400, 200, 100])
         try {
@@ -256,11 +256,11 @@ const ROWS: Row[] = [
         }
     },
     class: 'context-length',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1$/,
   },
   {
-    name: 'an item dropped, and a spare one taken in its place',
+    name: 'a dropped item that a spare one replaces',
     act: async ({ ask }) => {
       let done = 0
       for (const item of ['one', 'two', 'three', 'spare']) {
@@ -276,7 +276,7 @@ const ROWS: Row[] = [
     why: /retried without success/,
   },
   {
-    name: 'a broken stream whose words the model is asked to continue',
+    name: 'a broken stream that the model is asked to continue',
     act: async ({ post, ask }) => {
       const messages = [user('Tell me a story')]
       const { text, done } = await read(await post({ stream: true, messages }))
@@ -284,22 +284,22 @@ const ROWS: Row[] = [
       if (!done) await ask({ messages: [...messages, said, user('Please continue.')] })
     },
     class: 'cut-stream',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'a fallback to the API of another provider',
+    name: "a fallback to another provider's API",
     act: (model) => {
       const content = [{ type: 'text', text: 'Hi' }]
       const other = () => askAnthropic(model, { messages: [{ role: 'user', content }] })
       return model.ask({ messages: [user('Hi')] }).catch(other)
     },
     class: 'server-error-forever',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'a batch that fails and is asked for in halves',
+    name: 'a failed batch that is repeated in halves',
     act: (model) => {
       const embedAll = async (input: string[]): Promise<void> => {
         if ((await embed(model, input)).ok) return
@@ -309,21 +309,21 @@ const ROWS: Row[] = [
       return embedAll(['a', 'b', 'c', 'd'])
     },
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'another key at once after a 429',
+    name: 'another API key used at once after a 429',
     act: ({ ask }) => {
       const body = { messages: [user('Hi')] }
       return ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer other#explore' } }))
     },
     class: 'rate-limit-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'an embedding dropped, and a model told of it',
+    name: 'a dropped embedding that the model is told about',
     act: async (model) => {
       const { ok } = await embed(model, 'one')
       if (!ok) await model.ask({ messages: [user('An embedding has failed: what does that error mean?')] })
@@ -333,7 +333,7 @@ const ROWS: Row[] = [
     why: /retried without success|did not retry/,
   },
   {
-    name: 'the same asked three times, and once more when one of them fails',
+    name: 'three equal requests, one of which fails and is repeated',
     act: async ({ ask }) => {
       for (let done = 0, tries = 0; done < 3 && tries < 9; tries++)
         await ask({ messages: [user('Ready?')] }).then(
@@ -342,11 +342,11 @@ const ROWS: Row[] = [
         )
     },
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'the same asked three times, and one of them dropped',
+    name: 'three equal requests, one of which is dropped',
     act: async ({ ask }) => {
       for (let tries = 0; tries < 3; tries++) await ask({ messages: [user('Ready?')] }).catch(() => {})
     },
@@ -355,17 +355,17 @@ const ROWS: Row[] = [
     why: /did not retry/,
   },
   {
-    name: 'the time told in each request, and one that failed built anew',
+    name: 'the time of day in each request, and a failed one that is rebuilt',
     act: ({ ask }) => {
       const now = () => ({ messages: [user(`It is ${performance.now()}: go on`)] })
       return ask(now()).catch(() => ask(now()))
     },
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
   {
-    name: 'too early after a 429 in the midst of other calls',
+    name: 'an early retry after a 429 amid other calls',
     act: async ({ ask }) => {
       for (const item of ['one', 'two', 'three']) {
         const body = { messages: [user(item)] }
@@ -383,7 +383,7 @@ const ROWS: Row[] = [
       return ask(body).catch(() => ask(body, { headers: { authorization: 'Bearer renewed#explore' } }))
     },
     class: 'auth',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1$/,
   },
   {
@@ -393,20 +393,23 @@ const ROWS: Row[] = [
       return ask(body).catch(() => ask(body))
     },
     class: 'auth',
-    verdict: 'broke',
+    verdict: 'failed',
     why: /^the command failed with exit code 1; ignored-status: /,
   },
   {
-    name: 'a fallback of which nobody has said whose it is',
+    name: 'a fallback whose owner is unknown',
     act: fallback('our-own-model'),
     class: 'server-error-once',
-    verdict: 'held',
+    verdict: 'tolerated',
     why: /retried successfully/,
   },
 ]
 
-test.each(ROWS.map((row) => [row.name, row] as const))('%s', async (_, { act, class: name, at = 0, verdict, why }) => {
-  const { points, cells } = await exploreProgram(calling(act), { classes: [name] })
-  const cell = cells.find(({ point }) => point === points[at]?.id)
-  expect([cell?.verdict, cell?.why]).toEqual([verdict as never, expect.stringMatching(why)])
-})
+test.each(ROWS.map((row) => [row.name, row] as const))(
+  'explore verdict: is right for a program with %s',
+  async (_, { act, class: name, at = 0, verdict, why }) => {
+    const { points, cells } = await exploreProgram(calling(act), { classes: [name] })
+    const cell = cells.find(({ point }) => point === points[at]?.id)
+    expect([cell?.verdict, cell?.why]).toEqual([verdict as never, expect.stringMatching(why)])
+  },
+)

@@ -1,4 +1,4 @@
-// Pruning saves runs and changes no cell, and two explorations of a program find the same.
+// Pruning saves runs and changes no case, and two explorations of a program find the same.
 import { beforeAll, expect, test } from 'bun:test'
 import type { ClassName } from '../../src/contract/core/exploration.ts'
 import type { Exploration, ExploreOptions } from '../../src/exploration/explore.ts'
@@ -77,32 +77,35 @@ const matrixOf = ({ cells }: Exploration) =>
 
 const NAMES: [Name, { saved: number; verdicts: string[] }][] = [
   // After the last call of a kind, a fault for ever is the same as once.
-  ['loop', { saved: 1, verdicts: ['broke', 'held'] }],
-  ['fallback', { saved: 2, verdicts: ['held', 'swallowed'] }],
-  ['sites', { saved: 1, verdicts: ['broke', 'held'] }],
-  ['later', { saved: 1, verdicts: ['broke', 'swallowed'] }],
+  ['loop', { saved: 1, verdicts: ['failed', 'tolerated'] }],
+  ['fallback', { saved: 2, verdicts: ['swallowed', 'tolerated'] }],
+  ['sites', { saved: 1, verdicts: ['failed', 'tolerated'] }],
+  ['later', { saved: 1, verdicts: ['failed', 'swallowed'] }],
   ['coupled', { saved: 2, verdicts: ['swallowed'] }],
 ]
 
-test.each(NAMES)('%s: the same cells with and without pruning, and fewer runs', (name, { saved, verdicts }) => {
-  const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
-  expect(matrixOf(pruned)).toEqual(matrixOf(whole))
-  expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
-  expect([pruned.saved, whole.saved]).toEqual([saved, 0])
-  expect(pruned.runs).toBeLessThan(whole.runs)
-})
+test.each(NAMES)(
+  'explore of %s: finds the same cases with and without pruning, in fewer runs',
+  (name, { saved, verdicts }) => {
+    const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
+    expect(matrixOf(pruned)).toEqual(matrixOf(whole))
+    expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
+    expect([pruned.saved, whole.saved]).toEqual([saved, 0])
+    expect(pruned.runs).toBeLessThan(whole.runs)
+  },
+)
 
-test.each(NAMES)('%s: two explorations find the same, however many runs go on at once', (name) => {
+test.each(NAMES)('explore of %s: finds the same in two explorations, however many runs are parallel', (name) => {
   const told = (exploration: Exploration) => {
-    const { points, cells, coverage, saved, left } = jsonOf(exploration)
+    const { cases, ...others } = jsonOf(exploration)
     const scenarios = exploration.cells.map(({ scenario }) => scenario)
     // Figures of waits differ, and ids of traces.
-    const compared = cells.map(({ traces, why, ...cell }) => ({
+    const compared = cases.map(({ traces, reason, ...cell }) => ({
       ...cell,
       traces: traces.length,
-      why: why.replace(/\d+(\.\d+)? m?s/g, '? s'),
+      reason: reason.replace(/\d+(\.\d+)? m?s/g, '? s'),
     }))
-    return { points, coverage, saved, left, scenarios, cells: compared }
+    return { ...others, runs: 0, scenarios, cases: compared }
   }
   expect(told(explorationOf(name, 'second'))).toEqual(told(explorationOf(name, 'first')))
 })

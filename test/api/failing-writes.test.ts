@@ -1,4 +1,4 @@
-// Calls of one turn share a transaction, and a write that fails takes no other call with it.
+// Calls of one turn share a transaction, and a failing write takes no other call with it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { openClone, template } from '../../src/db/open.ts'
 import { createWriter, type LargeWrite } from '../../src/db/writer.ts'
@@ -16,12 +16,12 @@ const say = (content: string, stream = false) =>
 /** Puts the trace of another call where that of the call with this number should stand. */
 async function takePlace(number: number, of: Awaited<ReturnType<typeof say>>) {
   const { traces } = app.understudy.sessions.get('default')
-  const { request, rendered, answer, ...trace } = await app.traceOf(of)
+  const { request, rendered, response: answer, ...trace } = await app.traceOf(of)
   const texts = { request: JSON.stringify(request), rendered: JSON.stringify(rendered), answer: JSON.stringify(answer) }
   await traces.record(number, { ...trace, id: 'another' }, { ...texts, arrived: 0, left: 0 })
 }
 
-test('a trace that cannot be stored fails its own call alone', async () => {
+test('failed trace write: fails only its own call', async () => {
   const first = await say('one')
   await takePlace(2, first)
   const answers = await Promise.all([say('two'), say('three'), say('four')])
@@ -32,7 +32,7 @@ test('a trace that cannot be stored fails its own call alone', async () => {
   expect(stored.map(({ id }) => id)).toEqual([idOf(answers[2]), idOf(answers[1]), 'another', idOf(first)])
 })
 
-test('a stream whose trace cannot be stored is refused before its first byte', async () => {
+test('failed trace write: rejects a stream before its first byte', async () => {
   const first = await say('five')
   await takePlace(6, first)
   reported.length = 0
@@ -45,7 +45,7 @@ test('a stream whose trace cannot be stored is refused before its first byte', a
   expect(streamed.text).toEndWith('data: [DONE]\n\n')
 })
 
-test('of a hundred writes with three bad ones, the three fail and the others are there', async () => {
+test('batched writes: fail only the three invalid ones of a hundred', async () => {
   const database = openClone(template())
   const writer = createWriter(database)
   const insert = database.prepare('INSERT INTO kept (kind, id, value) VALUES (?, ?, ?)')
@@ -91,8 +91,8 @@ const failures = {
     throw Object.assign(new Error('disk is full'), { code: 'SQLITE_FULL' })
   },
 }
-describe.each(Object.entries(failures))('a disk that is full %s', (_, fail) => {
-  test.each(rows)('%s, %s: is told with 507, and no call stays under way', async (path, _, body) => {
+describe.each(Object.entries(failures))('full disk %s', (_, fail) => {
+  test.each(rows)('%s, %s: returns 507 and leaves no call running', async (path, _, body) => {
     const name = `full-${Bun.hash(JSON.stringify([path, body, String(fail)]))}`
     const at = (rest: string) => `/s/${name}${rest}`
     const ask = () => app.post(at(path), body)
@@ -121,7 +121,7 @@ describe.each(Object.entries(failures))('a disk that is full %s', (_, fail) => {
   })
 })
 
-test('a stream that takes its time tells of a full disk at its end', async () => {
+test('full disk: is reported at the end of a stream that takes time', async () => {
   const fault = { type: 'slow-stream', tokens_per_second: 1_000 }
   await accepted(
     app.fetch('/s/slow/_understudy/scenario', {

@@ -1,4 +1,4 @@
-// The faults of bodies, whole or streamed, read in detail: bytes, their pieces and their headers.
+// Body faults, whole or streamed, in detail: bytes, their chunks and their headers.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { type Asking, rehearsal } from '../support/faults.ts'
@@ -40,7 +40,7 @@ describe('split-bytes', () => {
     hear({ point: 'gateway', ...asking, fault: { type: 'split-bytes', ...options } })
 
   test.each(FORMS)(
-    'inside a character (streamed: %p): a piece begins with a byte that none can begin with',
+    'cuts inside a character (streamed: %p), so that a chunk begins with a continuation byte',
     async (stream) => {
       const { pieces, text } = await split({ inside: 'character' }, { stream })
       expect(text).toBe(usual(stream))
@@ -51,7 +51,7 @@ describe('split-bytes', () => {
     },
   )
 
-  test.each(FORMS)('inside a token (streamed: %p): no name of the answer is in one piece', async (stream) => {
+  test.each(FORMS)('cuts inside a token (streamed: %p), so that no property name is in one chunk', async (stream) => {
     const { pieces, text } = await split({ inside: 'token' }, { stream })
     expect(text).toBe(usual(stream))
     const texts = pieces.map((piece) => Buffer.from(piece).toString('latin1'))
@@ -60,30 +60,30 @@ describe('split-bytes', () => {
     expect(texts.length).toBeGreaterThan(30)
   })
 
-  test('in pieces of one size, with a wait between them', async () => {
+  test('cuts chunks of one size with a wait between them', async () => {
     const { pieces, text, trace } = await split({ size: 7, wait: '10ms' }, { stream: false })
     expect(text).toBe(usual(false))
     const bytes = Buffer.byteLength(text)
     expect(pieces.map(({ length }) => length)).toEqual([...Array(Math.ceil(bytes / 7) - 1).fill(7), bytes % 7 || 7])
-    expect(trace.outcome).toBe('answered')
+    expect(trace.outcome).toBe('succeeded')
   })
 
-  test('one byte at a time, and the gateway reads it all the same', async () => {
+  test('cuts one byte at a time, which the gateway can read', async () => {
     for (const stream of FORMS)
       for (const operation of ['chat.completions', 'responses']) {
         const well = await hear({ stream, operation })
         const heard = await split({ size: 1 }, { stream, operation, point: 'provider' })
-        expect([heard.text, heard.trace.outcome]).toEqual([well.text, 'answered'])
+        expect([heard.text, heard.trace.outcome]).toEqual([well.text, 'succeeded'])
       }
   })
 
-  test('an answer without such a character is left alone, and the report says so', async () => {
+  test('leaves a response without multi-byte characters alone and reports that', async () => {
     const more = { messages: [{ role: 'user', content: 'plain' }] }
     const { rule } = await split({ inside: 'character' }, { more })
     expect(rule).toMatchObject({ applied: 0, skipped: { 'the response has no such position': 1 } })
   })
 
-  test('each piece is a chunk of its own on the connection', async () => {
+  test('sends each piece as an HTTP chunk of its own', async () => {
     const text = await onTheWire({ type: 'split-bytes', size: 100 }, '\r\n0\r\n\r\n')
     const [, body = ''] = text.split(/\r\n\r\n(.*)/s)
     const sizes = [...body.matchAll(/(?:^|\r\n)([0-9a-f]+)\r\n/g)].map(([, size = '']) => Number.parseInt(size, 16))
@@ -93,7 +93,7 @@ describe('split-bytes', () => {
 })
 
 describe('malformed-json', () => {
-  test('the body has all but its first quotation mark, or is another', async () => {
+  test('removes the first quotation mark of the body, or replaces the body', async () => {
     const ask = { stream: false, point: 'gateway' } as const
     const broken = await hear({ ...ask, fault: { type: 'malformed-json' } })
     expect(broken.text).toBe(usual(false).replace('{"', '{'))
@@ -103,15 +103,15 @@ describe('malformed-json', () => {
     expect(page.headers.get('content-type')).toBe('application/json')
   })
 
-  test('the gateway tries again and then goes to a fallback', async () => {
+  test('makes the gateway retry and then fall back', async () => {
     const fault = { type: 'malformed-json' }
     const more = { retry: { count: 1 }, fallbacks: [{ model: 'google/gemini-2.5-pro' }] }
     const { trace, text } = await hear({ stream: false, fault, more })
-    expect(trace.attempts.map(({ why, outcome }) => [why, outcome])).toEqual([
-      ['first', 'unreadable'],
-      ['retry', 'unreadable'],
-      ['fallback', 'unreadable'],
-      ['retry', 'unreadable'],
+    expect(trace.attempts.map(({ reason: why, outcome }) => [why, outcome])).toEqual([
+      ['first', 'invalid_response'],
+      ['retry', 'invalid_response'],
+      ['fallback', 'invalid_response'],
+      ['retry', 'invalid_response'],
     ])
     expect(JSON.parse(text).error).toMatchObject({
       code: 'provider_unreadable',
@@ -120,7 +120,7 @@ describe('malformed-json', () => {
   })
 })
 
-test('missing-finish: a whole answer, in the words of each operation', async () => {
+test('missing-finish: leaves a whole response unfinished in the form of each operation', async () => {
   const rows: [string, object][] = [
     ['chat.completions', { choices: [{ finish_reason: null }] }],
     ['completions', { choices: [{ finish_reason: null }] }],
@@ -132,7 +132,7 @@ test('missing-finish: a whole answer, in the words of each operation', async () 
   }
 })
 
-test('wrong-content-type: the body is untouched', async () => {
+test('wrong-content-type: leaves the body unchanged', async () => {
   for (const stream of FORMS) {
     const fault = { type: 'wrong-content-type', content_type: 'application/xml' }
     const { text, headers } = await hear({ stream, point: 'gateway', fault })
@@ -142,19 +142,19 @@ test('wrong-content-type: the body is untouched', async () => {
   }
 })
 
-test('empty-body: a success of no bytes, with the length that it has', async () => {
+test('empty-body: returns a success with content-length 0', async () => {
   const text = await onTheWire({ type: 'empty-body' }, '\r\n\r\n')
   expect(text).toStartWith('HTTP/1.1 200 OK\r\n')
   expect(text.toLowerCase()).toContain('content-length: 0\r\n')
 })
 
 describe('truncate-body', () => {
-  test('the length that is said is that of what is left', async () => {
+  test('sets content-length to what is left', async () => {
     const text = await onTheWire({ type: 'truncate-body', after_bytes: 40 }, '\r\n\r\n{"id":"chatcmpl-')
     expect(text.toLowerCase()).toContain('content-length: 40\r\n')
   })
 
-  test('half, unless told otherwise; nothing of it passes for an answer, however much is left', async () => {
+  test('cuts half by default, and the rest is never taken for a response', async () => {
     const bytes = Buffer.from(usual(false))
     const half = await hear({ stream: false, point: 'gateway', fault: { type: 'truncate-body' } })
     expect(half.text).toBe(bytes.subarray(0, bytes.length >> 1).toString())
@@ -162,7 +162,7 @@ describe('truncate-body', () => {
       for (const operation of ['chat.completions', 'completions', 'responses'])
         for (const after_fraction of [0, 0.2, 0.4, 0.6, 0.8]) {
           const { trace, text } = await hear({ stream, operation, fault: { type: 'truncate-body', after_fraction } })
-          expect([operation, after_fraction, trace.outcome]).not.toContain('answered')
+          expect([operation, after_fraction, trace.outcome]).not.toContain('succeeded')
           expect(text).not.toContain('[DONE]')
         }
   })

@@ -1,4 +1,4 @@
-// The faults of single events of a stream, read in detail: which of them are wrong, missing, doubled, misplaced or no events.
+// Faults of single stream events, in detail: which are invalid, missing, repeated, misplaced or comments.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { eventsOf } from '../support/app.ts'
 import { blocksOf, hasContent, rehearsal } from '../support/faults.ts'
@@ -11,7 +11,7 @@ const blocks = blocksOf(healthy.text)
 const content = blocks.filter(hasContent)
 const TOO_SHORT = { 'the response ended before the position of the fault': 1 }
 
-test('malformed-chunk: half of the JSON of one event; the end mark is left alone', async () => {
+test('malformed-chunk: sends half of the JSON of one event and leaves the end mark alone', async () => {
   const heard = await hear({ point: 'gateway', fault: { type: 'malformed-chunk', after_tokens: 1 } })
   const wrong = blocks[2]?.match(/\{.*\}/)?.[0] ?? ''
   const expected = blocks.with(2, `data: ${wrong.slice(0, Math.ceil(wrong.length / 2))}\n\n`)
@@ -21,7 +21,7 @@ test('malformed-chunk: half of the JSON of one event; the end mark is left alone
   expect([last.text, last.rule?.skipped]).toEqual([healthy.text, TOO_SHORT])
 })
 
-test('missing-finish: of none of several choices', async () => {
+test('missing-finish: removes the finish reason of each of several choices', async () => {
   const fault = { type: 'missing-finish' }
   const heard = await hear({ point: 'gateway', fault, more: { n: 2 } })
   const choices = eventsOf(heard.text).flatMap(
@@ -32,7 +32,7 @@ test('missing-finish: of none of several choices', async () => {
   expect(heard.text).toEndWith('data: [DONE]\n\n')
 })
 
-test('missing-usage: neither the client nor the trace has counts', async () => {
+test('missing-usage: removes the counts from the response and the trace', async () => {
   const fault = { type: 'missing-usage' }
   const { text, trace } = await hear({ fault })
   expect(text).toBe(blocks.filter((block) => !block.includes('"usage":{')).join(''))
@@ -44,7 +44,7 @@ test('missing-usage: neither the client nor the trace has counts', async () => {
   expect(client.trace.usage).toEqual(healthy.trace.usage)
 })
 
-test('duplicate-chunk: as many copies as are asked for', async () => {
+test('duplicate-chunk: sends as many copies as configured', async () => {
   const heard = await hear({ point: 'gateway', fault: { type: 'duplicate-chunk', chunk: 1, copies: 3 } })
   const [first = ''] = content
   expect(heard.text).toBe(blocks.toSpliced(1, 0, first, first, first).join(''))
@@ -52,26 +52,26 @@ test('duplicate-chunk: as many copies as are asked for', async () => {
   expect([none.text, none.rule?.skipped]).toEqual([healthy.text, TOO_SHORT])
 })
 
-test('reorder-chunks: the last one with content comes after the finish reason, and is not lost', async () => {
+test('reorder-chunks: sends the last content after the finish reason without losing it', async () => {
   const last = blocks.indexOf(content.at(-1) ?? '')
   const expected = blocks.toSpliced(last, 2, blocks[last + 1] ?? '', blocks[last] ?? '').join('')
   for (const point of ['gateway', 'provider'] as const) {
     const heard = await hear({ point, fault: { type: 'reorder-chunks', chunk: content.length } })
-    expect([heard.text, heard.trace.outcome]).toEqual([expected, 'answered'])
+    expect([heard.text, heard.trace.outcome]).toEqual([expected, 'succeeded'])
   }
 })
 
 describe('keep-alive-comments', () => {
-  test('come with their text, as many as are asked for', async () => {
+  test('sends its text as often as configured', async () => {
     const fault = { type: 'keep-alive-comments', text: 'PROCESSING', every: 100, count: 2, interval: '5s' }
     const heard = await hear({ point: 'gateway', fault })
     expect(heard.text).toBe(`: PROCESSING\n\n: PROCESSING\n\n${healthy.text}`)
     expect(heard.trace.duration_ms).toBeGreaterThanOrEqual(10_000)
   })
 
-  test('do not keep a timeout from ending a call: they are no answer', async () => {
+  test('does not prevent a timeout, because comments are not content', async () => {
     const fault = { type: 'keep-alive-comments', count: 20, interval: '1s' }
     const heard = await hear({ fault, more: { timeout: { call_timeout: 2500 } } })
-    expect([heard.status, heard.trace.outcome, heard.trace.duration_ms]).toEqual([504, 'timed out', 2500])
+    expect([heard.status, heard.trace.outcome, heard.trace.duration_ms]).toEqual([504, 'timed_out', 2500])
   })
 })

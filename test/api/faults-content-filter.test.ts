@@ -1,4 +1,4 @@
-// content-filter: refused, or answered without content, whole and streamed, in each kind of answer.
+// content-filter: an error, or a response without content, whole and streamed, for each operation.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp, eventsOf } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -17,7 +17,7 @@ test.each([
   ['anthropic/claude-sonnet-4', 400],
   ['mistral/mistral-large', 403],
   ['cohere/command-r', 498],
-])('%s does it its own way, with %i', async (model, status) => {
+])("content-filter of %s: is an error in the provider's own form, with %i", async (model, status) => {
   const { chat } = await playing(app, rules)
   const answer = await chat({ model })
   expect(answer.status).toBe(status)
@@ -25,7 +25,7 @@ test.each([
   else expect(errorOf(answer.text, status).message).not.toBe('')
 })
 
-test.each(['provider', 'gateway'])('a chat answer ends without content, heard at the %s', async (at) => {
+test.each(['provider', 'gateway'])('content-filter: ends a chat response without content at the %s', async (at) => {
   const { chat } = await playing(app, [{ at, fault: { type: 'content-filter', as: 'finish' } }])
   const patch = { model: 'azure/gpt-4o', n: 2 }
   const { choices, usage } = strictCompletion((await chat(patch)).json())
@@ -47,10 +47,10 @@ test.each(['provider', 'gateway'])('a chat answer ends without content, heard at
     [1, {}, REASON],
   ] as never)
   expect(chunks.at(-1)?.usage?.prompt_tokens).toBe(usage?.prompt_tokens)
-  expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', status: 200 })
+  expect(await app.traceOf(answer)).toMatchObject({ outcome: 'succeeded', status: 200 })
 })
 
-test('a legacy completion ends without text', async () => {
+test('content-filter: ends a completion without text', async () => {
   const { post } = await playing(app, rules)
   const body = { model: 'openai/gpt-3.5-turbo-instruct', prompt: 'Once upon' }
   const whole = (await post('/v2/router/completions', body)).json() as { choices: object[] }
@@ -62,7 +62,7 @@ test('a legacy completion ends without text', async () => {
   )
 })
 
-test('a response is incomplete and has no items', async () => {
+test('content-filter: makes a response incomplete, without items', async () => {
   const { post } = await playing(app, rules)
   const body = { model: 'openai/gpt-4o', input: 'Hi' }
   const whole = (await post('/v2/router/responses', body)).json()
@@ -82,7 +82,7 @@ test('a response is incomplete and has no items', async () => {
   expect(answer.text).toContain('event: response.incomplete\n')
 })
 
-test('what has no finish reason is refused', async () => {
+test('content-filter: is an error for operations without a finish reason', async () => {
   const { post } = await playing(app, rules)
   for (const [path, body] of [
     ['embeddings', { model: 'openai/text-embedding-3-small', input: 'Hi' }],

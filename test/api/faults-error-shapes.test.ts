@@ -1,4 +1,4 @@
-// Refusals as each provider tells them: the bytes, status and headers, heard at the gateway in the provider's own shape.
+// Errors as each provider sends them: bytes, status and headers, received at the gateway in the provider's own shape.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -57,7 +57,7 @@ const ROWS: Row[] = [
   ['openai', { type: 'context-length' }, 400, openai('invalid_request_error', 'context_length_exceeded', 'messages')],
   ['openai', { type: 'content-filter', as: 'error' }, 400, openai('invalid_request_error', 'content_policy_violation')],
   ['openai', { type: 'quota-exceeded' }, 429, openai('insufficient_quota', 'insufficient_quota')],
-  ['openai', { type: 'model-gone' }, 404, openai('invalid_request_error', 'model_not_found')],
+  ['openai', { type: 'model-not-found' }, 404, openai('invalid_request_error', 'model_not_found')],
   ['openai', OVERLOADED, 503, openai('service_unavailable_error', 'server_is_overloaded')],
   [
     'groq',
@@ -86,7 +86,7 @@ const ROWS: Row[] = [
     }),
   ],
   ['azure', { type: 'quota-exceeded' }, 403, azure('403')],
-  ['azure', { type: 'model-gone' }, 404, azure('DeploymentNotFound')],
+  ['azure', { type: 'model-not-found' }, 404, azure('DeploymentNotFound')],
   ['azure', OVERLOADED, 503, azure('ServiceUnavailable')],
   ['anthropic', { type: 'http-error', status: 529 }, 529, anthropic('overloaded_error')],
   ['anthropic', { type: 'http-error', status: 503 }, 503, anthropic('api_error')],
@@ -102,7 +102,7 @@ const ROWS: Row[] = [
   ['anthropic', { type: 'context-length' }, 400, anthropic('invalid_request_error')],
   ['anthropic', { type: 'content-filter', as: 'error' }, 400, anthropic('invalid_request_error')],
   ['anthropic', { type: 'quota-exceeded' }, 400, anthropic('invalid_request_error')],
-  ['anthropic', { type: 'model-gone' }, 404, anthropic('not_found_error')],
+  ['anthropic', { type: 'model-not-found' }, 404, anthropic('not_found_error')],
   ['anthropic', OVERLOADED, 529, anthropic('overloaded_error')],
   ['google', { type: 'http-error', status: 503 }, 503, google(503, 'UNAVAILABLE')],
   [
@@ -143,7 +143,7 @@ const ROWS: Row[] = [
   ['google', { type: 'context-length' }, 400, google(400, 'INVALID_ARGUMENT')],
   ['google', { type: 'content-filter', as: 'error' }, 400, google(400, 'INVALID_ARGUMENT')],
   ['google', { type: 'quota-exceeded' }, 429, google(429, 'RESOURCE_EXHAUSTED')],
-  ['google', { type: 'model-gone' }, 404, google(404, 'NOT_FOUND')],
+  ['google', { type: 'model-not-found' }, 404, google(404, 'NOT_FOUND')],
   ['google', OVERLOADED, 503, google(503, 'UNAVAILABLE')],
   ['aws', { type: 'http-error', status: 503 }, 503, aws, amazon('ServiceUnavailableException')],
   ['aws', { type: 'http-error', status: 424 }, 424, aws, amazon('ModelErrorException')],
@@ -152,7 +152,7 @@ const ROWS: Row[] = [
   ['aws', { type: 'context-length' }, 400, aws, amazon('ValidationException')],
   ['aws', { type: 'content-filter', as: 'error' }, 400, aws, amazon('ValidationException')],
   ['aws', { type: 'quota-exceeded' }, 400, aws, amazon('ServiceQuotaExceededException')],
-  ['aws', { type: 'model-gone' }, 404, aws, amazon('ResourceNotFoundException')],
+  ['aws', { type: 'model-not-found' }, 404, aws, amazon('ResourceNotFoundException')],
   ['aws', OVERLOADED, 503, aws, amazon('ServiceUnavailableException')],
   ['mistral', { type: 'http-error', status: 500 }, 500, mistral(500, 'internal_server_error', '1000')],
   ['mistral', { type: 'rate-limit', requests: 0 }, 429, mistral(429, 'rate_limited', '1300'), { 'retry-after': '60' }],
@@ -160,7 +160,7 @@ const ROWS: Row[] = [
   ['mistral', { type: 'context-length' }, 400, mistral(400, 'invalid_request_prompt', '3051')],
   ['mistral', { type: 'content-filter', as: 'error' }, 403, mistral(403, 'guardrail_violation', null)],
   ['mistral', { type: 'quota-exceeded' }, 429, mistral(429, 'service_tier_capacity_exceeded', '3505')],
-  ['mistral', { type: 'model-gone' }, 400, mistral(400, 'invalid_model', '1500')],
+  ['mistral', { type: 'model-not-found' }, 400, mistral(400, 'invalid_model', '1500')],
   ['mistral', OVERLOADED, 503, mistral(503, 'internal_server_error', '1000')],
   ['cohere', { type: 'http-error', status: 500 }, 500, cohere, { 'x-debug-trace-id': text }],
   ['cohere', { type: 'rate-limit', requests: 0 }, 429, cohere, { 'x-trial-endpoint-call-remaining': '0' }],
@@ -168,21 +168,29 @@ const ROWS: Row[] = [
   ['cohere', { type: 'context-length' }, 400, cohere],
   ['cohere', { type: 'content-filter', as: 'error' }, 498, cohere],
   ['cohere', { type: 'quota-exceeded' }, 402, cohere],
-  ['cohere', { type: 'model-gone' }, 404, cohere],
+  ['cohere', { type: 'model-not-found' }, 404, cohere],
   ['cohere', OVERLOADED, 503, cohere],
 ]
 
-describe.each([false, true])('with stream: %p', (stream) => {
-  test.each(ROWS)('%s tells %j with %i in its own shape', async (provider, fault, status, body, headers = {}) => {
-    const { chat } = await playing(app, [{ at: 'gateway', fault: { shape: 'provider', ...fault } }])
-    const answer = await chat({ model: MODELS[provider], stream })
-    expect(answer.status).toBe(status)
-    expect(answer.headers.get('content-type')).toBe('application/json')
-    expect(answer.json()).toEqual(body as never)
-    const sent = Object.fromEntries(Object.keys(headers).map((name) => [name, answer.headers.get(name)]))
-    expect(sent).toEqual(headers as never)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'refused', status, faults: ['rule 1'], attempts: [] })
-  })
+describe.each([false, true])('error shape with stream: %p', (stream) => {
+  test.each(ROWS)(
+    "of %s for %j is a %i in the provider's own form",
+    async (provider, fault, status, body, headers = {}) => {
+      const { chat } = await playing(app, [{ at: 'gateway', fault: { shape: 'provider', ...fault } }])
+      const answer = await chat({ model: MODELS[provider], stream })
+      expect(answer.status).toBe(status)
+      expect(answer.headers.get('content-type')).toBe('application/json')
+      expect(answer.json()).toEqual(body as never)
+      const sent = Object.fromEntries(Object.keys(headers).map((name) => [name, answer.headers.get(name)]))
+      expect(sent).toEqual(headers as never)
+      expect(await app.traceOf(answer)).toMatchObject({
+        outcome: 'http_error',
+        status,
+        faults: ['rule 1'],
+        attempts: [],
+      })
+    },
+  )
 })
 
 test.each<[fault: object, status: number, code: string]>([
@@ -193,9 +201,9 @@ test.each<[fault: object, status: number, code: string]>([
   [{ type: 'context-length' }, 400, 'context_length_exceeded'],
   [{ type: 'content-filter', as: 'error' }, 400, 'content_policy_violation'],
   [{ type: 'quota-exceeded' }, 429, 'insufficient_quota'],
-  [{ type: 'model-gone' }, 404, 'model_not_found'],
+  [{ type: 'model-not-found' }, 404, 'model_not_found'],
   [OVERLOADED, 503, 'server_is_overloaded'],
-])("at the gateway %j has this API's own envelope", async (fault, status, code) => {
+])("gateway fault %j: has the gateway's own error envelope", async (fault, status, code) => {
   const { chat } = await playing(app, [{ at: 'gateway', fault }])
   const answer = await chat({ model: MODELS.anthropic })
   expect(answer.status).toBe(status)
@@ -204,11 +212,11 @@ test.each<[fault: object, status: number, code: string]>([
   expect(answer.headers.get('x-understudy-scenario')).toBe('bad-day')
 })
 
-describe('what is said instead', () => {
+describe('custom error of a fault', () => {
   const at = (fault: object, clock?: string) =>
     playing(app, [{ at: 'gateway', fault: { type: 'http-error', status: 502, ...fault } }], clock ? { clock } : {})
 
-  test('a message and headers, whatever the case of their names', async () => {
+  test('has its message and headers, whatever the case of their names', async () => {
     const { chat } = await at({ message: 'out to lunch', headers: { 'X-Should-Retry': 'false' } })
     const answer = await chat()
     expect(errorOf(answer.text, 502).message).toBe('out to lunch')
@@ -221,7 +229,7 @@ describe('what is said instead', () => {
     ['', {}, 'text/plain', ''],
     [{ oops: [1] }, {}, 'application/json', '{"oops":[1]}'],
     [{ title: 'x' }, { 'Content-Type': 'application/problem+json' }, 'application/problem+json', '{"title":"x"}'],
-  ])('the body %j', async (body, headers, type, text) => {
+  ])('has the body %j', async (body, headers, type, text) => {
     const { chat } = await at({ body, headers })
     const answer = await chat()
     expect([answer.status, answer.headers.get('content-type'), answer.text]).toEqual([502, type, text])
@@ -232,7 +240,7 @@ describe('what is said instead', () => {
     ['seconds', 'retry-after', '3'],
     ['date', 'retry-after', 'Wed, 01 Jan 2025 00:00:03 GMT'],
     ['ms', 'retry-after-ms', '2500'],
-  ])('when to call again, as %s', async (form, name, value) => {
+  ])('has its retry time in the form %s', async (form, name, value) => {
     const { chat } = await at({ retry_after: '2500ms', ...(form && { retry_after_form: form }) })
     const { headers } = await chat()
     const names = ['retry-after', 'retry-after-ms'].filter((one) => headers.has(one))

@@ -1,4 +1,4 @@
-// late-answer: what a canceled task was waiting for arrives all the same, and the task stays canceled.
+// late-response: what a canceled task was waiting for arrives all the same, and the task stays canceled.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
@@ -14,7 +14,7 @@ import type { Json } from '../support/workspace.ts'
 const app = createTestApp({ seed_file: ['none'] })
 afterAll(app.close)
 
-const fault = { type: 'late-answer', after: '10s' }
+const fault = { type: 'late-response', after: '10s' }
 const search = { name: 'google_search', arguments: { query: 'x' }, id: 'call_1' }
 const slowTool: Json = {
   name: 'slow tool',
@@ -69,18 +69,18 @@ async function underWay(rule: Json, turns: readonly ModelTurn[], fixtures: reado
   }
 }
 
-describe('the result of a tool', () => {
+describe('late tool result', () => {
   const MATCHES: Json[] = [
     {},
     { tool: 'google_*' },
     { agent: 'helper', iteration: 1 },
     { task: '*', tool: 'google_search' },
   ]
-  test.each(MATCHES)('%j: comes when the task is canceled, which stays so', async (match) => {
+  test.each(MATCHES)('%j: arrives after the task was canceled, which stays canceled', async (match) => {
     const one = await underWay({ match }, [[search], 'Done.'], [slowTool])
     const canceled = await one.cancel()
     expect([canceled.status.state, story(canceled).at(-1)]).toEqual(['canceled', 'agent: google_search({"query":"x"})'])
-    expect((await one.verdict()).rules).toMatchObject([{ at: 'cancel', matched: 1, fired: 1, applied: 1 }])
+    expect((await one.verdict()).rules).toMatchObject([{ at: 'cancel', matched: 1, triggered: 1, applied: 1 }])
     await one.clock({ advance: '30s' })
     expect((await one.read()).messages).toHaveLength(2)
     await one.clock({ advance: '1m' })
@@ -89,21 +89,21 @@ describe('the result of a tool', () => {
     const trace = await one.trace(late)
     const { steps = [] } = trace.task ?? {}
     expect(steps.map(({ kind, outcome, late }) => [kind, outcome, late])).toEqual([
-      ['model', 'answered', undefined],
-      ['tool', 'answered', true],
+      ['model', 'succeeded', undefined],
+      ['tool', 'succeeded', true],
     ])
     expect(steps.at(-1)).toMatchObject({ duration_ms: 60_000, fixture: 'slow tool', faults: ['late'] })
     expect(trace.faults).toEqual(['late'])
     const related = await relatedTraces(trace, (id) => one.ok('GET', `/_understudy/traces/${id}`) as never)
     const lines = trace.task ? taskTree(trace.task, related, { paint: (_, text) => text, width: 120 }) : []
-    expect(lines.at(-1)).toContain('tool google_search answered in 60.0 s, late, fixture slow tool, faults: late')
+    expect(lines.at(-1)).toContain('tool google_search succeeded in 60.0 s, late, fixture slow tool, faults: late')
     expect((await one.verdict()).tasks).toEqual({
       states: { canceled: 1 },
-      ...{ at_work: 0, iterations: 1, tool_calls: 1, sub_tasks: 0 },
+      ...{ running: 0, iterations: 1, tool_calls: 1, sub_tasks: 0 },
     })
   })
 
-  test('comes no earlier than said', async () => {
+  test('arrives no earlier than configured', async () => {
     const rule = { fault: { ...fault, after: '2h' } }
     const one = await underWay(rule, [[search], 'Done.'], [slowTool])
     await one.cancel()
@@ -113,7 +113,7 @@ describe('the result of a tool', () => {
     expect(story(await one.withMessages(3)).at(-1)).toBe('tool: "found"')
   })
 
-  test('is an error when nothing comes for as long as the task might have worked', async () => {
+  test('is an error when nothing arrives for as long as the task might have run', async () => {
     const forEver = { ...slowTool, name: 'for ever', reply: { result: 'found', timing: { duration: '1h' } } }
     const one = await underWay({}, [[search], 'Done.'], [forEver, slowTool])
     await one.cancel()
@@ -121,7 +121,7 @@ describe('the result of a tool', () => {
     expect(story(await one.withMessages(3)).at(-1)).toStartWith('tool: {"error":"the tool google_search gave no result')
   })
 
-  test('is dropped when the user has gone on meanwhile', async () => {
+  test('is dropped when the user has continued meanwhile', async () => {
     const one = await underWay({}, [[search], 'Done.', 'Again.'], [slowTool])
     await one.cancel()
     const task = await one.ask('On.', { task_id: one.id })
@@ -137,7 +137,7 @@ describe('the result of a tool', () => {
     expect((await one.read()).messages).toHaveLength(5)
   })
 
-  test('comes to nobody when the agent is gone, or the session', async () => {
+  test('is dropped when the agent or the session is gone', async () => {
     const one = await underWay({}, [[search], 'Done.'], [slowTool])
     await one.cancel()
     await one.call('DELETE', '/v2/agents/helper')
@@ -147,7 +147,7 @@ describe('the result of a tool', () => {
     await other.call('DELETE', `/_understudy/sessions/${other.name}`)
   })
 
-  test('comes never of a call that the rule does not mean', async () => {
+  test('is not delayed for a call that the rule does not match', async () => {
     const one = await underWay({ match: { tool: 'current_date' } }, [[search], 'Done.'], [slowTool])
     const canceled = await one.cancel()
     expect(story(canceled).at(-1)).toBe(`tool: ${ERROR}`)
@@ -155,8 +155,8 @@ describe('the result of a tool', () => {
   })
 })
 
-describe('what a model says', () => {
-  test('comes when the task is canceled, and is charged', async () => {
+describe('late model response', () => {
+  test('arrives after the task was canceled, and is charged', async () => {
     const one = await underWay({}, ['Never.'], [slowModel({ content: 'Late.' })])
     const canceled = await one.cancel()
     expect(story(canceled)).toEqual(['user: Go.'])
@@ -164,13 +164,13 @@ describe('what a model says', () => {
     const late = await one.withMessages(2)
     expect([late.status.state, story(late).at(-1)]).toEqual(['canceled', 'agent: Late.'])
     const { task, cost } = await one.trace(late)
-    expect(task?.steps).toMatchObject([{ kind: 'model', outcome: 'answered', late: true, faults: ['late'] }])
+    expect(task?.steps).toMatchObject([{ kind: 'model', outcome: 'succeeded', late: true, faults: ['late'] }])
     const { metrics } = (await one.ok('GET', '/v2/agents/helper')) as { metrics: { total_cost: number } }
     expect(cost).toBeGreaterThan(0)
     expect(metrics.total_cost).toBeCloseTo(cost ?? 0, 10)
   })
 
-  test('calls no tool any more', async () => {
+  test('calls no more tools', async () => {
     const one = await underWay({}, ['Never.'], [slowModel({ tool_calls: [search] })])
     await one.cancel()
     await one.clock({ advance: '2m' })
@@ -186,7 +186,7 @@ const NEVER: [Json, string][] = [
     `at 'cancel', 'operation' must be omitted or "agents.cancellations"`,
   ],
 ]
-test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
+test.each(NEVER)('late-answer rule: reports why it can never be triggered: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
   expect(idleRules({ ...scenario, location: 'here' }, ['chat.completions'])).toEqual([expect.stringContaining(words)])
 })

@@ -1,4 +1,4 @@
-// What the gateway makes of the faults that come before an answer: retry, fallback, and what client and trace are told.
+// The gateway's reaction to faults before a response: retry, fallback, and what client and trace receive.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -31,9 +31,9 @@ interface Row {
   falls: boolean
 }
 const disconnected = { status: 502, outcome: 'disconnected', falls: true }
-const refused = { outcome: 'refused', falls: false }
+const refused = { outcome: 'http_error', falls: false }
 const ROWS: Row[] = [
-  { fault: { type: 'http-error', status: 503 }, status: 503, outcome: 'refused', said: {}, falls: true },
+  { fault: { type: 'http-error', status: 503 }, status: 503, outcome: 'http_error', said: {}, falls: true },
   {
     fault: { type: 'http-error', status: 529 },
     status: 529,
@@ -65,13 +65,17 @@ const ROWS: Row[] = [
     said: { azure: 'content management' },
   },
   {
-    fault: { type: 'model-gone' },
+    fault: { type: 'model-not-found' },
     status: 404,
     of: { mistral: 400 },
     ...refused,
     said: { openai: 'gpt-4o', anthropic: 'model: claude-sonnet-4', azure: 'deployment' },
   },
-  { fault: { type: 'refuse' }, ...disconnected, said: { openai: 'api.openai.com:443', azure: 'ECONNREFUSED' } },
+  {
+    fault: { type: 'connection-refused' },
+    ...disconnected,
+    said: { openai: 'api.openai.com:443', azure: 'ECONNREFUSED' },
+  },
   {
     fault: { type: 'dns-failure' },
     ...disconnected,
@@ -85,50 +89,58 @@ const ROWS: Row[] = [
   { fault: { type: 'hang', for: '20s' }, ...disconnected, said: { openai: 'long silence' } },
 ]
 
-describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
+describe.each(Object.keys(MODELS) as Provider[])('fault outcome, %s', (provider) => {
   const model = MODELS[provider]
 
   describe.each([false, true])('with stream: %p', (stream) => {
-    test.each(ROWS.map((row) => [row.fault, row] as const))('%j', async (fault, row) => {
-      const { chat, rule } = await playing(app, [{ match: { provider }, fault }])
-      const status = row.of?.[provider] ?? row.status
-      const said = row.said[provider] ?? ''
-      const alone = await chat({ model, stream })
-      expect(alone.status).toBe(status)
-      expect(errorOf(alone.text, status).message).toContain(said)
-      expect(alone.headers.get('x-understudy-faults')).toBe('rule 1')
-      const attempt = {
-        target: model,
-        outcome: row.outcome,
-        status,
-        faults: ['rule 1'],
-        error: expect.stringContaining(said),
-      }
-      expect(await app.traceOf(alone)).toMatchObject({ status, outcome: row.outcome, faults: [], attempts: [attempt] })
+    test.each(ROWS.map((row) => [row.fault, row] as const))(
+      'is the same at each place and in the trace for %j',
+      async (fault, row) => {
+        const { chat, rule } = await playing(app, [{ match: { provider }, fault }])
+        const status = row.of?.[provider] ?? row.status
+        const said = row.said[provider] ?? ''
+        const alone = await chat({ model, stream })
+        expect(alone.status).toBe(status)
+        expect(errorOf(alone.text, status).message).toContain(said)
+        expect(alone.headers.get('x-understudy-faults')).toBe('rule 1')
+        const attempt = {
+          target: model,
+          outcome: row.outcome,
+          status,
+          faults: ['rule 1'],
+          error: expect.stringContaining(said),
+        }
+        expect(await app.traceOf(alone)).toMatchObject({
+          status,
+          outcome: row.outcome,
+          faults: [],
+          attempts: [attempt],
+        })
 
-      const helped = await chat({ model, stream, fallbacks: [{ model: OTHER }] })
-      const other = { target: OTHER, position: 1, why: 'fallback', outcome: 'answered', status: 200, faults: [] }
-      const { attempts } = await app.traceOf(helped)
-      expect(attempts).toMatchObject(row.falls ? [attempt, other] : [attempt])
-      expect(attempts).toHaveLength(row.falls ? 2 : 1)
-      expect(helped.status).toBe(row.falls ? 200 : status)
-      if (row.falls) {
-        const told = stream ? eventsOf(helped.text).slice(0, -1).map(strictChunk) : [strictCompletion(helped.json())]
-        expect(new Set(told.map((one) => one.model))).toEqual(new Set([OTHER]))
-        expect(helped.headers.get('x-understudy-fallback')).toBe('1')
-      }
-      expect(await rule()).toMatchObject({ fired: 2, applied: 2, skipped: {} })
-    })
+        const helped = await chat({ model, stream, fallbacks: [{ model: OTHER }] })
+        const other = { target: OTHER, position: 1, reason: 'fallback', outcome: 'succeeded', status: 200, faults: [] }
+        const { attempts } = await app.traceOf(helped)
+        expect(attempts).toMatchObject(row.falls ? [attempt, other] : [attempt])
+        expect(attempts).toHaveLength(row.falls ? 2 : 1)
+        expect(helped.status).toBe(row.falls ? 200 : status)
+        if (row.falls) {
+          const told = stream ? eventsOf(helped.text).slice(0, -1).map(strictChunk) : [strictCompletion(helped.json())]
+          expect(new Set(told.map((one) => one.model))).toEqual(new Set([OTHER]))
+          expect(helped.headers.get('x-understudy-fallback')).toBe('1')
+        }
+        expect(await rule()).toMatchObject({ triggered: 2, applied: 2, skipped: {} })
+      },
+    )
   })
 
-  test('retries keep to the wait that is asked for, in each of its forms', async () => {
+  test('retries after each form of retry time', async () => {
     for (const form of ['seconds', 'date', 'ms']) {
       const fault = { type: 'http-error', status: 429, retry_after: '7s', retry_after_form: form }
       const { chat } = await playing(app, [{ match: { provider }, when: { calls: '1-2' }, fault }])
       const answer = await chat({ model, retry: { count: 2 } })
       expect(answer.status).toBe(200)
       const { attempts, duration_ms: duration } = await app.traceOf(answer)
-      expect(attempts.map(({ why, wait_ms: wait, status }) => [why, wait, status])).toEqual([
+      expect(attempts.map(({ reason: why, wait_ms: wait, status }) => [why, wait, status])).toEqual([
         ['first', 0, 429],
         ['retry', 7000, 429],
         ['retry', 7000, 200],
@@ -138,7 +150,7 @@ describe.each(Object.keys(MODELS) as Provider[])('%s', (provider) => {
   })
 })
 
-test('a hanging provider is ended by the timeout alone, whole and streamed, then retried and left', async () => {
+test('hang fault: is ended only by the timeout, whole and streamed, then retried and abandoned', async () => {
   for (const stream of [false, true]) {
     const { chat } = await playing(app, [{ match: { target: 'primary' }, fault: { type: 'hang' } }])
     const settings = { timeout: { call_timeout: 9000 }, retry: { count: 1, on_codes: [500] } }
@@ -146,15 +158,15 @@ test('a hanging provider is ended by the timeout alone, whole and streamed, then
     expect(answer.status).toBe(200)
     const { attempts } = await app.traceOf(answer)
     expect(attempts.map(({ outcome, duration_ms: took, faults }) => [outcome, took, faults])).toEqual([
-      ['timed out', 9000, ['rule 1']],
-      ['timed out', 9000, ['rule 1']],
-      ['answered', 0, []],
+      ['timed_out', 9000, ['rule 1']],
+      ['timed_out', 9000, ['rule 1']],
+      ['succeeded', 0, []],
     ])
   }
 })
 
 test.each(['provider', 'gateway'])(
-  'a client that leaves a hang or a delay at the %s ends it, and no bug is reported',
+  'client disconnect: ends a hang or a delay at the %s without an internal error',
   async (at) => {
     for (const fault of [{ type: 'hang' }, { type: 'hang', for: '10m' }, { type: 'delay', for: '10m' }]) {
       const { prefix } = await playing(app, [{ at, fault }], { clock: 'real' })
@@ -168,7 +180,7 @@ test.each(['provider', 'gateway'])(
       leaving.abort()
       await answer.catch(() => undefined)
       const [trace] = (await app.fetch(`${prefix}/_understudy/traces`)).json().data as object[]
-      expect(trace).toMatchObject({ outcome: 'cancelled', status: 499 })
+      expect(trace).toMatchObject({ outcome: 'canceled', status: 499 })
     }
   },
 )
@@ -177,7 +189,7 @@ test.each<[fault: object]>([
   [{ type: 'reset', after: '5s' }],
   [{ type: 'empty-reply', after: '5s' }],
   [{ type: 'hang', for: '5s' }],
-])('at the gateway %j breaks the connection of the client after its time', async (fault) => {
+])("gateway fault %j: breaks the client's connection after its time", async (fault) => {
   for (const stream of [false, true]) {
     const { chat, prefix } = await playing(app, [{ at: 'gateway', fault }])
     expect(chat({ stream })).rejects.toThrow(/connection/)
@@ -191,8 +203,8 @@ test.each<[fault: object]>([
   }
 })
 
-test('connections to a provider can only break between it and the gateway', async () => {
-  for (const type of ['refuse', 'dns-failure', 'tls-failure']) {
+test('connection faults: are possible only between gateway and provider', async () => {
+  for (const type of ['connection-refused', 'dns-failure', 'tls-failure']) {
     const body = JSON.stringify({ name: 'wrong', rules: [{ name: 'one', at: 'gateway', fault: { type } }] })
     const headers = { 'content-type': 'application/json' }
     const answer = await app.fetch('/s/wrong/_understudy/scenario', { method: 'PUT', headers, body })
@@ -210,7 +222,7 @@ describe('quota-exceeded', () => {
     ['aws', 400],
     ['mistral', 429],
     ['cohere', 402],
-  ])('is %i of %s, and retrying where that is 429 changes nothing', async (provider, status) => {
+  ])('is a %i of %s, and retries do not help where that is 429', async (provider, status) => {
     const { chat } = await playing(app, [{ fault: { type: 'quota-exceeded' } }])
     const answer = await chat({ model: MODELS[provider], retry: { count: 2 } })
     expect(answer.status).toBe(status)
@@ -218,10 +230,14 @@ describe('quota-exceeded', () => {
   })
 })
 
-test('an input is too long from a limit on', async () => {
+test('context-length: rejects an input only above the limit', async () => {
   const { chat, rule } = await playing(app, [{ fault: { type: 'context-length', limit: 20 } }])
   expect((await chat()).status).toBe(200)
-  expect(await rule()).toMatchObject({ fired: 1, applied: 0, skipped: { 'the input has no more than 20 tokens': 1 } })
+  expect(await rule()).toMatchObject({
+    triggered: 1,
+    applied: 0,
+    skipped: { 'the input has no more than 20 tokens': 1 },
+  })
   const long = await chat({ messages: [{ role: 'user', content: 'word '.repeat(30) }] })
   const { code, message } = errorOf(long.text, 400)
   expect([code, message]).toEqual([
@@ -230,7 +246,7 @@ test('an input is too long from a limit on', async () => {
   ])
 })
 
-test('the waits of a uniform delay are spread over all between its shortest and its longest', async () => {
+test('uniform delay: is spread over the range between its bounds', async () => {
   const fresh = createTestApp()
   const fault = { type: 'delay', distribution: 'uniform', min: '2s', max: '4s' }
   await accepted(
@@ -256,7 +272,7 @@ test('the waits of a uniform delay are spread over all between its shortest and 
   await fresh.close()
 })
 
-test('the same scenario twice gives the same bytes, ids and traces', async () => {
+test('reproducibility: the same scenario twice gives the same bytes, ids and traces', async () => {
   const rules = [
     { match: { provider: 'openai' }, when: { probability: 0.5 }, fault: { type: 'http-error', status: 500 } },
     { match: { provider: 'anthropic' }, fault: { type: 'delay', distribution: 'normal', mean: '3s', deviation: '1s' } },

@@ -1,4 +1,4 @@
-// rate-limit: what is counted, what the headers of each provider say meanwhile, and when the window opens again.
+// rate-limit: what is counted, the headers of each provider meanwhile, and when the window opens again.
 import { afterAll, expect, test } from 'bun:test'
 import { type Answer, createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -59,24 +59,27 @@ const ROWS: Row[] = [
   ['aws/claude', {}, {}, {}],
 ]
 
-test.each([false, true])('requests are counted down, each provider in its own headers (stream: %p)', async (stream) => {
-  for (const [model, first, second, refused] of ROWS) {
-    const { chat, rule } = await playing(app, [
-      { fault: { type: 'rate-limit', requests: 2, tokens: 1000, per: '90s' } },
-    ])
-    const call = () => chat({ model, stream, max_tokens: 100 })
-    const answers = [await call(), await call(), await call()]
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-    expect(counted(answers[0] as Answer)).toEqual(first as never)
-    expect(counted(answers[1] as Answer)).toMatchObject(second)
-    expect(counted(answers[2] as Answer)).toMatchObject(refused)
-    if (Object.keys(refused).length === 0) expect(counted(answers[2] as Answer)).toEqual({})
-    errorOf(answers[2]?.text ?? '', 429)
-    expect(await rule()).toMatchObject({ fired: 3, applied: 1, skipped: { 'the quota was not exhausted': 2 } })
-  }
-})
+test.each([false, true])(
+  "rate-limit: counts down requests in each provider's own headers (stream: %p)",
+  async (stream) => {
+    for (const [model, first, second, refused] of ROWS) {
+      const { chat, rule } = await playing(app, [
+        { fault: { type: 'rate-limit', requests: 2, tokens: 1000, per: '90s' } },
+      ])
+      const call = () => chat({ model, stream, max_tokens: 100 })
+      const answers = [await call(), await call(), await call()]
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+      expect(counted(answers[0] as Answer)).toEqual(first as never)
+      expect(counted(answers[1] as Answer)).toMatchObject(second)
+      expect(counted(answers[2] as Answer)).toMatchObject(refused)
+      if (Object.keys(refused).length === 0) expect(counted(answers[2] as Answer)).toEqual({})
+      errorOf(answers[2]?.text ?? '', 429)
+      expect(await rule()).toMatchObject({ triggered: 3, applied: 1, skipped: { 'the quota was not exhausted': 2 } })
+    }
+  },
+)
 
-test('the retry of the gateway waits for the window to open, and is answered', async () => {
+test("rate-limit: is overcome by the gateway's retry, which waits for the window to open", async () => {
   const { chat } = await playing(app, [{ fault: { type: 'rate-limit', requests: 1, per: '45s' } }])
   expect((await chat()).status).toBe(200)
   const answer = await chat({ retry: { count: 1 } })
@@ -93,7 +96,7 @@ test.each([
   ['seconds', { 'retry-after': '45' }],
   ['date', { 'retry-after': 'Wed, 01 Jan 2025 00:00:45 GMT' }],
   ['ms', { 'retry-after-ms': '44500' }],
-])('when to call again is said as %s, even by providers that usually do not', async (form, said) => {
+])('rate-limit: sends its retry time as %s, even for providers that usually send none', async (form, said) => {
   const fault = { type: 'rate-limit', requests: 0, per: '44500ms', retry_after_form: form }
   for (const model of ['openai/gpt-4o', 'google/gemini-2.5-pro', 'aws/claude']) {
     const { chat } = await playing(app, [{ fault }])
@@ -103,7 +106,7 @@ test.each([
   }
 })
 
-test('tokens are those of the input and the most that the answer may have; a refused call costs nothing', async () => {
+test('rate-limit: counts input tokens and the maximum of output tokens, and nothing for a rejected call', async () => {
   const { chat } = await playing(app, [{ fault: { type: 'rate-limit', tokens: 500 } }])
   const left = async (patch: object) => (await chat(patch)).headers.get('x-ratelimit-remaining-tokens')
   expect(await left({ max_tokens: 200 })).toBe('289')
@@ -116,7 +119,7 @@ test('tokens are those of the input and the most that the answer may have; a ref
   })
 })
 
-test('each model has a window of its own; at the gateway all calls of a model share one in front of everything', async () => {
+test('rate-limit: has a window for each model, shared by all calls of the model at the gateway', async () => {
   const { chat } = await playing(app, [{ fault: { type: 'rate-limit', requests: 1 } }])
   expect((await chat()).status).toBe(200)
   expect((await chat({ model: 'openai/gpt-4o-mini' })).status).toBe(200)
@@ -132,7 +135,7 @@ test('each model has a window of its own; at the gateway all calls of a model sh
   expect((await app.traceOf(refused)).attempts).toEqual([])
 })
 
-test('sessions have windows of their own', async () => {
+test('rate-limit: has a window for each session', async () => {
   const rules = [{ fault: { type: 'rate-limit', requests: 1 } }]
   const [one, two] = [await playing(app, rules), await playing(app, rules)]
   expect([await one.chat(), await two.chat(), await one.chat(), await two.chat()].map(({ status }) => status)).toEqual([

@@ -1,4 +1,4 @@
-// The faults inside a stream, read in detail: where they act, what they leave, and what a retry, a fallback or a timeout makes of them.
+// Faults inside a stream, in detail: where they act, what they leave, and what a retry, a fallback or a timeout does.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { eventsOf } from '../support/app.ts'
@@ -18,12 +18,12 @@ describe('cut-stream', () => {
     hear({ point: 'gateway', fault: { type: 'cut-stream', ...options }, ...more })
   const places: [string, object, string][] = [
     ['chunks', { after_chunks: 4 }, blocks.slice(0, 4).join('')],
-    ['no chunk', { after_chunks: 0 }, ''],
-    ['one chunk, when no place is given', {}, blocks.slice(0, 1).join('')],
+    ['no chunks', { after_chunks: 0 }, ''],
+    ['one chunk when no position is given', {}, blocks.slice(0, 1).join('')],
     ['tokens', { after_tokens: 3 }, blocks.slice(0, 4).join('')],
-    ['the first of two places', { after_tokens: 3, after_chunks: 2 }, blocks.slice(0, 2).join('')],
+    ['the first of two positions', { after_tokens: 3, after_chunks: 2 }, blocks.slice(0, 2).join('')],
     ['bytes', { after_bytes: 1000 }, healthy.text.slice(0, 1000)],
-    ['no byte', { after_bytes: 0 }, ''],
+    ['no bytes', { after_bytes: 0 }, ''],
     [
       'a share of the bytes',
       { after_fraction: 0.1 },
@@ -33,7 +33,7 @@ describe('cut-stream', () => {
     ],
     ['all events, before the end mark', { after_chunks: blocks.length - 1 }, blocks.slice(0, -1).join('')],
   ]
-  test.each(places)('after %s', async (_, options, text) => {
+  test.each(places)('cuts after %s', async (_, options, text) => {
     for (const [close, message] of [
       ['reset', /reset/],
       ['abrupt', /closed/],
@@ -46,7 +46,7 @@ describe('cut-stream', () => {
     }
   })
 
-  test('after more than there is: nothing happens, and the report says why', async () => {
+  test('does nothing and reports why when the position is past the end', async () => {
     for (const options of [
       { after_chunks: 999 },
       { after_tokens: 999 },
@@ -59,7 +59,7 @@ describe('cut-stream', () => {
     }
   })
 
-  test('a whole answer is cut after bytes', async () => {
+  test('cuts a whole response after bytes', async () => {
     const whole = await hear({ stream: false })
     const heard = await cut({ after_bytes: 50 }, { stream: false })
     expect(heard.text).toBe(whole.text.slice(0, 50))
@@ -68,7 +68,7 @@ describe('cut-stream', () => {
     expect(trace.outcome).toBe('disconnected')
   })
 
-  test('what is cut by bytes keeps its pace', async () => {
+  test('keeps the pace of a stream that it cuts by bytes', async () => {
     const slow = { type: 'slow-stream', tokens_per_second: 1 }
     const third = blocks.slice(0, 3).join('')
     const after = { type: 'cut-stream', after_bytes: Buffer.byteLength(third), close: 'clean' }
@@ -77,7 +77,7 @@ describe('cut-stream', () => {
     expect(heard.trace.attempts[0]).toMatchObject({ outcome: 'disconnected', duration_ms: 3000 })
   })
 
-  test('before any content another target answers; after the finish reason nothing is lost', async () => {
+  test('allows another target before any content, and loses nothing after the finish reason', async () => {
     const fault = { type: 'cut-stream', after_chunks: 1 }
     const none = await hear({ fault })
     expect([none.status, none.trace.outcome]).toEqual([502, 'disconnected'])
@@ -89,12 +89,12 @@ describe('cut-stream', () => {
     ])
     expect([status, JSON.parse(text).error.code]).toEqual([502, 'provider_disconnected'])
     const finished = await hear({ fault: { type: 'cut-stream', after_chunks: blocks.length - 1 } })
-    expect([finished.text, finished.trace.outcome]).toEqual([healthy.text, 'answered'])
+    expect([finished.text, finished.trace.outcome]).toEqual([healthy.text, 'succeeded'])
   })
 })
 
 describe('stall-stream', () => {
-  test('goes on after a time', async () => {
+  test('continues after its time', async () => {
     for (const point of ['provider', 'gateway'] as const) {
       const heard = await hear({ point, fault: { type: 'stall-stream', after_chunks: 2, for: '10m' } })
       expect([heard.text, heard.trace.duration_ms]).toEqual([healthy.text, 600_000])
@@ -105,7 +105,7 @@ describe('stall-stream', () => {
     ['clean', undefined],
     ['reset', /reset/],
     ['abrupt', /closed/],
-  ] as const)('or ends: %s', async (how, message) => {
+  ] as const)('ends instead of continuing: %s', async (how, message) => {
     const fault = { type: 'stall-stream', after_tokens: 2, for: '1s', close: how }
     const heard = await hear({ point: 'gateway', fault })
     expect([heard.text, heard.trace.duration_ms]).toEqual([blocks.slice(0, 3).join(''), 1000])
@@ -113,22 +113,22 @@ describe('stall-stream', () => {
     else expect(heard.broken).toBeUndefined()
   })
 
-  test('for ever: the timeout ends it, with a retry before any content and an error event after it', async () => {
+  test('never continues: the timeout ends it, with a retry before any content and an error event after it', async () => {
     const fault = (after_chunks: number) => ({ type: 'stall-stream', after_chunks })
     const timeout = { call_timeout: 700 }
     const before = await hear({ fault: fault(1), more: { timeout, retry: { count: 1 } } })
     expect(before.status).toBe(504)
     expect(before.trace.attempts.map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([
-      ['timed out', 700],
-      ['timed out', 700],
+      ['timed_out', 700],
+      ['timed_out', 700],
     ])
     const after = await hear({ fault: fault(4), more: { timeout } })
     expect(after.text).toStartWith(blocks.slice(0, 4).join(''))
     expect(eventsOf(after.text).slice(4)).toMatchObject([{ code: '504', error: { type: 'timeout_error' } }])
-    expect(after.trace).toMatchObject({ outcome: 'timed out', duration_ms: 700 })
+    expect(after.trace).toMatchObject({ outcome: 'timed_out', duration_ms: 700 })
   })
 
-  test('for ever at the gateway: ends when the client goes', async () => {
+  test('never continues at the gateway: it ends when the client disconnects', async () => {
     const scenario = {
       name: 'silence',
       rules: [{ name: 'r', at: 'gateway', fault: { type: 'stall-stream', after_chunks: 2 } }],
@@ -150,14 +150,14 @@ describe('stall-stream', () => {
     gone.abort()
     await third
     const id = response.headers.get('x-understudy-trace')
-    expect((await app.fetch(`/s/silent/_understudy/traces/${id}`)).json()).toMatchObject({ outcome: 'cancelled' })
+    expect((await app.fetch(`/s/silent/_understudy/traces/${id}`)).json()).toMatchObject({ outcome: 'canceled' })
   })
 })
 
 describe('slow-stream', () => {
   const slow = (options: object, more: Asking = {}) => hear({ fault: { type: 'slow-stream', ...options }, ...more })
 
-  test('takes the time that its tokens take, and adds none to a stream that is slower', async () => {
+  test('takes the time of its tokens and adds none to a slower stream', async () => {
     for (const point of ['provider', 'gateway'] as const) {
       const heard = await slow({ tokens_per_second: 4 }, { point })
       expect([heard.text, heard.trace.duration_ms]).toEqual([healthy.text, tokens * 250])
@@ -171,7 +171,7 @@ describe('slow-stream', () => {
     }
   })
 
-  test('jitter stays in its bounds, and is the same with the same seed', async () => {
+  test('keeps jitter within its bounds, the same with the same seed', async () => {
     const run = async () => {
       const other = rehearsal()
       const durations: number[] = []
@@ -191,16 +191,16 @@ describe('slow-stream', () => {
     }
   })
 
-  test('is too slow for a timeout that is shorter than one token takes', async () => {
+  test('exceeds a timeout that is shorter than the time of one token', async () => {
     const heard = await slow({ tokens_per_second: 1 }, { more: { timeout: { call_timeout: 900 } } })
-    expect([heard.status, heard.trace.outcome]).toEqual([504, 'timed out'])
+    expect([heard.status, heard.trace.outcome]).toEqual([504, 'timed_out'])
   })
 })
 
 describe('stream-error', () => {
   const fault = { type: 'stream-error', after_chunks: 5, status: 529, message: 'Too much.' }
 
-  test('is told to the client in the form of this API, after what came', async () => {
+  test('is an error in the form of the called API, after the content so far', async () => {
     const heard = await hear({ point: 'gateway', fault })
     expect(heard.text).toStartWith(blocks.slice(0, 5).join(''))
     expect(eventsOf(heard.text).slice(5)).toEqual([
@@ -212,7 +212,7 @@ describe('stream-error', () => {
     ])
   })
 
-  test('in a response: its own events, with the response as far as it came', async () => {
+  test('has its own events in a responses stream, with the response so far', async () => {
     const heard = await hear({ point: 'gateway', operation: 'responses', fault })
     const events = eventsOf(heard.text) as Record<string, unknown>[]
     expect(events.slice(0, 5)).toEqual(eventsOf((await hear({ operation: 'responses' })).text).slice(0, 5) as never)
@@ -227,10 +227,10 @@ describe('stream-error', () => {
     expect(heard.text).toContain('event: response.failed\n')
   })
 
-  test('before any content, the gateway tries again', async () => {
+  test('is retried by the gateway before any content', async () => {
     const early = { ...fault, after_chunks: 1 }
     const heard = await hear({ fault: early, more: { retry: { count: 2, on_codes: [529, 502] } } })
-    expect(heard.trace.attempts.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'refused'])
+    expect(heard.trace.attempts.map(({ outcome }) => outcome)).toEqual(['http_error', 'http_error', 'http_error'])
     expect(JSON.parse(heard.text).error.message).toBe('Too much.')
   })
 })

@@ -1,5 +1,5 @@
-// Every kind of fault that is registered, on whole and streamed answers of fixtures and of a provider: the bytes that a client
-// hears when it acts at the gateway, and what the gateway makes of it when it acts at the provider.
+// Every registered fault type, on whole and streamed responses of fixtures and of a provider: the bytes that a client receives when it
+// acts at the gateway, and the gateway's reaction when it acts at the provider.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { faultKinds } from '../../src/faults/index.ts'
 import { errorOf } from '../support/errors.ts'
@@ -8,7 +8,7 @@ import { blocksOf, type Heard, type Rehearsal, rehearsal, STREAMING } from '../s
 
 const kinds = faultKinds.filter(({ points }) => points.includes('provider') || points.includes('gateway'))
 
-test('every kind has its row, and no row is of a kind that is gone', () => {
+test('fault table: has a row for every type and no other', () => {
   expect(kinds.map(({ type }) => type).sort()).toEqual(Object.keys(ROWS).sort())
 })
 
@@ -19,7 +19,7 @@ const cases = Object.keys(STREAMING).flatMap((operation) =>
   [false, true].map((stream) => ({ operation, stream, form: stream ? 'streamed' : 'whole' }) as const),
 )
 
-describe.each(cases)('$form $operation', ({ operation, stream, form }) => {
+describe.each(cases)('fault table, $form $operation', ({ operation, stream, form }) => {
   let healthy = ''
   let provider: Rehearsal | undefined
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe.each(cases)('$form $operation', ({ operation, stream, form }) => {
     ])(`${type} on %s`, (_, backend) => {
       // A client that hangs has to go by itself, which is a test of its own.
       if (points.includes('gateway') && type !== 'hang') {
-        test('at the gateway', async () => {
+        test('sends the expected bytes at the gateway', async () => {
           const heard = await hear(backend(), 'gateway')
           expect(heard.status).toBe(row?.status ?? 200)
           expect(heard.rule).toMatchObject(row ? { applied: 1, skipped: {} } : { applied: 0 })
@@ -61,7 +61,7 @@ describe.each(cases)('$form $operation', ({ operation, stream, form }) => {
         })
       }
 
-      test('at the provider', async () => {
+      test('sends the expected bytes at the provider', async () => {
         const heard = await hear(backend(), 'provider', row?.more)
         const { outcome, told, status = 502 } = row ?? unharmed
         expect(heard.trace.attempts.map((attempt) => attempt.outcome)).toEqual([outcome])

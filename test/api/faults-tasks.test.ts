@@ -1,4 +1,4 @@
-// Faults on the course of an agent's task: one that never ends, and decisions about its tools that never arrive.
+// Faults of an agent's task: one that never ends, and decisions about its tools that never arrive.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { idleRules } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
@@ -46,14 +46,14 @@ describe('stuck-task', () => {
     [{ iteration: 2 }, 1],
     [{ agent: 'help*', iteration: '2+' }, 1],
   ]
-  test.each(ITERATIONS)('%j: works until it is canceled, past its limit of time', async (match, made) => {
+  test.each(ITERATIONS)('%j: keeps the task working until it is canceled, past its time limit', async (match, made) => {
     const session = await rehearsal([{ match, fault }], [[date], 'Done.'], { max_execution_time: 20 })
     const id = await session.begin()
     expect((await session.stuck(id)).status.state).toBe('working')
     await session.ok('POST', `/_understudy/sessions/${session.name}/clock`, { advance: '1h' })
     expect((await session.read(id)).status.state).toBe('working')
     expect((await session.call('POST', '/v2/agents/helper/task', taskBody('More.', { task_id: id }))).status).toBe(409)
-    expect(await session.rule()).toMatchObject({ at: 'task', matched: 1, fired: 1, applied: 1 })
+    expect(await session.rule()).toMatchObject({ at: 'task', matched: 1, triggered: 1, applied: 1 })
     const canceled = strictTask.parse(await session.cancel(id))
     expect(canceled.status.state).toBe('canceled')
     const trace = await session.ok('GET', `/_understudy/traces/${(canceled.metadata as Json).trace_id}`)
@@ -63,7 +63,7 @@ describe('stuck-task', () => {
     expect(steps.at(-1)).toMatchObject({ kind: 'wait', faults: ['rule 1'], iteration: made + 1 })
   })
 
-  test('goes on as any other when it is continued on a better day', async () => {
+  test('lets the task continue normally when the fault is over', async () => {
     const session = await rehearsal([{ when: { calls: 1 }, fault }], ['Done.'])
     const id = await session.begin()
     await session.stuck(id)
@@ -73,7 +73,7 @@ describe('stuck-task', () => {
     expect(story(task).at(-1)).toBe('agent: Done.')
   })
 
-  test('hits only the tasks that it means', async () => {
+  test('affects only the tasks that match', async () => {
     const session = await rehearsal([{ match: { agent: 'writer' }, fault }], ['Done.'])
     expect((await session.ask('Go.')).status.state).toBe('completed')
     expect(await session.rule()).toMatchObject({ matched: 0, applied: 0 })
@@ -83,7 +83,7 @@ describe('stuck-task', () => {
 describe('approval-never', () => {
   const fault = { type: 'approval-never' }
   const settings = { tool_approval_required: 'all' }
-  test.each(['approve', 'reject'])('%s is accepted, and the task waits on', async (decision) => {
+  test.each(['approve', 'reject'])('accepts %s while the task keeps waiting', async (decision) => {
     const session = await rehearsal([{ when: { calls: 1 }, fault }], [[date], 'Done.'], settings)
     const { id, status } = await session.ask('Go.')
     expect(status.state).toBe('input-required')
@@ -100,7 +100,7 @@ describe('approval-never', () => {
     expect(await session.rule()).toMatchObject({ matched: 2, applied: 1 })
   })
 
-  test('a result that the client gives itself is no decision', async () => {
+  test('does not take a tool result of the client for a decision', async () => {
     const first = await rehearsal([{ fault }], [[{ ...date, id: 'call_1' }], 'Done.'], settings)
     const { id } = await first.ask('Go.')
     const task = await first.ask(results(['call_1', 'today']), { task_id: id })
@@ -108,7 +108,7 @@ describe('approval-never', () => {
     expect(await first.rule()).toMatchObject({ matched: 0 })
   })
 
-  test('a decision about a call that does not wait is refused as ever', async () => {
+  test('still rejects a decision about a call that does not wait', async () => {
     const session = await rehearsal([{ fault }], [[date], 'Done.'], settings)
     const { id } = await session.ask('Go.')
     const { status } = await session.call('POST', `/_understudy/tasks/${id}/approve`, { tool_call_id: 'nope' })
@@ -122,7 +122,7 @@ const NEVER: [Json, string][] = [
   [{ match: { model: 'openai/x' }, fault: { type: 'stuck-task' } }, 'task iterations have no model'],
   [{ match: { text: 'hi' }, fault: { type: 'approval-never' } }, 'tool approvals have no text'],
 ]
-test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
+test.each(NEVER)('task rule: reports why it can never be triggered: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
   const lines = idleRules({ ...scenario, location: 'here' }, ['chat.completions'])
   expect(lines).toEqual([expect.stringContaining(words)])

@@ -1,4 +1,4 @@
-// Models that call tools badly: with arguments that do not fit, tools that there are not, and without an end.
+// Models that call tools badly: with invalid arguments, unknown tools, and endlessly.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession, type ModelTurn, type StrictTask, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -34,17 +34,17 @@ describe('tool-wrong-arguments', () => {
     [{ as: 'missing' }, 'the arguments of google_search do not fit its schema: '],
     [{ as: 'json' }, 'the arguments must be a JSON object'],
   ]
-  test.each(FORMS)('%j is read by the model, which goes on', async (form, words) => {
+  test.each(FORMS)('%j is read by the model, which continues', async (form, words) => {
     const fault = { type: 'tool-wrong-arguments', ...form }
     const { ask, rule } = await rehearsal(fault, [[search], 'Sorry.'])
     const task = await ask('Go.')
     expect(toldOf(task)).toEqual([expect.stringContaining(words)])
     expect(task.status.state).toBe('completed')
-    expect(await rule()).toMatchObject({ fired: 2, applied: 1, skipped: { 'the response has no tool call': 1 } })
+    expect(await rule()).toMatchObject({ triggered: 2, applied: 1, skipped: { 'the response has no tool call': 1 } })
   })
 })
 
-test('unknown-tool is answered by what there is', async () => {
+test('unknown-tool: is answered with the list of existing tools', async () => {
   const { ask, rule } = await rehearsal({ type: 'unknown-tool', name: 'hammer' }, [[search], 'Sorry.'])
   expect(toldOf(await ask('Go.'))).toEqual([
     expect.stringContaining('there is no tool \\"hammer\\"; there are current_date'),
@@ -62,18 +62,18 @@ describe('runaway', () => {
     expect(await rule()).toMatchObject({ applied: 4 })
   })
 
-  test('calls the tool that is named, with arguments that fit, for as long as the rule says', async () => {
+  test('calls the configured tool with valid arguments for as long as the rule says', async () => {
     const fault = { type: 'runaway', tool: 'google_search' }
     const { ask } = await rehearsal(fault, ['Done.'], { when: { calls: '1-2' } })
     const task = await ask('Go.')
     expect(toldOf(task)).toEqual([
-      expect.stringContaining('"synthesized":true'),
-      expect.stringContaining('"synthesized":true'),
+      expect.stringContaining('"generated":true'),
+      expect.stringContaining('"generated":true'),
     ])
     expect(story(task).at(-1)).toBe('agent: Done.')
   })
 
-  test('says why it does nothing', async () => {
+  test('reports why it does nothing', async () => {
     const { ask, rule } = await rehearsal({ type: 'runaway', tool: 'hammer' }, [[search], 'Done.'])
     expect((await ask('Go.')).status.state).toBe('completed')
     expect(await rule()).toMatchObject({

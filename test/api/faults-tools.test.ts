@@ -1,4 +1,4 @@
-// Faults on the tools of agents, and rules that say which agent, task, iteration and tool they mean.
+// Faults of the tools of agents, and rules that select the agent, task, iteration and tool.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { idleRules } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
@@ -27,8 +27,8 @@ async function rehearsal(rules: readonly Json[], turns: readonly ModelTurn[], mo
 }
 const toldOf = (task: StrictTask) => story(task).filter((line) => line.startsWith('tool: '))
 
-describe('kinds', () => {
-  test('tool-error is read by the model, and is in the trace of the task', async () => {
+describe('tool fault', () => {
+  test('tool-error is read by the model and is in the trace of the task', async () => {
     const fault = { type: 'tool-error', message: 'The server is down.', after: '3s' }
     const { ask, rule, traceOf } = await rehearsal([{ match: { tool: 'google_*' }, fault }], [[search, date], 'Sorry.'])
     const task = await ask('Go.')
@@ -37,7 +37,7 @@ describe('kinds', () => {
       expect.stringContaining('"date":"2025-01-01"'),
     ])
     expect(task.status.state).toBe('completed')
-    expect(await rule()).toMatchObject({ at: 'tool', matched: 1, fired: 1, applied: 1 })
+    expect(await rule()).toMatchObject({ at: 'tool', matched: 1, triggered: 1, applied: 1 })
     const trace = await traceOf(task)
     expect(trace.faults).toEqual(['rule 1'])
     const { steps } = trace.task as { steps: Json[] }
@@ -49,7 +49,7 @@ describe('kinds', () => {
     })
   })
 
-  test('tool-timeout lasts as long as the tool may', async () => {
+  test('tool-timeout lasts as long as the tool may take', async () => {
     const rules = [{ match: { tool: 'google_search' }, fault: { type: 'tool-timeout' } }]
     const { ask, rule, now } = await rehearsal(rules, [[search], 'Sorry.'])
     const begun = now()
@@ -68,7 +68,7 @@ describe('kinds', () => {
     expect(now() - begun).toBe(7_000)
   })
 
-  test('sub-agent-failed acts on the agents of a team alone', async () => {
+  test('sub-agent-failed affects only the agents of a team', async () => {
     const call = { name: 'call_sub_agent', arguments: { agent: 'writer', message: 'Write.' } }
     const team = {
       team_of_agents: [{ key: 'writer' }],
@@ -83,7 +83,7 @@ describe('kinds', () => {
   })
 })
 
-describe('match', () => {
+describe('tool rule match', () => {
   const fault = { type: 'tool-error', message: 'no' }
   const WHICH: [Json, number[]][] = [
     [{}, [0, 1, 2]],
@@ -99,13 +99,13 @@ describe('match', () => {
     [{ operation: 'chat.completions' }, []],
     [{ body: { query: 'x' } }, [0]],
   ]
-  test.each(WHICH)('%j', async (match, failed) => {
+  test.each(WHICH)('selects calls by %j', async (match, failed) => {
     const { ask } = await rehearsal([{ match, fault }], [[search, date], [date], 'Done.'])
     const read = toldOf(await ask('Go.'))
     expect(read.flatMap((line, index) => (line === 'tool: {"error":"no"}' ? [index] : []))).toEqual(failed)
   })
 
-  test('a fault of a provider acts on one iteration of one agent', async () => {
+  test('limits a provider fault to one iteration of one agent', async () => {
     const rules = [{ match: { agent: 'helper', iteration: 2 }, fault: { type: 'http-error', status: 503 } }]
     const { ask, rule } = await rehearsal(rules, [[date], 'Done.'])
     const task = await ask('Go.')
@@ -134,12 +134,12 @@ describe('match', () => {
     [{ at: 'gateway', match: { agent: 'x' }, fault: { type: 'reset' } }, "'agent' only applies at"],
     [{ at: 'workspace', match: { iteration: 1 }, fault: { type: 'delay', for: 1 } }, "'iteration' only applies at"],
   ]
-  test.each(NEVER)('a rule that can never fire says why: %j', (rule, words) => {
+  test.each(NEVER)('reports why its rule can never be triggered: %j', (rule, words) => {
     const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
     const lines = idleRules({ ...scenario, location: 'here' }, ['chat.completions'])
     expect(lines).toEqual([expect.stringContaining(words)])
   })
-  test('one about tools is no rule of an unknown operation', () => {
+  test('does not count the tool operation as unknown', () => {
     const rules = [{ name: 'r', match: { operation: 'agents.tools', tool: 'x' }, fault }]
     expect(idleRules({ ...ScenarioFile.parse({ name: 's', rules }), location: 'here' }, ['chat.completions'])).toEqual(
       [],

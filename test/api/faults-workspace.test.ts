@@ -1,4 +1,4 @@
-// Faults on the routes of the workspace: errors and delays, reads behind the writes, and pages that move.
+// Faults of the workspace routes: errors and delays, stale reads, and pages that shift.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Answer } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -31,8 +31,8 @@ async function workspace(rules: readonly object[]) {
   return { prefix, rule, chat, call, create, names }
 }
 
-describe('http-error and delay', () => {
-  test("a route answers with this API's own error, and nothing happens behind it", async () => {
+describe('workspace http-error and delay', () => {
+  test('return an error of this API and leave the workspace unchanged', async () => {
     const fault = { type: 'http-error', status: 503, retry_after: '2s' }
     const { call, chat, rule, names } = await workspace([
       { at: 'workspace', match: { operation: 'createDataset' }, fault },
@@ -47,7 +47,7 @@ describe('http-error and delay', () => {
     })
     expect((await names()).names).toEqual([])
     expect((await chat()).status).toBe(200)
-    expect(await rule()).toMatchObject({ fired: 1, applied: 1 })
+    expect(await rule()).toMatchObject({ triggered: 1, applied: 1 })
   })
 
   test.each<[match: object, hit: string[]]>([
@@ -58,7 +58,7 @@ describe('http-error and delay', () => {
     [{ path: '/v2/projects' }, ['other']],
     [{ header: { 'x-team': 'blue' } }, []],
     [{ body: { display_name: 'One' } }, ['create']],
-  ])('rules of %j act on %j', async (match, hit) => {
+  ])('%j affects %j', async (match, hit) => {
     const { call } = await workspace([{ at: 'workspace', match, fault: { type: 'http-error', status: 500 } }])
     const calls: Record<string, Promise<Answer>> = {
       list: call('GET', DATASETS),
@@ -71,7 +71,7 @@ describe('http-error and delay', () => {
     expect(met).toEqual(hit)
   })
 
-  test('a rule counts its calls, and one of the provider leaves the workspace alone', async () => {
+  test('count calls for their rule, while provider rules leave the workspace alone', async () => {
     const error = { type: 'http-error', status: 500 }
     const { call } = await workspace([{ at: 'workspace', when: { calls: 2 }, fault: error }, { fault: error }])
     const statuses: number[] = []
@@ -79,7 +79,7 @@ describe('http-error and delay', () => {
     expect(statuses).toEqual([200, 500, 200])
   })
 
-  test("a delay is waited on the session's clock", async () => {
+  test("wait on the session's clock", async () => {
     const { create } = await workspace([{ at: 'workspace', when: { calls: 1 }, fault: { type: 'delay', for: '90s' } }])
     expect([(await create('One')).created, (await create('Two')).created]).toEqual([
       '2025-01-01T00:01:30.000Z',
@@ -87,7 +87,7 @@ describe('http-error and delay', () => {
     ])
   })
 
-  test('a mistake of the client is told as such, and a header chooses the scenario of one call', async () => {
+  test('leave client mistakes as they are, and a header selects the scenario of one call', async () => {
     const { call, prefix } = await workspace([{ at: 'workspace', fault: { type: 'delay', for: '1s' } }])
     expect(errorOf((await call('POST', DATASETS, { display_name: 1 })).text, 400).param).toBe('display_name')
     const chosen = (name: string) => app.fetch(`${prefix}${DATASETS}`, { headers: { 'x-understudy-scenario': name } })
@@ -95,7 +95,7 @@ describe('http-error and delay', () => {
     expect(errorOf((await chosen('nowhere')).text, 400).message).toContain('stream-cut')
   })
 
-  test('a client that leaves is no bug', async () => {
+  test('cause no internal error when the client disconnects', async () => {
     const { prefix } = await playing(app, [{ at: 'workspace', fault: { type: 'delay', for: '10m' } }], {
       clock: 'real',
     })
@@ -109,7 +109,7 @@ describe('http-error and delay', () => {
 describe('stale-read', () => {
   const stale = [{ fault: { type: 'stale-read' } }]
 
-  test('a record and a list are as they were before the last write', async () => {
+  test('returns a record and a list as before the last write', async () => {
     const { call, create, names, rule } = await workspace([{ ...stale[0], match: { operation: '*Dataset*' } }])
     const { _id } = await create('One')
     const name = async () => ((await call('GET', `${DATASETS}/${_id}`)).json() as Json).display_name
@@ -125,7 +125,7 @@ describe('stale-read', () => {
     })
   })
 
-  test('what is deleted is still there', async () => {
+  test('returns what was deleted', async () => {
     const { call, create } = await workspace([{ ...stale[0], when: { calls: '3+' } }])
     const { _id } = await create('One')
     const path = `${DATASETS}/${_id}`
@@ -134,7 +134,7 @@ describe('stale-read', () => {
     expect((await call('GET', path)).json()).toMatchObject({ display_name: 'One' })
   })
 
-  test('other sessions read what is there', async () => {
+  test('does not affect other sessions', async () => {
     const [one, two] = [
       await workspace(stale),
       await workspace([{ at: 'workspace', fault: { type: 'delay', for: 0 } }]),
@@ -154,7 +154,7 @@ describe('shifted-page', () => {
     return made
   }
 
-  test('skips an item of each page, so that a client that pages through misses some', async () => {
+  test('skips an item of each page, so that a paging client misses some', async () => {
     const { names, rule } = await paged('skip')
     const first = await names('?limit=3')
     expect(first).toMatchObject({ names: ['four', 'three'], more: true })
@@ -165,7 +165,7 @@ describe('shifted-page', () => {
     expect(await rule()).toMatchObject({ applied: 3, skipped: { 'the page is empty': 1 } })
   })
 
-  test('repeats the item before the page, so that a client that pages through sees some twice', async () => {
+  test('repeats the item before the page, so that a paging client sees some twice', async () => {
     const { names, rule } = await paged('repeat')
     const first = await names('?limit=2')
     expect(first).toMatchObject({ names: ['five', 'four'], more: true })
@@ -181,7 +181,7 @@ describe('shifted-page', () => {
     })
   })
 
-  test('leaves alone what is no list', async () => {
+  test('leaves a response without a list alone', async () => {
     const { create, call, rule } = await workspace([{ fault: { type: 'shifted-page' } }])
     const { _id } = await create('One')
     expect((await call('GET', `${DATASETS}/${_id}`)).json()).toMatchObject({ display_name: 'One' })
@@ -190,7 +190,7 @@ describe('shifted-page', () => {
 })
 
 test.each(['processing', 'queued'])(
-  'a datasource stays in %s, alone and in lists, until the scenario ends',
+  'stuck-processing: keeps a datasource in %s, alone and in lists, until the scenario ends',
   async (status) => {
     const { prefix, call, rule } = await workspace([{ fault: { type: 'stuck-processing', status } }])
     const form = new FormData()
@@ -216,7 +216,7 @@ test.each(['processing', 'queued'])(
   },
 )
 
-test('a file comes through byte for byte while a scenario is played', async () => {
+test('file content: is returned byte for byte while a scenario is active', async () => {
   const { prefix } = await workspace([{ at: 'workspace', fault: { type: 'delay', for: '1s' } }])
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
   const form = new FormData()
@@ -229,7 +229,7 @@ test('a file comes through byte for byte while a scenario is played', async () =
   expect(response.headers.get('content-disposition')).toBe('attachment')
 })
 
-test('a file that is called JSON and is none is read as it is', async () => {
+test('file content: is read as it is when its type is JSON and it is not', async () => {
   const { prefix, call } = await workspace([
     { at: 'workspace', match: { path: '/v2/projects' }, fault: { type: 'delay', for: '1s' } },
   ])

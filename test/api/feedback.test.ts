@@ -17,7 +17,7 @@ describe('feedback', () => {
   const one = { property: 'rating', value: ['good'], trace_id: 'elsewhere' }
   const listed = async (calls: ReturnType<typeof session>) =>
     data(await calls.ok('GET', '/v2/feedback')).map(({ id }) => id)
-  test.each(PRODUCTS)('about %s, removed again', async (product) => {
+  test.each(PRODUCTS)('about %s is added and removed', async (product) => {
     const calls = session('products')
     const sent = strict.feedback?.parse(await calls.ok('POST', '/v2/feedback', { ...one, product })) as Json
     expect(sent).toMatchObject({ ...one, product })
@@ -30,7 +30,7 @@ describe('feedback', () => {
     expect((await calls.call('POST', '/v2/feedback/remove', removal)).status).toBe(404)
   })
 
-  test('events are applied in the order in which they were dispatched', async () => {
+  test('is applied in the order in which it was sent', async () => {
     const calls = session('order')
     const send = (value: string) => calls.ok('POST', '/v2/feedback', { ...one, id: 'mine', value })
     const remove = () =>
@@ -48,7 +48,7 @@ describe('feedback', () => {
     ])
   })
 
-  test.each(['text', 4, ['a', 'b']])('the value %j', async (value) => {
+  test.each(['text', 4, ['a', 'b']])('accepts the value %j', async (value) => {
     expect(await session('values').ok('POST', '/v2/feedback', { ...one, value })).toMatchObject({ value })
   })
   const refused: [Json, string][] = [
@@ -58,12 +58,12 @@ describe('feedback', () => {
     [{ property: undefined }, 'property'],
     [{ trace_id: undefined }, 'trace_id'],
   ]
-  test.each(refused)('%j is refused at %s', async (wrong, param) => {
+  test.each(refused)('%j is rejected at %s', async (wrong, param) => {
     const { status, body } = await call('POST', '/v2/feedback', { ...one, ...wrong })
     expect([status, (body.error as Json).param]).toEqual([400, param])
   })
 
-  test('a trace that nobody knows is accepted with a warning; a known one without; strict refuses', async () => {
+  test('for an unknown trace is accepted with a warning, and rejected in strict mode', async () => {
     const calls = session('warned')
     const warned = await calls.call('POST', '/v2/feedback', one)
     expect(warned.headers.get('x-understudy-warning')).toContain('"elsewhere"')
@@ -80,7 +80,7 @@ describe('feedback', () => {
     exact.close()
   })
 
-  test('an event that a stopped process left is applied by the next one', async () => {
+  test('left by a stopped process is applied by the next one', async () => {
     const folder = emptyFolder()
     const db = join(folder.path, 'events.db')
     const before = emptyWorkspace({ db })

@@ -1,4 +1,4 @@
-// Fixtures that reply with an error, that match request headers, that stand for several operations, and that take files.
+// Fixtures that reply with an error, match request headers, apply to several operations, and use files.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { renderSpeech } from '../../src/lib/media/speech.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -35,7 +35,7 @@ const folder = folderWith({
 await Bun.write(`${folder.path}/pixel.png`, Buffer.from(PIXEL, 'base64'))
 const { bytes } = await renderSpeech({ text: 'evening', voice: 'nova', format: 'wav' })
 await Bun.write(`${folder.path}/fixtures/sounds/evening.wav`, bytes)
-const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_miss: 'error' })
+const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_unmatched: 'error' })
 const openai = openaiOf(app)
 afterAll(async () => {
   await app.close()
@@ -44,8 +44,8 @@ afterAll(async () => {
 const ask = (content: string, more: object = {}, headers: Record<string, string> = {}) =>
   app.post(CHAT, { model: MODEL, ...user(content), ...more }, headers)
 
-describe('errors', () => {
-  test('a fixture whose error a client got, or a retry passed over, was used', async () => {
+describe('fixture error', () => {
+  test('counts as used when a client received it or a retry passed over it', async () => {
     const unused = async () => {
       const { fixtures } = (await app.fetch('/s/used/_understudy/verify')).json() as { fixtures: { unused: string[] } }
       return fixtures.unused
@@ -60,7 +60,7 @@ describe('errors', () => {
     expect(await unused()).toContain('chat.completions/errors[2]')
   })
 
-  test('status, type, message and headers reach the client, whole and streamed', async () => {
+  test('reaches the client with status, type, message and headers, whole and streamed', async () => {
     for (const stream of [false, true]) {
       const answer = await ask('busy', { stream })
       expect({ status: answer.status, retry: answer.headers.get('retry-after') }).toEqual({ status: 529, retry: '7' })
@@ -71,12 +71,12 @@ describe('errors', () => {
       })
       const trace = await app.traceOf(answer)
       const fixture = 'chat.completions/errors[0]'
-      expect(trace).toMatchObject({ status: 529, fixture, attempts: [{ outcome: 'refused', status: 529, fixture }] })
+      expect(trace).toMatchObject({ status: 529, fixture, attempts: [{ outcome: 'http_error', status: 529, fixture }] })
       expect(answer.headers.get('x-understudy-fixture')).toBe(fixture)
     }
   })
 
-  test('a status is enough', async () => {
+  test('needs only a status', async () => {
     const answer = await ask('bare')
     expect(answer.status).toBe(418)
     expect(answer.json()).toMatchObject({
@@ -84,17 +84,17 @@ describe('errors', () => {
     })
   })
 
-  test('templates are filled in', async () => {
+  test('renders templates', async () => {
     expect((await ask('no luck')).json()).toMatchObject({ error: { message: 'No luck!' } })
   })
 
-  test('retries and fallbacks act on them', async () => {
+  test('leads to retries and fallbacks', async () => {
     const retried = await ask('once', { retry: { count: 1, on_codes: [503] } })
     expect(retried.json()).toMatchObject({ choices: [{ message: { content: 'Now.' } }] })
     expect(retried.headers.get('x-understudy-attempts')).toBe('2')
   })
 
-  test('every operation can fail', async () => {
+  test('works for every operation', async () => {
     const answer = await app.post('/v2/router/embeddings', { model: 'openai/text-embedding-3-small', input: 'down' })
     expect({ status: answer.status, error: answer.json().error }).toMatchObject({
       status: 500,
@@ -102,35 +102,35 @@ describe('errors', () => {
     })
   })
 
-  test('the OpenAI SDK throws them', async () => {
+  test('is thrown by the OpenAI SDK', async () => {
     const call = openai.chat.completions.create({ model: MODEL, messages: [{ role: 'user', content: 'busy' }] })
     expect(await call.catch((error) => [error.status, error.type])).toEqual([529, 'overloaded_error'])
   })
 })
 
-describe('request headers', () => {
+describe('fixture match on headers', () => {
   test.each([
     ['shop-eu', 'eu shop'],
     ['us', 'us'],
-  ])('x-tenant: %s', async (tenant, said) => {
+  ])('selects by x-tenant: %s', async (tenant, said) => {
     expect((await ask('who', {}, { 'x-tenant': tenant })).json()).toMatchObject({
       choices: [{ message: { content: said } }],
     })
   })
 
-  test('the miss tells which header differs', async () => {
+  test('names the header that differs in a near miss', async () => {
     const { error } = (await ask('who', {}, { 'x-tenant': 'mars' })).json() as { error: { message: string } }
     expect(error.message).toContain('header.x-tenant: expected "us", got "mars"')
   })
 })
 
-describe('files', () => {
-  test('a picture', async () => {
+describe('fixture file reference', () => {
+  test('returns an image', async () => {
     const answer = await app.post('/v2/router/images/generations', { model: 'openai/gpt-image-1', prompt: 'pixel' })
     expect(answer.json()).toMatchObject({ data: [{ b64_json: PIXEL }] })
   })
 
-  test('a sound, whole and streamed', async () => {
+  test('returns audio, whole and streamed', async () => {
     const more = { modalities: ['text', 'audio'], audio: { voice: 'nova', format: 'wav' } }
     const wanted = Buffer.from(bytes).toString('base64')
     expect((await ask('speak', more)).json()).toMatchObject({
@@ -142,12 +142,12 @@ describe('files', () => {
     expect(chunks.map(({ choices }) => choices?.[0]?.delta.audio?.data ?? '').join('')).toBe(wanted)
   })
 
-  test('the words of a call that wants text', async () => {
+  test('supplies the text for an operation that returns text', async () => {
     expect((await ask('speak')).json()).toMatchObject({ choices: [{ message: { content: 'Good evening.' } }] })
   })
 })
 
-test('one fixture for several operations', async () => {
+test('fixture for several operations: matches each of them and no other', async () => {
   expect((await ask('both')).json()).toMatchObject({ choices: [{ message: { content: 'for both' } }] })
   const completion = await app.post('/v2/router/completions', { model: MODEL, prompt: 'both' })
   expect(completion.json()).toMatchObject({ choices: [{ text: 'for both' }] })

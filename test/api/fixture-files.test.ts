@@ -1,4 +1,4 @@
-// What is wrong with fixture files, each mistake with its place and what would be valid; and fixtures that can never answer.
+// Errors in fixture files, each with its place and what is valid; and fixtures that can never answer.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { fixtureSubjects } from '../../src/endpoints/index.ts'
 import { createTestApp } from '../support/app.ts'
@@ -12,9 +12,14 @@ const reply = 'reply: { content: x }'
 const mistakes: [string, string, string, [string, string][]][] = [
   ['an empty file', 'empty.yaml', '', [['1:1', 'the file is empty: write a fixture, or take it away']]],
   ['a text', 'text.yaml', 'hello', [['1:1', 'the fixture must be an object, got "hello"']]],
-  ['no reply', 'no-reply.yaml', 'match: { user: hi }', [['1:1', "the fixture must have exactly one of 'reply' and"]]],
   [
-    'two kinds of reply',
+    'a missing reply',
+    'no-reply.yaml',
+    'match: { user: hi }',
+    [['1:1', "the fixture must have exactly one of 'reply' and"]],
+  ],
+  [
+    'two types of reply',
     'two.yaml',
     `${reply}\nreplies: [{ content: y }]`,
     [['1:1', 'the fixture must have exactly one']],
@@ -45,7 +50,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
     ],
   ],
   [
-    'a text match of two kinds',
+    'a text match of two types',
     'kinds.yaml',
     `match:\n  user:\n    equals: a\n    contains: b\n${reply}`,
     [['2:3', "match.user must have exactly one of 'equals', 'contains' and 'regex', got "]],
@@ -69,7 +74,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
     [['1:10', 'match.operation must be one of chat.completions']],
   ],
   [
-    'a reply without an answer',
+    'a reply without content',
     'nothing.yaml',
     'reply: { reasoning: hm }',
     [['1:1', "reply must have at least one of 'content', 'tool_calls' and 'refusal', got "]],
@@ -85,15 +90,15 @@ const mistakes: [string, string, string, [string, string][]][] = [
       ],
     ],
   ],
-  ['no replies', 'none.yaml', 'replies: []', [['1:1', 'replies must be at least 1 items, got []']]],
+  ['an empty list of replies', 'none.yaml', 'replies: []', [['1:1', 'replies must be at least 1 items, got []']]],
   [
-    'a finish reason',
+    'an invalid finish reason',
     'finish.yaml',
     'reply: { content: x, finish_reason: done }',
     [['1:22', 'reply.finish_reason must be one of "stop", "length", ']],
   ],
   [
-    'a duration',
+    'an invalid duration',
     'timing.yaml',
     'reply:\n  content: x\n  timing:\n    first_token: soon\n    tokens_per_second: 0',
     [
@@ -108,7 +113,7 @@ const mistakes: [string, string, string, [string, string][]][] = [
     [['4:36', 'replies[1].tool_calls[0].arguments.city must be a valid template (Unclosed section "captures"']],
   ],
   [
-    'the second of a list',
+    'an error in the second fixture of a list',
     'list.yaml',
     `- ${reply}\n- ${reply}\n  match: { user: { contain: hi } }`,
     [
@@ -122,12 +127,12 @@ const mistakes: [string, string, string, [string, string][]][] = [
   ['JSON', 'json.json', '{\n  "reply": { "content": 5 }\n}', [['2:14', 'reply.content must be a string, got 5']]],
   ['broken JSON', 'broken.json', '{ "reply": ', [['1:12', 'Flow map must end with a }']]],
   ['broken YAML', 'broken.yaml', `match: { user: "hi }\n${reply}`, [['1:16', 'Missing closing "quote']]],
-  ['a key twice', 'twice.yaml', `match: {}\nmatch: {}\n${reply}`, [['2:1', 'Map keys must be unique']]],
+  ['a duplicate key', 'twice.yaml', `match: {}\nmatch: {}\n${reply}`, [['2:1', 'Map keys must be unique']]],
   ['an unknown tag', 'tag.yaml', 'reply: { content: !secret x }', [['1:19', 'Unresolved tag: !secret']]],
-  ['an alias of nothing', 'alias.yaml', 'reply: *other', [['1:8', 'Unresolved alias']]],
+  ['an alias without an anchor', 'alias.yaml', 'reply: *other', [['1:8', 'Unresolved alias']]],
 ]
 
-describe('mistakes', () => {
+describe('invalid fixture file', () => {
   const files = Object.fromEntries(mistakes.map(([, name, text]) => [`chat.completions/${name}`, text]))
   const folder = folderWith({
     ...files,
@@ -147,13 +152,13 @@ describe('mistakes', () => {
     stdout = finished.stdout
   })
 
-  test('are all said at once, a line each, and end with 2', () => {
+  test('is reported with all errors at once, a line each, and exit code 2', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     // One more is the stray file.
     expect(lines.length).toBe(mistakes.flatMap(([, , , said]) => said).length + 1)
     for (const line of lines) expect(line).toStartWith('understudy: ')
   })
-  test.each(mistakes)('%s', (_, name, __, said) => {
+  test.each(mistakes)('is reported with its place: %s', (_, name, __, said) => {
     const own = lines.filter((line) => line.startsWith(`understudy: chat.completions/${name}:`))
     expect(own.length).toBe(said.length)
     for (const [place, message] of said) {
@@ -161,13 +166,13 @@ describe('mistakes', () => {
       expect(own.some((line) => line.startsWith(prefix)) ? prefix : own.join('\n')).toBe(prefix)
     }
   })
-  test('a folder that is no operation', () => {
+  test('is reported for a folder that is not an operation', () => {
     const valid = subjects.map(({ name }) => name).join(', ')
     expect(lines.find((line) => line.includes('stray.yaml'))).toEndWith(
       `stray.yaml:1:1: the fixture is in the folder "chats", which is not an operation; valid: ${valid}; or give match.operation`,
     )
   })
-  test('serve says the same and does not start', async () => {
+  test('prevents serve from starting with the same report', async () => {
     const served = await runCommand(['serve', '--port', '0', '--fixtures', '.'], { cwd: folder.path })
     expect(served).toEqual({ code: 2, stdout: '', stderr: `${lines.slice(0, -1).join('\n')}\n` })
   })
@@ -175,37 +180,51 @@ describe('mistakes', () => {
 
 /** Two matches, and whether the first leaves nothing for the second. */
 const shadows: [string, object, object, boolean][] = [
-  ['everything', {}, { user: 'hi' }, true],
-  ['the same', { user: 'hi', turn: 1 }, { turn: 1, user: 'hi' }, true],
-  ['a wider model', { model: 'openai/*' }, { model: 'openai/gpt-*' }, true],
-  ['a narrower model', { model: 'openai/gpt-4*' }, { model: 'openai/*' }, false],
-  ['a condition that the second has not', { stream: true }, {}, false],
-  ['fewer conditions', { model: 'openai/*' }, { model: 'openai/gpt-4o', user: 'hi' }, true],
-  ['other conditions', { model: 'openai/*', turn: 1 }, { model: 'openai/gpt-4o', user: 'hi' }, false],
-  ['a part of the text', { user: { contains: 'ell' } }, { user: 'hello' }, true],
-  ['a part of the part', { user: { contains: 'ell' } }, { user: { contains: 'hello' } }, true],
-  ['a longer part', { user: { contains: 'hello' } }, { user: { contains: 'ell' } }, false],
-  ['another case', { user: { contains: 'ELL', ignore_case: true } }, { user: { contains: 'hello' } }, true],
-  ['one case of several', { user: { contains: 'ell' } }, { user: { contains: 'hello', ignore_case: true } }, false],
-  ['the same text in two forms', { user: 'hi' }, { user: { equals: 'hi' } }, true],
-  ['the same text in any case', { user: { equals: 'HI', ignore_case: true } }, { user: 'hi' }, true],
-  ['a regex that takes the text', { user: { regex: '^h' } }, { user: 'hi' }, true],
-  ['a regex that does not', { user: { regex: '^x' } }, { user: 'hi' }, false],
-  ['a regex and a part', { user: { regex: 'h' } }, { user: { contains: 'h' } }, false],
-  ['tools, fewer', { tools: ['a'] }, { tools: ['a', 'b'] }, true],
-  ['tools, more', { tools: ['a', 'b'] }, { tools: ['a'] }, false],
-  ['body, fewer fields', { body: { seed: 1 } }, { body: { seed: 1, n: 2 } }, true],
-  ['body, another value', { body: { seed: 1 } }, { body: { seed: 2 } }, false],
-  ['system', { system: { contains: 'a' } }, { system: 'banana' }, true],
+  ['an empty match first', {}, { user: 'hi' }, true],
+  ['the same match first', { user: 'hi', turn: 1 }, { turn: 1, user: 'hi' }, true],
+  ['a wider model first', { model: 'openai/*' }, { model: 'openai/gpt-*' }, true],
+  ['a narrower model first', { model: 'openai/gpt-4*' }, { model: 'openai/*' }, false],
+  ['a condition first that the second lacks', { stream: true }, {}, false],
+  ['fewer conditions first', { model: 'openai/*' }, { model: 'openai/gpt-4o', user: 'hi' }, true],
+  ['other conditions first', { model: 'openai/*', turn: 1 }, { model: 'openai/gpt-4o', user: 'hi' }, false],
+  ['a part of the text first', { user: { contains: 'ell' } }, { user: 'hello' }, true],
+  ['a part of the part first', { user: { contains: 'ell' } }, { user: { contains: 'hello' } }, true],
+  ['a longer part first', { user: { contains: 'hello' } }, { user: { contains: 'ell' } }, false],
+  [
+    'another case first, ignored',
+    { user: { contains: 'ELL', ignore_case: true } },
+    { user: { contains: 'hello' } },
+    true,
+  ],
+  [
+    'one case first, of several',
+    { user: { contains: 'ell' } },
+    { user: { contains: 'hello', ignore_case: true } },
+    false,
+  ],
+  ['the same text first, in another form', { user: 'hi' }, { user: { equals: 'hi' } }, true],
+  ['the same text first, in any case', { user: { equals: 'HI', ignore_case: true } }, { user: 'hi' }, true],
+  ['a regex first that matches the text', { user: { regex: '^h' } }, { user: 'hi' }, true],
+  ['a regex first that does not match the text', { user: { regex: '^x' } }, { user: 'hi' }, false],
+  ['a regex first, then a part', { user: { regex: 'h' } }, { user: { contains: 'h' } }, false],
+  ['fewer tools first', { tools: ['a'] }, { tools: ['a', 'b'] }, true],
+  ['more tools first', { tools: ['a', 'b'] }, { tools: ['a'] }, false],
+  ['fewer body fields first', { body: { seed: 1 } }, { body: { seed: 1, n: 2 } }, true],
+  ['another body value first', { body: { seed: 1 } }, { body: { seed: 2 } }, false],
+  ['a part of the system text first', { system: { contains: 'a' } }, { system: 'banana' }, true],
 ]
-describe('a fixture that can never answer', () => {
-  test.each(shadows)('behind %s', (_, first, second, hidden) => {
-    const fixture = (match: object) => ({ match, reply: { content: 'x' } })
-    const folder = folderWith({ 'chat.completions/two.json': [fixture(first), fixture(second)] })
-    const app = createTestApp({ fixtures: [folder.path] })
-    app.close()
-    folder.remove()
-    expect(app.understudy.warnings.length).toBe(hidden ? 1 : 0)
-    if (hidden) expect(app.understudy.warnings[0]).toMatch(/two\[1\] can never answer: .*two\[0\] \(.*:1:2\) is first$/)
-  })
+describe('fixture that can never answer', () => {
+  test.each(shadows)(
+    'is detected exactly when the first one matches all of its calls: %s',
+    (_, first, second, hidden) => {
+      const fixture = (match: object) => ({ match, reply: { content: 'x' } })
+      const folder = folderWith({ 'chat.completions/two.json': [fixture(first), fixture(second)] })
+      const app = createTestApp({ fixtures: [folder.path] })
+      app.close()
+      folder.remove()
+      expect(app.understudy.warnings.length).toBe(hidden ? 1 : 0)
+      if (hidden)
+        expect(app.understudy.warnings[0]).toMatch(/two\[1\] can never answer: .*two\[0\] \(.*:1:2\) is first$/)
+    },
+  )
 })

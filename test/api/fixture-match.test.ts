@@ -1,4 +1,4 @@
-// Which calls a fixture answers: every key of `match`, and which of several fixtures is first.
+// Which calls a fixture matches: every key of `match`, and which of several fixtures is first.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { folderWith } from '../support/fixtures.ts'
@@ -25,10 +25,10 @@ const toolTurn = [
 
 /** What `match` says, the call, and whether it is answered: the call is "Good morning" to GPT-4o unless it says otherwise. */
 const rows: [string, object, object, boolean][] = [
-  ['nothing asked', {}, {}, true],
+  ['no conditions', {}, {}, true],
   ['operation', { operation: 'chat.completions' }, {}, true],
-  ['model, whole', { model: 'openai/gpt-4o' }, {}, true],
-  ['model, another', { model: 'openai/gpt-4' }, {}, false],
+  ['model, full name', { model: 'openai/gpt-4o' }, {}, true],
+  ['model, another one', { model: 'openai/gpt-4' }, {}, false],
   ['model, glob', { model: 'openai/*' }, {}, true],
   ['model, glob in the middle', { model: '*/gpt-*o' }, {}, true],
   ['model, glob of another provider', { model: 'anthropic/*' }, {}, false],
@@ -48,7 +48,7 @@ const rows: [string, object, object, boolean][] = [
   ['user, the last one', { user: 'second' }, { messages: [user('first'), user('second')] }, true],
   ['user, not the first one', { user: 'first' }, { messages: [user('first'), user('second')] }, false],
   [
-    'user, the parts of a message',
+    'user, parts of a message',
     { user: 'Good day' },
     { messages: [user(['Good ', 'day'].map((text) => ({ type: 'text', text })))] },
     true,
@@ -66,10 +66,10 @@ const rows: [string, object, object, boolean][] = [
     { messages: [{ role: 'developer', content: 'Be terse.' }, user('x')] },
     true,
   ],
-  ['system, none given', { system: { contains: 'terse' } }, {}, false],
+  ['system, missing', { system: { contains: 'terse' } }, {}, false],
   ['body, a field', { body: { temperature: 0.5 } }, { temperature: 0.5 }, true],
   ['body, a field with another value', { body: { temperature: 0.5 } }, { temperature: 0.6 }, false],
-  ['body, a field that is not there', { body: { temperature: 0.5 } }, {}, false],
+  ['body, a missing field', { body: { temperature: 0.5 } }, {}, false],
   ['body, a path', { body: { 'metadata.tier': 'gold' } }, { metadata: { tier: 'gold' } }, true],
   ['body, a path with a number', { body: { 'messages[0].role': 'user' } }, {}, true],
   ['body, a path into nothing', { body: { 'metadata.tier.x': 'gold' } }, {}, false],
@@ -81,49 +81,59 @@ const rows: [string, object, object, boolean][] = [
     { svc: { identity: { id: 'u1' } } },
     true,
   ],
-  ['body, a field that the API does not know', { body: { extra: { deep: 1 } } }, { extra: { deep: 1 } }, true],
-  ['body, two of which one differs', { body: { seed: 1, user: 'u' } }, { seed: 1, user: 'v' }, false],
+  ['body, an unknown field', { body: { extra: { deep: 1 } } }, { extra: { deep: 1 } }, true],
+  ['body, two fields of which one differs', { body: { seed: 1, user: 'u' } }, { seed: 1, user: 'v' }, false],
   ['tools', { tools: ['look'] }, { tools: [tool('look'), tool('send')] }, true],
   ['tools, all of them', { tools: ['look', 'send'] }, { tools: [tool('look')] }, false],
   ['tools, none offered', { tools: ['look'] }, {}, false],
-  ['tools, not when none may be called', { tools: ['look'] }, { tools: [tool('look')], tool_choice: 'none' }, false],
+  [
+    'tools, offered but disabled by tool_choice none',
+    { tools: ['look'] },
+    { tools: [tool('look')], tool_choice: 'none' },
+    false,
+  ],
   ['tool_result', { tool_result: true }, { messages: toolTurn }, true],
   ['tool_result, none', { tool_result: true }, {}, false],
   ['tool_result: false', { tool_result: false }, {}, true],
-  ['tool_result: false, but there is one', { tool_result: false }, { messages: toolTurn }, false],
-  ['answer: text', { answer: 'text' }, {}, true],
-  ['answer: text, but JSON', { answer: 'text' }, { response_format: { type: 'json_object' } }, false],
-  ['answer: json', { answer: 'json' }, { response_format: { type: 'json_object' } }, true],
-  ['answer: json, but text', { answer: 'json' }, {}, false],
-  ['answer: tool', { answer: 'tool' }, { tools: [tool('look')], tool_choice: 'required' }, true],
-  ['answer: tool, but none is forced', { answer: 'tool' }, { tools: [tool('look')] }, false],
+  ['tool_result: false with a tool result', { tool_result: false }, { messages: toolTurn }, false],
+  ['output: text', { output: 'text' }, {}, true],
+  ['output: text, but JSON', { output: 'text' }, { response_format: { type: 'json_object' } }, false],
+  ['output: json', { output: 'json' }, { response_format: { type: 'json_object' } }, true],
+  ['output: json, but text', { output: 'json' }, {}, false],
+  ['output: tool', { output: 'tool' }, { tools: [tool('look')], tool_choice: 'required' }, true],
+  ['output: tool, but none is forced', { output: 'tool' }, { tools: [tool('look')] }, false],
   ['stream', { stream: true }, { stream: true }, true],
-  ['stream, but whole', { stream: true }, {}, false],
+  ['stream for a whole request', { stream: true }, {}, false],
   ['stream: false', { stream: false }, {}, true],
-  ['stream: false, but streamed', { stream: false }, { stream: true }, false],
+  ['stream: false for a streamed request', { stream: false }, { stream: true }, false],
   ['turn', { turn: 2 }, { messages: [user('a'), { role: 'assistant', content: 'b' }, user('c')] }, true],
   ['turn, an earlier one', { turn: 2 }, {}, false],
-  ['several keys that hold', { model: 'openai/*', user: { contains: 'morning' }, turn: 1, stream: false }, {}, true],
-  ['several keys of which one does not', { model: 'openai/*', user: { contains: 'evening' }, turn: 1 }, {}, false],
+  ['several keys that match', { model: 'openai/*', user: { contains: 'morning' }, turn: 1, stream: false }, {}, true],
+  [
+    'several keys of which one does not match',
+    { model: 'openai/*', user: { contains: 'evening' }, turn: 1 },
+    {},
+    false,
+  ],
 ]
-test.each(rows)('%s', async (_, match, call, answered) => {
+test.each(rows)('fixture match: is right for %s', async (_, match, call, answered) => {
   const app = appWith({ 'chat.completions/under-test.json': { match, reply: { content: 'found' } } })
   const body = { model: 'openai/gpt-4o', messages: [user('Good morning')], ...call }
   const answer = await app.post(CHAT, body)
   expect(answer.status).toBe(200)
-  const by = answered ? 'chat.completions/under-test' : 'synthesized'
+  const by = answered ? 'chat.completions/under-test' : 'generated'
   expect(answer.headers.get('x-understudy-fixture')).toBe(by)
-  expect(await app.traceOf(answer)).toMatchObject({ fixture: answered ? by : null, synthesized: !answered })
+  expect(await app.traceOf(answer)).toMatchObject({ fixture: answered ? by : null, generated: !answered })
 })
 
-describe('the first that matches answers', () => {
+describe('first matching fixture', () => {
   const says = (content: string, match: object = {}) => ({ match, reply: { content } })
   const ask = async (app: ReturnType<typeof appWith>, content = 'Hello!') => {
     const answer = await app.post(CHAT, { model: 'openai/gpt-4o', messages: [user(content)] })
     return answer.headers.get('x-understudy-fixture')
   }
 
-  test('in the order of a file', async () => {
+  test('is chosen in the order of a file', async () => {
     const file = [says('one', { user: 'no' }), says('two', { user: 'Hello!' }), says('three')]
     const app = appWith({ 'chat.completions/list.json': file })
     expect([await ask(app), await ask(app, 'no'), await ask(app, 'else')]).toEqual([
@@ -132,25 +142,25 @@ describe('the first that matches answers', () => {
       'chat.completions/list[2]',
     ])
   })
-  test('in the order of file names', async () => {
+  test('is chosen in the order of file names', async () => {
     const app = appWith({ 'chat.completions/b.yaml': says('b'), 'chat.completions/a.yml': says('a') })
     expect(await ask(app)).toBe('chat.completions/a')
   })
-  test('in the order of the folders given', async () => {
+  test('is chosen in the order of the given folders', async () => {
     const app = appWith({ 'chat.completions/z.json': says('z') }, { 'chat.completions/a.json': says('a') })
     expect(await ask(app)).toBe('chat.completions/z')
   })
-  test('those given before the embedded ones', async () => {
+  test('is chosen from given fixtures before shipped ones', async () => {
     expect(await ask(appWith({}))).toBe('chat.completions/greeting')
     expect(await ask(appWith({ 'chat.completions/mine.json': says('mine', { user: 'Hello!' }) }))).toBe(
       'chat.completions/mine',
     )
   })
-  test('by the operation that the fixture names, whatever its folder', async () => {
+  test('is chosen by the operation that the fixture names, whatever its folder', async () => {
     const app = appWith({ 'anything/mine.json': says('mine', { operation: 'chat.completions' }) })
     expect(await ask(app)).toBe('chat.completions/mine')
   })
-  test('a name of its own is what headers and traces call it', async () => {
+  test('is named by its own name in headers and traces', async () => {
     const app = appWith({ 'chat.completions/mine.json': { name: 'sunrise', ...says('mine') } })
     expect(await ask(app)).toBe('sunrise')
   })

@@ -1,4 +1,4 @@
-// What a fixture answers: templates, every part of a reply, replies for successive calls, and timing on the session's clock.
+// What a fixture replies: templates, every part of a reply, replies for successive calls, and timing on the session's clock.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { ChatCompletion } from '../../src/contract/router/chat.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -51,8 +51,8 @@ async function choiceOf(...call: Parameters<typeof ask>) {
   return { ...choices[0], usage }
 }
 
-describe('templates', () => {
-  test('captures of the user and the system message', async () => {
+describe('template in a fixture', () => {
+  test('renders captures of the user and system message', async () => {
     const messages = [
       { role: 'system', content: 'You are called Ada.' },
       { role: 'user', content: 'The lamp costs 12.50' },
@@ -60,11 +60,11 @@ describe('templates', () => {
     const { message } = await choiceOf('', { messages })
     expect(message?.content).toBe('Ada: lamp at 12.50 & <no> escapes')
   })
-  test('fields of the call; what is not there is empty', async () => {
+  test('renders fields of the call, and nothing for missing ones', async () => {
     const { message } = await choiceOf('Please describe the call', { metadata: { tier: 'gold' } })
     expect(message?.content).toBe('openai/gpt-4o|gold|Please describe the call|Please describe the call||1|')
   })
-  test('in the arguments of tool calls, whose other values stay as they are', async () => {
+  test('is rendered in tool call arguments and leaves other values unchanged', async () => {
     const { message, finish_reason } = await choiceOf('look up Paris')
     expect(finish_reason).toBe('tool_calls')
     expect(message?.content).toBeNull()
@@ -77,7 +77,7 @@ describe('templates', () => {
     expect(calls[1]?.id).toBe('call_mine')
     expect(calls[0]?.id).toMatch(/^call_[0-9a-f]{16}$/)
   })
-  test('what a capture holds is never a template itself', async () => {
+  test('is not rendered again inside a captured text', async () => {
     const { message } = await choiceOf('', {
       messages: [
         { role: 'system', content: 'called X' },
@@ -89,8 +89,8 @@ describe('templates', () => {
   })
 })
 
-describe('parts', () => {
-  test('a refusal', async () => {
+describe('fixture reply', () => {
+  test('may be a refusal', async () => {
     const { message, finish_reason } = await choiceOf('refuse')
     expect({ ...message, finish_reason }).toMatchObject({
       content: null,
@@ -98,12 +98,12 @@ describe('parts', () => {
       finish_reason: 'stop',
     })
   })
-  test('reasoning, and usage that is given', async () => {
+  test('may have reasoning and usage', async () => {
     const { message, usage } = await choiceOf('think')
     expect(message).toMatchObject({ reasoning: 'Let me see.', content: 'Done.' })
     expect(usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 11, total_tokens: 18 })
   })
-  test('a finish reason that is given, whole and streamed', async () => {
+  test('may set the finish reason, whole and streamed', async () => {
     expect((await choiceOf('filtered')).finish_reason).toBe('content_filter')
     const { text } = await ask('filtered', { stream: true })
     const events = eventsOf(text) as { choices: { finish_reason: string | null }[] }[]
@@ -111,12 +111,12 @@ describe('parts', () => {
   })
 })
 
-describe('replies for successive calls', () => {
+describe('fixture replies for successive calls', () => {
   const said = async (content: string, session: string) => {
     const { message } = await choiceOf(content, {}, { 'x-understudy-session': session })
     return message?.content ?? message?.refusal
   }
-  test('come one by one, and the last one stays', async () => {
+  test('are returned one by one, and the last one repeats', async () => {
     const all = []
     for (let call = 0; call < 5; call++) all.push(await said('next', 'first'))
     expect(all).toEqual(['one', 'two', 'three', 'three', 'three'])
@@ -133,14 +133,14 @@ describe('replies for successive calls', () => {
     for (const [content, session] of calls) all.push(await said(content, session))
     expect(all).toEqual(['one', 'one', 'uno', 'two', 'dos'])
   })
-  test('go on when streamed', async () => {
+  test('continue when streamed', async () => {
     const headers = { 'x-understudy-session': 'fourth' }
     await ask('next', { stream: true }, headers)
     expect(await said('next', 'fourth')).toBe('two')
   })
 })
 
-describe('timing', () => {
+describe('fixture timing', () => {
   // Five tokens: the first after `first_token`, four more at the pace. Milliseconds to the first content, and of the whole call.
   const rows: [string, number, number, number][] = [
     ['slow', 2000, 2000 + (4 / 2) * 1000, 5],
@@ -158,13 +158,13 @@ describe('timing', () => {
       expect(whole).toMatchObject({ duration_ms: all, attempts: [{ first_content_ms: all, duration_ms: all }] })
     },
   )
-  test('goes on where the last call of the session ended', async () => {
+  test('continues where the last call of the session ended', async () => {
     const headers = { 'x-understudy-session': 'timed' }
     const [one, two] = [await ask('slow', {}, headers), await ask('slow', {}, headers)]
     const began = async (answer: typeof one) => (await app.traceOf(answer)).started_at
     expect([await began(one), await began(two)]).toEqual(['2025-01-01T00:00:00.000Z', '2025-01-01T00:00:04.000Z'])
   })
-  test('calls at the same time wait at the same time', async () => {
+  test('runs in parallel for parallel calls', async () => {
     const headers = { 'x-understudy-session': 'together' }
     const answers = await Promise.all(['slow', 'slow start', 'slow'].map((content) => ask(content, {}, headers)))
     const traces = await Promise.all(answers.map((answer) => app.traceOf(answer)))

@@ -1,5 +1,5 @@
-// Fixtures while the program runs: files are read again when they change, a bad edit leaves the old ones in force, and a session
-// is given, shown and rid of its own.
+// Fixtures while the program runs: files are reloaded when they change, a bad edit keeps the old ones, and session fixtures are added,
+// shown and deleted.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { FileError } from '../../src/schema/source.ts'
@@ -19,7 +19,7 @@ afterEach(async () => {
 function appOver(files: Record<string, unknown>) {
   const folder = folderWith(files)
   const told: string[] = []
-  const app = createTestApp({ fixtures: [folder.path], on_miss: 'error' }, (error) => {
+  const app = createTestApp({ fixtures: [folder.path], on_unmatched: 'error' }, (error) => {
     if (!(error instanceof FileError)) throw error
     told.push(error.message)
   })
@@ -47,8 +47,8 @@ async function healthOf(app: TestApp) {
   return { counts, fixtures: { problem } }
 }
 
-describe('files', () => {
-  test('health asks for no token, so it says that files have mistakes and quotes neither them nor their names', async () => {
+describe('fixture files while the server runs', () => {
+  test('are reported as invalid in health without contents or names, because health needs no token', async () => {
     const { app, file } = appOver({ 'chat.completions/a.yaml': says('one') })
     const problem = async () =>
       ((await app.fetch('/_understudy/health')).json() as { fixtures: { problem: unknown } }).fixtures.problem
@@ -58,7 +58,7 @@ describe('files', () => {
     expect((await app.fetch('/_understudy/health')).text).not.toMatch(/tell-nobody|a\.yaml/)
   })
 
-  test('an edit, a new file and one that is gone are seen', async () => {
+  test('are reloaded after an edit, an addition and a deletion', async () => {
     const { app, file, told } = appOver({ 'chat.completions/a.yaml': says('one') })
     expect(await saidBy(app)).toBe('one')
     const { counts } = await healthOf(app)
@@ -73,7 +73,7 @@ describe('files', () => {
     expect(told).toEqual([])
   })
 
-  test('a bad edit leaves the other files free to change, to come and to go, until it is mended', async () => {
+  test('can still change, be added and be deleted while another file is invalid', async () => {
     const { app, file, told } = appOver({
       'chat.completions/a.yaml': says('one', 'a'),
       'chat.completions/b.yaml': says('two', 'b'),
@@ -100,7 +100,7 @@ describe('files', () => {
     expect(told).toHaveLength(2)
   })
 
-  test('a bad edit leaves its file as it was, and is told once and in health', async () => {
+  test('stay in use after an invalid edit, which is reported once and in health', async () => {
     const { app, file, told } = appOver({
       'chat.completions/a.yaml': says('one'),
       'chat.completions/b.yaml': says('b'),
@@ -119,7 +119,7 @@ describe('files', () => {
     expect(await saidBy(app)).toBe('three')
   })
 
-  test.skipIf(process.platform === 'win32')('what editors and tools put beside them is none of them', async () => {
+  test.skipIf(process.platform === 'win32')('exclude the temporary files of editors and tools', async () => {
     const { app, file, told } = appOver({
       'chat.completions/a.yaml': says('one'),
       'node_modules/x/package.json': {},
@@ -138,7 +138,7 @@ describe('files', () => {
     expect(told).toEqual([])
   })
 
-  test('a folder that is gone is a bad edit', async () => {
+  test('stay in use when the folder is gone, which is reported', async () => {
     const { app, folder, told } = appOver({ 'chat.completions/a.yaml': says('one') })
     expect(await saidBy(app)).toBe('one')
     rmSync(folder.path, { recursive: true })
@@ -147,7 +147,7 @@ describe('files', () => {
     expect(await saidBy(app)).toBe('one')
   })
 
-  test('a picture that a fixture names is read again', async () => {
+  test('are reloaded when an image that they name changes', async () => {
     const files = [
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=',
@@ -179,9 +179,9 @@ describe('files', () => {
   })
 })
 
-describe('of a session', () => {
+describe('session fixtures', () => {
   const shared = folderWith({ 'chat.completions/a.yaml': says('shared') })
-  const app = createTestApp({ fixtures: [shared.path], on_miss: 'error', shipped_fixtures: true })
+  const app = createTestApp({ fixtures: [shared.path], on_unmatched: 'error', shipped_fixtures: true })
   afterAll(async () => {
     await app.close()
     shared.remove()
@@ -200,7 +200,7 @@ describe('of a session', () => {
     })
   const as = (session: string) => ({ 'x-understudy-session': session })
 
-  test('are tried first, are shown, and go', async () => {
+  test('are tried first, shown, and deleted', async () => {
     await accepted(app.post('/_understudy/sessions', { name: 'a' }))
     const given = await put([own('mine')], 'a')
     expect(given.status).toBe(200)
@@ -228,7 +228,7 @@ describe('of a session', () => {
     expect(await saidBy(app, as('a'))).toBe('shared')
   })
 
-  test('one alone, and for several operations', async () => {
+  test('may be a single one, and for several operations', async () => {
     await put({ ...own('one'), match: { operation: ['chat.completions', 'responses'], user: 'hi' } }, 'c')
     expect(await saidBy(app, as('c'))).toBe('one')
     const response = await app.post('/v2/router/responses', { model: MODEL, input: 'hi' }, as('c'))
@@ -237,7 +237,7 @@ describe('of a session', () => {
     expect(shown.data.slice(0, 2).map(({ operation }) => operation)).toEqual(['chat.completions', 'responses'])
   })
 
-  test('successive replies begin anew with new fixtures', async () => {
+  test('start successive replies from the beginning when they are replaced', async () => {
     const replies = {
       name: 'row',
       match: { operation: 'chat.completions', user: 'hi' },
@@ -253,7 +253,7 @@ describe('of a session', () => {
     }
   })
 
-  test('stay after a reset, and go with the session', async () => {
+  test('stay after a reset and are deleted with the session', async () => {
     await accepted(app.post('/_understudy/sessions', { name: 'e' }))
     await put([own('mine')], 'e')
     await accepted(app.post('/_understudy/sessions/e/reset', {}))
@@ -263,7 +263,7 @@ describe('of a session', () => {
   })
 
   const wrong: [string, unknown, string, string][] = [
-    ['no operation', [{ reply: { content: 'x' } }], 'fixtures[0]', 'needs match.operation'],
+    ['a missing operation', [{ reply: { content: 'x' } }], 'fixtures[0]', 'needs match.operation'],
     [
       'an unknown field',
       [{ match: { operation: 'responses', usr: 'x' }, reply: { content: 'x' } }],
@@ -277,7 +277,7 @@ describe('of a session', () => {
       'prompt.usr',
     ],
     [
-      'a file, which only files of fixtures may name',
+      'a file reference, which only fixture files may have',
       [{ match: { operation: 'images.generations' }, reply: { images: [{ file: '/etc/passwd' }] } }],
       'fixtures[0].reply.images[0].file',
       'only in fixture files',
@@ -288,9 +288,9 @@ describe('of a session', () => {
       'fixtures[1].match.user.regex',
       'must be a regular expression: missing )',
     ],
-    ['a number among them', [1], 'fixtures[0]', 'needs match.operation'],
+    ['a number in the list', [1], 'fixtures[0]', 'needs match.operation'],
   ]
-  test.each(wrong)('%s is refused, and leaves what was there', async (_, body, param, said) => {
+  test.each(wrong)('reject %s and keep the previous ones', async (_, body, param, said) => {
     await put([own('mine')], 'f')
     const answer = await put(body, 'f')
     expect({ status: answer.status, error: answer.json().error }).toMatchObject({
@@ -300,7 +300,7 @@ describe('of a session', () => {
     expect(await saidBy(app, as('f'))).toBe('mine')
   })
 
-  test('a text is no fixture', async () => {
+  test('reject a text', async () => {
     const answer = await put('hello', 'g')
     expect({ status: answer.status, error: answer.json().error }).toMatchObject({
       status: 400,
@@ -308,7 +308,7 @@ describe('of a session', () => {
     })
   })
 
-  test('an edit of the files leaves them alone', async () => {
+  test('are not changed by an edit of the files', async () => {
     const { app: live, file } = appOver({ 'chat.completions/a.yaml': says('one') })
     const headers = { 'content-type': 'application/json', ...as('h') }
     await live.fetch(path, { method: 'PUT', headers, body: JSON.stringify(own('mine')) })

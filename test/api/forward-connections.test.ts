@@ -39,7 +39,7 @@ afterAll(async () => {
   await new Promise((resolve) => provider.close(resolve))
 })
 
-test('streams whose last bytes come behind their end mark leave their connection to later calls', async () => {
+test('forwarded stream: frees its connection when its last bytes come after the end mark', async () => {
   const calls = 8
   for (let call = 0; call < calls; call++) {
     const answer = await app.post('/v2/router/chat/completions', { ...HELLO, model: 'openai/gpt-4o', stream: true })

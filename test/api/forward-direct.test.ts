@@ -89,30 +89,30 @@ const completion = {
   usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
 }
 
-describe('the request', () => {
+describe('direct request', () => {
   test.each([
     [
       'key order, spaces and unknown fields',
       '{ "messages":[{"role":"user","content":"\\u00e9 é"}],\n "model":"gpt-4o","x_new":1.50 }',
     ],
     [
-      'a content part that is not known here',
+      'an unknown content part',
       '{"model":"gpt-4o","messages":[{"role":"user","content":[{"type":"hologram","data":1}]}]}',
     ],
     [
-      'a value that is not known here',
+      'an unknown value',
       '{"model":"gpt-4o","messages":[{"role":"wizard","content":"x"}],"reasoning_effort":"galactic"}',
     ],
-    ['no messages at all', '{"model":"gpt-4o"}'],
-  ])('arrives as it was sent: %s', async (_, body) => {
+    ['missing messages', '{"model":"gpt-4o"}'],
+  ])('arrives unchanged: %s', async (_, body) => {
     answer = json(completion)
     const { status, upstream, trace } = await ask(`${CHAT}?api-version=7`, body)
     expect([status, upstream?.path]).toEqual([200, `${CHAT}?api-version=7`])
     expect(Buffer.from(upstream?.body ?? '', 'latin1').toString()).toBe(body)
-    expect(await trace()).toMatchObject({ route: 'direct', outcome: 'answered', model: 'openai/gpt-4o' })
+    expect(await trace()).toMatchObject({ route: 'direct', outcome: 'succeeded', model: 'openai/gpt-4o' })
   })
 
-  test('has the key of the provider, the headers of the client, and nothing of Understudy', async () => {
+  test("has the provider's key, the client's headers, and nothing of Understudy", async () => {
     answer = json(completion)
     const sent = {
       'openai-beta': 'x=1',
@@ -132,7 +132,7 @@ describe('the request', () => {
     expect(names.filter((name) => /understudy|cookie|x-api-key/.test(name))).toEqual([])
   })
 
-  test('names the model without its provider, where it named one, and keeps all else', async () => {
+  test('has the model without its provider prefix and is otherwise unchanged', async () => {
     answer = json(completion)
     const body =
       '{"metadata":{"model":"openai/gpt-4o"}, "model" : "openai/gpt-4o","messages":[{"role":"user","content":"\\"model\\":\\"openai/gpt-4o\\""}]}'
@@ -140,7 +140,7 @@ describe('the request', () => {
     expect(upstream?.body).toBe(body.replace('"model" : "openai/gpt-4o"', '"model" : "gpt-4o"'))
   })
 
-  test('of a form keeps its boundary and its bytes', async () => {
+  test('with a form keeps its boundary and bytes', async () => {
     answer = json({ text: 'Hi' })
     const form = new FormData()
     form.append('model', 'openai/whisper-1')
@@ -153,7 +153,7 @@ describe('the request', () => {
     expect(upstream?.body).toContain('\x00\xff\x80')
   })
 
-  test('to Anthropic has its key header and its version', async () => {
+  test('to Anthropic has its key header and version', async () => {
     answer = json({
       type: 'message',
       content: [{ type: 'text', text: 'Hi' }],
@@ -191,16 +191,16 @@ describe('the request', () => {
       '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}],"retry":"often"}',
       'retry',
     ],
-    ['no model', '{"messages":[{"role":"user","content":"x"}]}', 'model'],
+    ['a missing model', '{"messages":[{"role":"user","content":"x"}]}', 'model'],
     ['not an object', '[1]', 'body'],
     ['not JSON', '{"model":', 'JSON'],
-  ])('is a 400 of this server only for what the provider cannot see: %s', async (_, body, word) => {
+  ])('is rejected with 400 only for what the provider cannot see: %s', async (_, body, word) => {
     const { status, text, upstream } = await ask(CHAT, body)
     expect([status, upstream]).toEqual([400, undefined])
     expect((JSON.parse(text) as { error: { message: string } }).error.message).toContain(word)
   })
 
-  test('with an option of the gateway is sent by the gateway', async () => {
+  test('with a gateway option is sent by the gateway', async () => {
     answer = json(completion)
     const body =
       '{"model":"gpt-4o","x_new":1,"messages":[{"role":"user","content":"x"}],"retry":{"count":1},"contact":{"id":"c1"}}'
@@ -215,7 +215,7 @@ describe('the request', () => {
   })
 })
 
-describe('the response', () => {
+describe('direct response', () => {
   const body = '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}]}'
   const streamed = '{"model":"gpt-4o","messages":[{"role":"user","content":"x"}],"stream":true}'
 
@@ -223,7 +223,7 @@ describe('the response', () => {
     ['whole', CHAT],
     ['of a streamed request', CHAT],
     ["of Anthropic's API", MESSAGES],
-  ])('has exactly the headers of the provider, and x-understudy-* ones: %s', async (form, path) => {
+  ])("has exactly the provider's headers and x-understudy-* ones: %s", async (form, path) => {
     const long = 'x'.repeat(3_000)
     const text = '{"error":{"message":"no"}}'
     answer = (response) => {
@@ -247,7 +247,7 @@ describe('the response', () => {
     ])
   })
 
-  test('has the status, the headers and the body that the provider sent', async () => {
+  test("has the provider's status, headers and body", async () => {
     const headers = {
       'x-request-id': 'req_1',
       'x-ratelimit-remaining-requests': '9',
@@ -264,10 +264,10 @@ describe('the response', () => {
   test.each([
     ['418 text', 418, 'text/plain', 'I am a teapot'],
     ['an HTML page', 503, 'text/html', '<html><body>Bad gateway</body></html>'],
-    ['an HTML page under a 200', 200, 'text/html', '<html>login</html>'],
-    ['an error of its own shape', 400, 'application/json', '{"oops":{"why":1}}'],
-    ['nothing', 500, '', ''],
-  ])('is passed on as it is: %s', async (_, status, type, text) => {
+    ['an HTML page with status 200', 200, 'text/html', '<html>login</html>'],
+    ['an error in an unusual shape', 400, 'application/json', '{"oops":{"why":1}}'],
+    ['an empty body', 500, '', ''],
+  ])('is passed on unchanged: %s', async (_, status, type, text) => {
     answer = (response) => {
       response.writeHead(status, { ...(type && { 'content-type': type }), 'retry-after': '7' })
       response.end(text)
@@ -276,7 +276,7 @@ describe('the response', () => {
     expect([got.status, got.text, got.headers.get('content-type') ?? '']).toEqual([status, text, type])
     expect(got.headers.get('retry-after')).toBe('7')
     const { outcome, status: traced } = await got.trace()
-    expect([outcome, traced]).toEqual([status === 200 ? 'unreadable' : 'refused', status])
+    expect([outcome, traced]).toEqual([status === 200 ? 'invalid_response' : 'http_error', status])
   })
 
   const EVENTS = [
@@ -292,16 +292,16 @@ describe('the response', () => {
     response.end()
   }
 
-  test('of a stream has every byte, comments, ids and line ends included', async () => {
+  test('keeps every byte of a stream, with comments, ids and line ends', async () => {
     answer = sse
     const got = await ask(CHAT, streamed)
     expect(got.text).toBe(EVENTS.join(''))
     const trace = await got.trace()
-    expect(trace).toMatchObject({ outcome: 'answered', usage: { prompt_tokens: 3, completion_tokens: 2 } })
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'Grüße' } }] })
+    expect(trace).toMatchObject({ outcome: 'succeeded', usage: { prompt_tokens: 3, completion_tokens: 2 } })
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: 'Grüße' } }] })
   })
 
-  test('comes event by event: each leaves when it comes', async () => {
+  test('is passed on event by event as it arrives', async () => {
     const gate = Promise.withResolvers<void>()
     answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -321,7 +321,7 @@ describe('the response', () => {
     while (!(await reader?.read())?.done);
   })
 
-  test('that breaks off breaks off for the client, after all that came', async () => {
+  test('is broken off for the client when it breaks off, after everything received', async () => {
     answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(EVENTS[1])
@@ -340,7 +340,7 @@ describe('the response', () => {
     expect([got.status, got.broken]).toEqual([0, true])
   })
 
-  test('that repeats the key has it masked, whatever piece it comes in', async () => {
+  test('masks the key wherever it is split', async () => {
     answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: {"key":"${KEY.slice(0, 5)}`)
@@ -350,7 +350,7 @@ describe('the response', () => {
     expect(got.text).toBe('data: {"key":"[key]"}\n\n')
   })
 
-  test('that sends the client elsewhere is not followed', async () => {
+  test('does not follow redirects', async () => {
     answer = (response) => {
       response.writeHead(302, { location: 'http://127.0.0.1:1/' })
       response.end()
@@ -360,7 +360,7 @@ describe('the response', () => {
     expect(text).toContain('not followed')
   })
 
-  test('meets the faults of a scenario on its way, and one that answers instead asks no provider', async () => {
+  test('passes through the faults of a scenario, and a fault with its own response calls no provider', async () => {
     const put = (fault: object) =>
       fetch(`${base}/s/mine/_understudy/scenario`, {
         method: 'PUT',
@@ -378,7 +378,7 @@ describe('the response', () => {
   })
 })
 
-test('the SDKs read what is passed on', async () => {
+test('direct call: is read by the SDKs', async () => {
   answer = json(completion)
   const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'any', maxRetries: 0 })
   const messages = [{ role: 'user' as const, content: 'x' }]
@@ -412,5 +412,5 @@ test('the SDKs read what is passed on', async () => {
   expect(message.content).toMatchObject([{ type: 'text', text: 'Hi' }])
   const traces = await fetch(`${base}/s/sdk/_understudy/traces`, { headers: { authorization: 'Bearer any' } })
   const { data } = (await traces.json()) as { data: StoredTrace[] }
-  expect(data[0]).toMatchObject({ outcome: 'answered', usage: { input_tokens: 2, output_tokens: 4 } })
+  expect(data[0]).toMatchObject({ outcome: 'succeeded', usage: { input_tokens: 2, output_tokens: 4 } })
 })

@@ -1,4 +1,4 @@
-// Forwarding through the front door: next to fixtures, under retry and fallback, with every secret kept.
+// Forwarding through the gateway: beside fixtures, with retry and fallback, and without exposing a secret.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -31,24 +31,24 @@ const chunk = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' }, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
 const stream = (text: string) => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 
-test('a provider of any name is answered by its server, all others by fixtures', async () => {
+test('forwarding: calls the server of a provider of any name, and fixtures answer all others', async () => {
   const local = provider(() => Response.json(completion))
   const app = appWith({ local: at(local.url), openai: { base_url: local.url } })
   const forwarded = await app.post(CHAT, { ...HELLO, model: 'local/llama' })
   expect(forwarded.json()).toEqual(completion)
   expect(await app.traceOf(forwarded)).toMatchObject({
-    outcome: 'answered',
+    outcome: 'succeeded',
     fixture: null,
-    synthesized: false,
+    generated: false,
     usage: completion.usage,
   })
   const answered = await app.post(CHAT, { ...HELLO, model: 'openai/gpt-4o' })
-  expect(answered.headers.get('x-understudy-fixture')).toBe('synthesized')
+  expect(answered.headers.get('x-understudy-fixture')).toBe('generated')
   expect(local.seen).toHaveLength(1)
   expect(errorOf((await app.post(CHAT, { ...HELLO, model: 'nobody/m' })).text, 404).message).toContain('local')
 })
 
-test('in fixture mode the address of a provider means nothing', async () => {
+test('forwarding: is off in fixture mode, even with a provider address', async () => {
   const { url, seen } = provider(() => Response.json(completion))
   const app = appWith({ openai: { base_url: url, api_key: KEY }, mine: { base_url: url, backend: 'fixture' } })
   expect(app.understudy).toMatchObject({ mode: 'fixture', about: 'fixture: cannot reach the network' })
@@ -58,7 +58,7 @@ test('in fixture mode the address of a provider means nothing', async () => {
   expect(seen).toEqual([])
 })
 
-test('all providers are forwarded to with --backend forward, which asks for their keys', async () => {
+test('forwarding: applies to all providers with --backend forward, which requires their keys', async () => {
   const { url } = provider(() => Response.json(completion))
   const app = appWith({ openai: at(url), google: { backend: 'fixture' } }, 'forward')
   const status = async (model: string) => (await app.post(CHAT, { ...HELLO, model })).text
@@ -68,7 +68,7 @@ test('all providers are forwarded to with --backend forward, which asks for thei
   expect(errorOf(await status('aws/nova'), 400).message).toContain('"aws/nova" are not forwarded')
 })
 
-describe('a provider that fails', () => {
+describe('failing forwarded provider', () => {
   const failing = (status: number) => provider(() => Response.json({ error: { message: `no: ${KEY}` } }, { status }))
   const refusing = () => {
     const { url, stop } = startProvider(() => new Response())
@@ -80,7 +80,7 @@ describe('a provider that fails', () => {
     ['429', () => failing(429).url],
     ['no connection', refusing],
   ]
-  test.each(rows)('%s: the fallback answers, here a fixture', async (_, url) => {
+  test.each(rows)('with %s leads to the fallback, here a fixture', async (_, url) => {
     const app = appWith({ mine: at(url()) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', fallbacks: [{ model: 'openai/gpt-4o' }] })
     expect({ status: answer.status, fallback: answer.headers.get('x-understudy-fallback') }).toEqual({
@@ -90,7 +90,7 @@ describe('a provider that fails', () => {
     expect(JSON.stringify(await app.traceOf(answer))).not.toContain(KEY)
   })
 
-  test('401: its message is told, without the key, in the answer and in the trace', async () => {
+  test('with 401 is reported without the key in the response and in the trace', async () => {
     const app = appWith({ mine: at(failing(401).url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m' })
     expect(errorOf(answer.text, 401).message).toBe('no: [key] (mine)')
@@ -98,16 +98,16 @@ describe('a provider that fails', () => {
   })
 })
 
-describe("the provider's id of a call", () => {
+describe('provider request id', () => {
   const rows: [string, Record<string, string>, string | null][] = [
     ['OpenAI', { 'x-request-id': 'req_1', 'cf-ray': 'ray-1' }, 'req_1'],
     ['Anthropic', { 'request-id': 'req_2' }, 'req_2'],
     ['Amazon', { 'x-amzn-requestid': 'req-3' }, 'req-3'],
     ['Azure', { 'apim-request-id': 'req-4' }, 'req-4'],
-    ['what stands in front of others', { 'cf-ray': 'ray-5' }, 'ray-5'],
-    ['nobody', {}, null],
+    ['a proxy', { 'cf-ray': 'ray-5' }, 'ray-5'],
+    ['a provider without one', {}, null],
   ]
-  test.each(rows)('as %s sends it is in the error, its headers and the trace', async (_, headers, id) => {
+  test.each(rows)('of %s is in the error, its headers and the trace', async (_, headers, id) => {
     const { url } = provider(() => Response.json({ error: { message: 'busy' } }, { status: 529, headers }))
     const app = appWith({ mine: at(url), claude: at(url, { kind: 'anthropic' }) })
     for (const name of ['mine', 'claude']) {
@@ -119,14 +119,14 @@ describe("the provider's id of a call", () => {
     }
   })
 
-  test('of an answer is in the trace', async () => {
+  test('of a response is in the trace', async () => {
     const { url } = provider(() => Response.json(completion, { headers: { 'x-request-id': 'req_6' } }))
     const app = appWith({ mine: at(url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m' })
-    expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: 'req_6', outcome: 'answered' }])
+    expect((await app.traceOf(answer)).attempts).toMatchObject([{ request_id: 'req_6', outcome: 'succeeded' }])
   })
 
-  test('stands behind an error inside a stream', async () => {
+  test('is named in an error inside a stream', async () => {
     const headers = { 'content-type': 'text/event-stream', 'x-request-id': 'req_7' }
     const text = `${chunk({ content: 'From ' })}data: {"error":{"message":"lost it"}}\n\n`
     const app = appWith({ mine: at(provider(() => new Response(text, { headers })).url) })
@@ -134,7 +134,7 @@ describe("the provider's id of a call", () => {
     expect(eventsOf(answer.text)).toMatchObject([{}, { error: { message: 'lost it (mine, request req_7)' } }])
   })
 
-  test('stands behind an error that a model package finds in a stream', async () => {
+  test('is named in a stream error found by a model package', async () => {
     const headers = { 'content-type': 'text/event-stream', 'request-id': 'req_8' }
     const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
     const text = `event: error\ndata: ${JSON.stringify(overloaded)}\n\n`
@@ -146,13 +146,13 @@ describe("the provider's id of a call", () => {
   })
 })
 
-describe('a virtual clock, which would not wait for a provider, is refused', () => {
+describe('virtual clock while forwarding', () => {
   const virtual = {
     name: 'night',
     clock: 'virtual',
     rules: [{ name: 'slow', fault: { type: 'http-error', status: 503 } }],
   }
-  test('for a new session', async () => {
+  test('is rejected for a new session', async () => {
     const app = appWith({ mine: at('http://127.0.0.1:1') })
     const answer = await app.post('/_understudy/sessions', { name: 'a', clock: 'virtual' })
     const { code, message } = errorOf(answer.text, 400)
@@ -163,10 +163,10 @@ describe('a virtual clock, which would not wait for a provider, is refused', () 
   })
 
   const rows: [string, string, string, object][] = [
-    ['for a new session', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],
+    ['is rejected for a new session', 'POST', '/_understudy/sessions', { name: 'a', scenario: virtual }],
     ['in the place of another scenario', 'PUT', '/s/a/_understudy/scenario', virtual],
   ]
-  test.each(rows)('but a scenario that asks for one runs on a real clock: %s', async (_, method, path, body) => {
+  test.each(rows)('becomes a real clock for a scenario that requests one: %s', async (_, method, path, body) => {
     const app = appWith({ mine: at('http://127.0.0.1:1') })
     const headers = { 'content-type': 'application/json' }
     expect((await app.fetch(path, { method, headers, body: JSON.stringify(body) })).status).toBe(200)
@@ -174,24 +174,24 @@ describe('a virtual clock, which would not wait for a provider, is refused', () 
     expect(session).toMatchObject({ clock: { kind: 'real' }, scenario: 'night' })
   })
 
-  test('and not where all is answered by fixtures', async () => {
+  test('is allowed where fixtures answer everything', async () => {
     const app = appWith({})
     expect((await app.post('/_understudy/sessions', { name: 'a', clock: 'virtual' })).status).toBe(200)
   })
 })
 
-describe('a stream', () => {
-  test('is told to its end, with the usage in the trace alone', async () => {
+describe('forwarded gateway stream', () => {
+  test('is passed on to its end, with the usage only in the trace', async () => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: completion.usage })}\n\n`
     const text = `${chunk({ content: 'From ' })}${chunk({ content: 'afar.' }, 'stop')}${usage}data: [DONE]\n\n`
     const app = appWith({ mine: at(provider(() => stream(text)).url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
     expect(eventsOf(answer.text)).toHaveLength(3)
     expect(answer.text).not.toContain('"usage":{')
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'answered', usage: completion.usage })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'succeeded', usage: completion.usage })
   })
 
-  test('is heard through a fault without the usage that was only asked for the trace', async () => {
+  test('passes through a fault without the usage that was requested only for the trace', async () => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: completion.usage })}\n\n`
     const text = `${chunk({ content: 'From ' })}${chunk({ content: 'afar.' }, 'stop')}${usage}data: [DONE]\n\n`
     const app = appWith({ mine: at(provider(() => stream(text)).url) })
@@ -204,7 +204,7 @@ describe('a stream', () => {
     expect(await app.traceOf(answer)).toMatchObject({ attempts: [{ faults: ['split'] }], usage: completion.usage })
   })
 
-  test('that ends too early is never passed off as complete', async () => {
+  test('is never reported as complete when it ends early', async () => {
     const app = appWith({ mine: at(provider(() => stream(chunk({ content: 'From ' }))).url) })
     const answer = await app.post(CHAT, { ...HELLO, model: 'mine/m', stream: true })
     expect(eventsOf(answer.text)).toMatchObject([{ choices: [{}] }, { error: { message: expect.any(String) } }])
@@ -212,7 +212,7 @@ describe('a stream', () => {
   })
 })
 
-test('a client that goes takes the call with it', async () => {
+test('forwarded call: is canceled when the client disconnects', async () => {
   const arrived = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
   const { url } = provider((request) => {
@@ -228,10 +228,10 @@ test('a client that goes takes the call with it', async () => {
   await arrived.promise
   client.abort()
   await stopped.promise
-  expect((await app.traceOf(await answer)).outcome).toBe('cancelled')
+  expect((await app.traceOf(await answer)).outcome).toBe('canceled')
 })
 
-test('the file of an audio call is sent on', async () => {
+test('forwarded audio call: sends the file', async () => {
   const sound = await Bun.file(`${import.meta.dir}/../support/media/silence.m4a`).bytes()
   const { url, last } = provider(() => Response.json({ text: 'Hello.' }))
   const app = appWith({ groq: at(url) })

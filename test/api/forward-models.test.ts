@@ -1,5 +1,4 @@
-// Forwarding through the front door to a mock of the providers' formats that this project did not write: one call, three
-// providers, the same answer.
+// Forwarding to a mock of the providers' formats that this project did not write: one call, three providers, the same response.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { LLMock } from '@copilotkit/aimock'
 import { readForwarding } from '../../src/config/providers.ts'
@@ -61,7 +60,7 @@ async function choiceOf(model: string, stream: boolean, user: string, more: obje
   const answer = await app.post(CHAT, body)
   expect({ status: answer.status, text: answer.status === 200 ? '' : answer.text }).toEqual({ status: 200, text: '' })
   const trace = await app.traceOf(answer)
-  const { choices } = (stream ? trace.answer : answer.json()) as { choices: Choice[] }
+  const { choices } = (stream ? trace.response : answer.json()) as { choices: Choice[] }
   if (stream) expect(eventsOf(answer.text).at(-1)).toBe('[DONE]')
   return { choice: choices[0] as Choice, answer, trace }
 }
@@ -71,26 +70,26 @@ const weather = {
   function: { name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
 }
 
-describe.each(both(models))('%s, streamed: %p', (model, stream) => {
-  test('answers with text, and the trace has the usage', async () => {
+describe.each(both(models))('forwarded call to %s, streamed: %p', (model, stream) => {
+  test('returns text and records the usage', async () => {
     const { choice, answer, trace } = await choiceOf(model, stream, 'Hello!')
     expect(choice).toMatchObject({
       finish_reason: 'stop',
       message: { role: 'assistant', content: 'Hi there, friend!' },
     })
     expect(trace.usage).toMatchObject({ prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 })
-    expect(trace).toMatchObject({ outcome: 'answered', status: 200, fixture: null, synthesized: false })
+    expect(trace).toMatchObject({ outcome: 'succeeded', status: 200, fixture: null, generated: false })
     expect(JSON.stringify(trace)).not.toContain(KEY)
     if (stream) expect(eventsOf(answer.text).filter((event) => (event as { usage?: object }).usage)).toEqual([])
   })
 
-  test('sends the usage to a client that asks', async () => {
+  test('sends the usage to a client that requests it', async () => {
     if (!stream) return expect((await choiceOf(model, false, 'Hello!')).answer.json().usage).toBeObject()
     const { answer } = await choiceOf(model, true, 'Hello!', { stream_options: { include_usage: true } })
     expect(eventsOf(answer.text).at(-2)).toMatchObject({ choices: [], usage: { total_tokens: 18 } })
   })
 
-  test('calls tools, several at once', async () => {
+  test('calls several tools at once', async () => {
     const { choice } = await choiceOf(model, stream, 'What is the weather?', { tools: [weather] })
     expect(choice.finish_reason).toBe('tool_calls')
     const calls = choice.message.tool_calls ?? []
@@ -101,32 +100,32 @@ describe.each(both(models))('%s, streamed: %p', (model, stream) => {
     expect(new Set(calls.map(({ id }) => id)).size).toBe(2)
   })
 
-  test('says that the answer was cut', async () => {
+  test('reports that the response was cut', async () => {
     const { choice } = await choiceOf(model, stream, 'A tale too long to tell', { max_tokens: 2 })
     expect(choice).toMatchObject({ finish_reason: 'length', message: { content: 'Once upon' } })
   })
 
-  test('gives JSON of a schema', async () => {
+  test('returns JSON that follows a schema', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
     const response_format = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } }
     const { choice } = await choiceOf(model, stream, 'Paris as JSON', { response_format })
     expect(JSON.parse(choice.message.content ?? '')).toEqual({ city: 'Paris' })
   })
 
-  test('passes an error on: status, message and when to come again', async () => {
+  test('passes on an error with status, message and retry time', async () => {
     const answer = await app.post(CHAT, { model, messages: [{ role: 'user', content: 'too fast' }], stream })
     expect(errorOf(answer.text, 429).message).toContain('slow down')
     expect(answer.headers.get('retry-after')).toBe('7')
   })
 })
 
-test.each(both(translated))('%s, streamed: %p: tells what it thought', async (model, stream) => {
+test.each(both(translated))('forwarded call to %s, streamed: %p: returns the thinking', async (model, stream) => {
   const { choice } = await choiceOf(model, stream, 'think about it', { reasoning_effort: 'low' })
   expect(choice.message).toMatchObject({ content: 'Done.', reasoning: 'Step by step.' })
   if (model.startsWith('anthropic/')) expect(choice.message.reasoning_signature).toBe('c2lnbmVk')
 })
 
-test.each(translated)('%s goes on after the result of a tool', async (model) => {
+test.each(translated)('forwarded call to %s: continues after a tool result', async (model) => {
   const messages = [
     { role: 'user', content: 'What is the weather?' },
     {
@@ -142,14 +141,14 @@ test.each(translated)('%s goes on after the result of a tool', async (model) => 
   expect(mock.getLastRequest()?.path).toMatch(/messages$|generateContent$/)
 })
 
-describe('embeddings of google', () => {
+describe('Google embeddings', () => {
   const vectorsFor = async (url: string, body: object) => {
     const call = attempt('google/gemini-embedding-001', body, { operation: operationOf('embeddings') })
     const reply = await backendOf({ google: at(url) }).answer(call)
     return valueIn<{ data: { index: number; embedding: unknown }[]; usage: object }>(reply)
   }
 
-  test('come in both encodings', async () => {
+  test('are returned in both encodings', async () => {
     const { data, usage } = await vectorsFor(`${mock.url}/v1beta`, { input: 'a' })
     expect(data).toMatchObject([{ index: 0, embedding: [0.5, -0.25, 1] }])
     expect(usage).toEqual({ prompt_tokens: expect.any(Number), total_tokens: expect.any(Number) })
@@ -158,7 +157,7 @@ describe('embeddings of google', () => {
     expect([...new Float32Array(bytes.buffer)]).toEqual([0.5, -0.25, 1])
   })
 
-  test('are asked for in as many calls as it takes', async () => {
+  test('are split into as many calls as necessary', async () => {
     const { url, seen, stop } = startProvider(async (request) => {
       const { requests } = (await request.json()) as { requests: { content: { parts: { text: string }[] } }[] }
       return Response.json({
@@ -172,7 +171,7 @@ describe('embeddings of google', () => {
     await stop()
   })
 
-  test('of tokens are refused', async () => {
+  test('are rejected for token input', async () => {
     expect(await vectorsFor(mock.url, { input: [[1, 2]] }).catch((error) => error)).toMatchObject({
       status: 400,
       param: 'input',

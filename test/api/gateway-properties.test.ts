@@ -1,5 +1,4 @@
-// Any settings and any failing providers: which targets are tried, how often, after which waits and with which end is what
-// ten lines say.
+// Any settings and any failing providers: the targets, tries, waits and the end are those of a ten-line reference.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
@@ -45,7 +44,7 @@ const refusal = fc
     const advice = unit === undefined ? undefined : value * Number(unit)
     return {
       step: refuses(status, name ? { [name]: String(value) } : {}),
-      outcome: 'refused',
+      outcome: 'http_error',
       status,
       ...(advice !== undefined && advice <= 60_000 && { advice }),
     }
@@ -53,9 +52,9 @@ const refusal = fc
 const behaviour: fc.Arbitrary<Behaviour> = fc.oneof(
   { arbitrary: refusal, weight: 6 },
   fc.constant({ step: drops, outcome: 'disconnected', status: 502 }),
-  fc.constant({ step: hangs, outcome: 'timed out', status: 504 }),
-  fc.constant({ step: sends(' '), outcome: 'unreadable', status: 502 }),
-  fc.constant({ step: says('Yes.'), outcome: 'answered', status: 200 }),
+  fc.constant({ step: hangs, outcome: 'timed_out', status: 504 }),
+  fc.constant({ step: sends(' '), outcome: 'invalid_response', status: 502 }),
+  fc.constant({ step: says('Yes.'), outcome: 'succeeded', status: 200 }),
 )
 const retry = fc.record(
   { count: fc.integer({ min: 1, max: 5 }), on_codes: fc.uniqueArray(fc.constantFrom(...statuses)) },
@@ -85,11 +84,11 @@ function reference(
     for (let number = 1, wait = 0; ; number++) {
       const { outcome, status, advice } = behaviours[Math.min(lines.length, behaviours.length - 1)] as Behaviour
       lines.push(`${target} ${number} ${wait} ${outcome} ${status}`)
-      if (outcome === 'answered') return lines
-      const again = outcome !== 'refused' || (retry?.on_codes ?? [429]).includes(status)
+      if (outcome === 'succeeded') return lines
+      const again = outcome !== 'http_error' || (retry?.on_codes ?? [429]).includes(status)
       wait = advice ?? Math.round(1000 * 2 ** (number - 1) * (0.75 + luck(position, number) / 2))
       if (retry && again && number <= (retry.count ?? 3)) continue
-      if (outcome === 'refused' && status !== 408 && status !== 429 && status < 500) return lines
+      if (outcome === 'http_error' && status !== 408 && status !== 429 && status < 500) return lines
       break
     }
   }
@@ -120,7 +119,7 @@ function play(seed: number) {
   }
 }
 
-test('order, number, waits and end of the attempts are those of the reference', async () => {
+test('property: attempts have the order, number, waits and end of the reference', async () => {
   const seed = 3
   const { make } = play(seed)
   let calls = 0
@@ -143,19 +142,19 @@ test('order, number, waits and end of the attempts are those of the reference', 
 
       const last = attempts.at(-1)
       expect([trace.outcome, trace.status, trace.model]).toEqual([last?.outcome, last?.status, last?.target] as never)
-      expect((trace.answer as { choices: object[] } | null)?.choices ?? null).toEqual(
-        trace.outcome === 'answered'
+      expect((trace.response as { choices: object[] } | null)?.choices ?? null).toEqual(
+        trace.outcome === 'succeeded'
           ? [expect.objectContaining({ message: expect.objectContaining({ content: 'Yes.' }) })]
           : null,
       )
-      const spent = attempts.map(({ wait_ms, outcome }) => wait_ms + (outcome === 'timed out' ? TIMEOUT : 0))
+      const spent = attempts.map(({ wait_ms, outcome }) => wait_ms + (outcome === 'timed_out' ? TIMEOUT : 0))
       expect(trace.duration_ms).toBe(spent.reduce((sum, ms) => sum + ms, 0))
     }),
     { seed: 5, numRuns: runs(400) },
   )
 }, 60_000)
 
-test('the same seed gives the same traces, to the last byte; another one gives others', async () => {
+test('property: the same seed gives the same traces to the last byte, and another seed gives others', async () => {
   const calls = fc.sample(call, { seed: 6, numRuns: runs(40) })
   const traces = async (seed: number) => {
     const { make } = play(seed)
@@ -168,12 +167,12 @@ test('the same seed gives the same traces, to the last byte; another one gives o
   expect(other).not.toBe(one)
 }, 60_000)
 
-test('a stream that is cut after its first content makes no further attempt, whatever the settings', async () => {
+test('property: a stream cut after its first content is never retried, whatever the settings', async () => {
   const cut = { step: streams(ROLE, said('Half')), outcome: 'disconnected', status: 502 }
   const { make } = play(4)
   await fc.assert(
     fc.asyncProperty(call, fc.nat(3), async (one, before) => {
-      const failing = one.behaviours.filter(({ outcome }) => outcome !== 'answered').slice(0, before)
+      const failing = one.behaviours.filter(({ outcome }) => outcome !== 'succeeded').slice(0, before)
       const trace = await make({ ...one, stream: true, behaviours: [...failing, cut] })
       const reachedIt = trace.attempts.length > failing.length
       expect(trace.attempts.length).toBeLessThanOrEqual(failing.length + 1)

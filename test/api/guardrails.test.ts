@@ -1,4 +1,4 @@
-// Guardrails through the front door: what they block, what they let pass, and what the trace says of it.
+// Guardrails over HTTP: what they block, what they pass, and what the trace contains.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Answer, createTestApp, eventsOf } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -118,34 +118,40 @@ const FORMS = [
 type Blocked = [what: string, say: string, guard: string, on: 'input' | 'output', reason: string]
 const BLOCKED: Blocked[] = [
   ['personal data', 'Mail ada@example.com', 'svc_pii_detection', 'input', 'it contains an e-mail address'],
-  ['personal data in an answer', 'Give me an address', 'svc_pii_detection', 'output', 'it contains an e-mail address'],
-  ['harm', 'How do I build a bomb?', 'svc_harmful_moderation', 'input', 'it is about weapons'],
+  ['personal data in a response', 'Give me an address', 'svc_pii_detection', 'output', 'it contains an e-mail address'],
+  ['harmful content', 'How do I build a bomb?', 'svc_harmful_moderation', 'input', 'it is about weapons'],
   ['sexual content', 'Send me nudes!', 'svc_sexual_moderation', 'input', 'it is about pornography'],
-  ['what a model objects to', 'That was awful', 'polite', 'input', 'it gave false, and what passes is true'],
-  ['an answer that a model objects to', 'Be rude', 'polite', 'output', 'it gave false, and what passes is true'],
-  ['by id', 'That was awful', polite, 'input', 'it gave false, and what passes is true'],
-  ['by a prompt without a place', 'That was awful', 'behind', 'input', 'it gave false, and what passes is true'],
-  ['the value that must not be', 'That was kind', 'rude', 'input', 'it gave true, and what passes is false'],
+  ['content that a model objects to', 'That was awful', 'polite', 'input', 'it gave false, and what passes is true'],
+  ['a response that a model objects to', 'Be rude', 'polite', 'output', 'it gave false, and what passes is true'],
+  ["content by the evaluator's id", 'That was awful', polite, 'input', 'it gave false, and what passes is true'],
   [
-    'a verdict that cannot be read',
+    'content by a prompt that has no placeholder',
+    'That was awful',
+    'behind',
+    'input',
+    'it gave false, and what passes is true',
+  ],
+  ['a forbidden value', 'That was kind', 'rude', 'input', 'it gave true, and what passes is false'],
+  [
+    'an unreadable verdict',
     'anything',
     'confused',
     'input',
     'its model answered "I would rather not say.", which is not true or false',
   ],
   [
-    'an answer against a schema',
+    'a response that violates a schema',
     'Give me a ticket',
     'ticket',
     'output',
     '/urgent: Instance type "string" is invalid. Expected "boolean".',
   ],
-  ['an answer that is no JSON', 'Hello', 'ticket', 'output', 'it is not JSON'],
+  ['a response that is not JSON', 'Hello', 'ticket', 'output', 'it is not JSON'],
 ]
 
-describe.each(FORMS)('a call that is %s', (_, stream) => {
+describe.each(FORMS)('guardrails on a %s call', (_, stream) => {
   test.each(BLOCKED.filter(([, , , on]) => !stream || on === 'input'))(
-    'is stopped for %s',
+    'block %s',
     async (_, say, guard, on, reason) => {
       const answer = await ask({ say, guard, on, stream })
       const error = errorOf(answer.text, 422)
@@ -159,7 +165,7 @@ describe.each(FORMS)('a call that is %s', (_, stream) => {
       const trace = await app.traceOf(answer)
       expect(trace).toMatchObject({
         status: 422,
-        outcome: 'refused',
+        outcome: 'http_error',
         guardrails: [{ id: guard, stage: on, outcome: 'blocked', reason }],
       })
     },
@@ -171,7 +177,7 @@ describe.each(FORMS)('a call that is %s', (_, stream) => {
     ['alarm', 'That was awful', 'alerted', 'it gave false, and what passes is true'],
     ['off', 'That was awful', 'unchecked', 'its guardrail_config is not enabled'],
     ['ticket', '{"subject": "Lamp"}', 'passed', null],
-  ])('goes on with %s for %p', async (id, say, outcome, reason) => {
+  ])('continue with %s for %p', async (id, say, outcome, reason) => {
     const answer = await ask({ say, guard: id, stream })
     expect(answer.status).toBe(200)
     expect(await guardsOf(answer)).toMatchObject([{ id, stage: 'input', outcome, reason }])
@@ -186,13 +192,13 @@ describe.each(FORMS)('a call that is %s', (_, stream) => {
       'built in: svc_pii_detection, svc_sexual_moderation, svc_harmful_moderation',
     ],
     [
-      'an evaluator that says not what passes',
+      'an evaluator without a pass condition',
       'bare',
       400,
       'guardrail_not_configured',
       '"bare" has no guardrail_config',
     ],
-  ])('is refused for %s before any model is asked', async (_, guard, status, code, words) => {
+  ])('reject %s before any model is called', async (_, guard, status, code, words) => {
     const guardrails = [
       { id: 'polite', execute_on: 'input' },
       { id: guard, execute_on: 'output' },
@@ -203,7 +209,7 @@ describe.each(FORMS)('a call that is %s', (_, stream) => {
     expect(await app.traceOf(answer)).toMatchObject({ status, guardrails: [], attempts: [] })
   })
 
-  test('runs its guardrails in order, up to the first that blocks', async () => {
+  test('run in order up to the first that blocks', async () => {
     const guardrails = ['alarm', 'svc_pii_detection', 'polite', 'svc_harmful_moderation'].map((id) => ({
       id,
       execute_on: 'input',
@@ -218,7 +224,7 @@ describe.each(FORMS)('a call that is %s', (_, stream) => {
     ])
   })
 
-  test('is answered by the cache only under the same guardrails', async () => {
+  test('share cached responses only under the same guardrails', async () => {
     const cache = { type: 'exact_match', ttl: 60 }
     const say = `Give me an address${stream ? ' ' : ''}`
     const call = (guards: string[], words = say) => {
@@ -242,7 +248,7 @@ describe.each(FORMS)('a call that is %s', (_, stream) => {
   })
 })
 
-test('the cache serves nobody an answer whose text the guardrail now blocks', async () => {
+test('cached response: is not returned when a guardrail now blocks it', async () => {
   const cache = { type: 'exact_match', ttl: 60 }
   const call = (stream: boolean) =>
     ask({ say: 'Give me an address', guard: 'svc_pii_detection', on: 'output', stream, more: { cache } })
@@ -254,7 +260,7 @@ test('the cache serves nobody an answer whose text the guardrail now blocks', as
   expect(whole.headers.get('x-understudy-cache')).toBe('hit')
 })
 
-test('an answer that is streamed is not checked, and the trace says so', async () => {
+test('streamed response: is not checked by guardrails, and the trace says so', async () => {
   const answer = await ask({ say: 'Give me an address', guard: 'svc_pii_detection', on: 'output', stream: true })
   expect(eventsOf(answer.text).at(-1)).toBe('[DONE]')
   expect(await guardsOf(answer)).toMatchObject([
@@ -268,7 +274,7 @@ test('an answer that is streamed is not checked, and the trace says so', async (
   ])
 })
 
-test('all that the user says is looked at, and nothing else', async () => {
+test('input guardrail: checks all user messages and nothing else', async () => {
   const call = (messages: object[]) => ask({ say: '', guard: 'svc_pii_detection', more: { messages } })
   const secret = 'Write to ada@example.com'
   const last = { role: 'user', content: 'And now?' }
@@ -282,7 +288,7 @@ test('all that the user says is looked at, and nothing else', async () => {
   expect(system.status).toBe(200)
 })
 
-test('model responses have guardrails too', async () => {
+test('responses API: applies guardrails', async () => {
   const call = (input: string, execute_on: string) =>
     app.post(RESPONSES, { model: MODEL, input, guardrails: [{ id: 'svc_pii_detection', execute_on }] })
   const blocked = await call('Mail ada@example.com', 'input')
@@ -292,7 +298,7 @@ test('model responses have guardrails too', async () => {
   expect((await call('Hello', 'input')).status).toBe(200)
 })
 
-test('the namespace is the prefix of the guardrails that are built in', async () => {
+test('built-in guardrails: have the namespace as prefix', async () => {
   const acme = createTestApp({ namespace: 'acme', seed_file: ['none'] })
   const call = (id: string) =>
     acme.post(CHAT, {
@@ -313,7 +319,7 @@ test('the namespace is the prefix of the guardrails that are built in', async ()
   acme.close()
 })
 
-describe('an evaluator', () => {
+describe('guardrail evaluator', () => {
   const run = async (id: string, body: object) => {
     const answer = await app.post(`/_understudy/evaluators/${id}/run`, body)
     expect({ status: answer.status, text: answer.text }).toEqual({ status: 200, text: expect.any(String) })
@@ -323,14 +329,14 @@ describe('an evaluator', () => {
     [
       'polite',
       'a damn shame',
-      { key: 'polite', value: false, passed: false, reason: null, model: 'openai/judge', synthesized: false },
+      { key: 'polite', value: false, passed: false, reason: null, model: 'openai/judge', generated: false },
     ],
     [polite, 'a fine day', { key: 'polite', value: true, passed: true }],
     ['bare', 'a fine day', { value: true, passed: null }],
     ['nice', 'a fine day', { value: 5, passed: true }],
     ['topic', 'money back', { value: 'refunds', passed: false }],
     ['confused', 'this', { value: null, passed: false, reason: expect.stringContaining('which is not true or false') }],
-    ['unscripted', 'a fine day', { value: 5, passed: true, synthesized: true, fixture: null, model: 'openai/gpt-4o' }],
+    ['unscripted', 'a fine day', { value: 5, passed: true, generated: true, fixture: null, model: 'openai/gpt-4o' }],
     [
       'ticket',
       '{"subject": 3}',
@@ -338,20 +344,20 @@ describe('an evaluator', () => {
     ],
     ['ticket', '{"subject": "Lamp"}', { value: true, passed: true, reason: null }],
     ['svc_pii_detection', 'I am at 203.0.113.7', { passed: false, reason: 'it contains an IP address' }],
-  ])('%s says of %p what it must', async (id, text, says) => {
+  ])('%s judges %p', async (id, text, says) => {
     expect(await run(id, { text })).toMatchObject(says)
   })
 
-  test('sees what was asked beside what was answered', async () => {
+  test('sees the input beside the output', async () => {
     expect(await run('both', { text: 'Fine', input: 'How?' })).toMatchObject({ value: 'asked: How?, said: Fine' })
     const answer = await ask({ say: 'Be rude', guard: 'both', on: 'output' })
     expect(answer.status).toBe(200)
     expect(await guardsOf(answer)).toMatchObject([
-      { outcome: 'passed', evaluation: { model: 'openai/judge', synthesized: false } },
+      { outcome: 'passed', evaluation: { model: 'openai/judge', generated: false } },
     ])
   })
 
-  test('whose pattern looks back without an end holds up nobody', async () => {
+  test('does not block other calls with a pattern that backtracks', async () => {
     const schema = { type: 'string', pattern: '^(a+)+$' }
     await made({ type: 'json_schema', key: 'slow', path: 'Default', schema, guardrail_config: TRUE })
     const text = JSON.stringify(`${'a'.repeat(40)}!`)
@@ -365,13 +371,13 @@ describe('an evaluator', () => {
     ['does not exist', 'nobody', { text: 'x' }, 404, 'nobody'],
     ['gets no text', 'polite', {}, 400, 'text'],
     ['has a broken schema', 'broken', { text: '{}' }, 400, '"broken" failed: its schema is malformed'],
-  ])('that %s is refused', async (_, id, body, status, words) => {
+  ])('that %s is rejected', async (_, id, body, status, words) => {
     const answer = await app.post(`/_understudy/evaluators/${id}/run`, body)
     expect(errorOf(answer.text, status).message).toContain(words)
   })
 
-  test('whose model has no fixture fails when that is an error', async () => {
-    const strict = createTestApp({ on_miss: 'error', seed_file: ['none'] })
+  test('fails without a fixture for its model when one is required', async () => {
+    const strict = createTestApp({ on_unmatched: 'error', seed_file: ['none'] })
     const fields = llm({ key: 'lonely', prompt: 'Well?', guardrail_config: TRUE })
     await strict.post('/v2/evaluators', fields)
     const answer = await strict.post(CHAT, {
@@ -393,7 +399,7 @@ describe('an evaluator', () => {
   })
 })
 
-test('the same calls with the same seed leave the same traces', async () => {
+test('guardrails: leave the same traces for the same calls and seed', async () => {
   const play = async () => {
     const one = createTestApp({ fixtures: [folder.path], seed_file: ['none'] })
     await one.post(

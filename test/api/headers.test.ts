@@ -1,4 +1,4 @@
-// The headers of every answer: an id of the request, and texts that any client can read, however long or strange they were.
+// The headers of every response: a request id, and texts that any client can read, however long or strange they were.
 import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { accepted } from '../support/accepted.ts'
@@ -21,7 +21,7 @@ function expectSound(headers: Headers): void {
 }
 
 describe('x-request-id', () => {
-  test('of a router call is the id of its trace, whole, streamed and refused', async () => {
+  test('is the trace id of a router call, whole, streamed and on errors', async () => {
     for (const sent of [body, { ...body, stream: true }, { ...body, temperature: 9 }, '{']) {
       const { headers } = await app.post(CHAT, sent)
       expect(headers.get('x-request-id')).toBe(headers.get('x-understudy-trace'))
@@ -43,7 +43,7 @@ describe('x-request-id', () => {
     ['/_understudy/health', { method: 'OPTIONS' }],
     ['/_understudy/traces', { headers: { 'x-understudy-session': '../x' } }],
   ]
-  test.each(rows)('is on the answer of %s %j', async (path, init) => {
+  test.each(rows)('is sent with the response of %s %j', async (path, init) => {
     const headers = { authorization: 'Bearer any', ...(init.headers as Record<string, string>) }
     const ids = [await send(app, path, { ...init, headers }), await send(app, path, { ...init, headers })]
     const [one, two] = ids.map((answer) => answer.headers.get('x-request-id'))
@@ -51,7 +51,7 @@ describe('x-request-id', () => {
     expect(two).not.toBe(one as string)
   })
 
-  test('repeats when the same calls are made of the same program', async () => {
+  test('repeats when the same calls are made to a new server', async () => {
     const ids = async (target: TestApp) => {
       const seen: (string | null)[] = []
       for (const path of ['/v2/datasets', '/nothing', '/_understudy/traces'])
@@ -61,7 +61,7 @@ describe('x-request-id', () => {
     expect(await ids(appWith())).toEqual(await ids(appWith()))
   })
 
-  test("is the trace's where a fault answers", async () => {
+  test('is the trace id when a fault answers', async () => {
     const mine = appWith()
     const rules = [{ name: 'r', at: 'gateway', fault: { type: 'http-error', status: 429 } }]
     await accepted(
@@ -96,18 +96,18 @@ describe('x-request-id', () => {
   })
 })
 
-describe('a text that is echoed in a header is bounded and in ASCII', () => {
+describe('text echoed in a header', () => {
   const TEXTS: [string, string][] = [
     ['of 70,000 characters', 'x'.repeat(70_000)],
     ['in Japanese', '日本語'],
-    ['with half of Latin-1', 'é'.repeat(2_000)],
+    ['with Latin-1 characters', 'é'.repeat(2_000)],
     ['with line breaks', 'a\r\nx-injected: 1'],
     ['with control characters', 'a\u0000b\u007f\u001b[31m'],
-    ['with faces', '😀'.repeat(800)],
+    ['with emoji', '😀'.repeat(800)],
   ]
   const rows = TEXTS.map(([name, text]) => [name, text] as const)
 
-  test.each(rows)('a model %s', async (_, text) => {
+  test.each(rows)('is bounded ASCII for a model %s', async (_, text) => {
     for (const path of [CHAT, '/v2/router/embeddings', '/v2/router/responses']) {
       const sent = path === CHAT ? body : { input: 'hello' }
       const answer = await app.post(path, { ...sent, model: `openai/${text}` })
@@ -117,7 +117,7 @@ describe('a text that is echoed in a header is bounded and in ASCII', () => {
     }
   })
 
-  test.each(rows)('the id of a trace %s', async (_, text) => {
+  test.each(rows)('is bounded ASCII for a trace id %s', async (_, text) => {
     const feedback = { property: 'rating', value: ['good'], trace_id: text, product: 'router' }
     const answer = await app.post('/v2/feedback', feedback)
     expect(answer.status).toBe(200)
@@ -125,7 +125,7 @@ describe('a text that is echoed in a header is bounded and in ASCII', () => {
     expectSound(answer.headers)
   })
 
-  test.each(rows)('the name of a rule %s', async (_, text) => {
+  test.each(rows)('is bounded ASCII for a rule name %s', async (_, text) => {
     const mine = appWith()
     for (const at of ['provider', 'gateway', 'workspace']) {
       const rules = [{ name: `rule ${text}`, at, fault: { type: 'http-error', status: 429, message: text } }]
@@ -141,7 +141,7 @@ describe('a text that is echoed in a header is bounded and in ASCII', () => {
     }
   })
 
-  test.each(rows)('the name of a fixture %s', async (_, text) => {
+  test.each(rows)('is bounded ASCII for a fixture name %s', async (_, text) => {
     const mine = appWith()
     const fixtures = [{ name: `f ${text}`, match: { operation: 'chat.completions' }, reply: { content: 'fixed' } }]
     const made = await mine.post('/_understudy/sessions', { name: 'named', fixtures })
@@ -151,7 +151,7 @@ describe('a text that is echoed in a header is bounded and in ASCII', () => {
     expectSound(answer.headers)
   })
 
-  test.each(rows)('the type of a file %s', async (_, text) => {
+  test.each(rows)('is bounded ASCII for a file type %s', async (_, text) => {
     const mine = appWith()
     const file = new File(['abc'], 'a.bin', { type: 'application/octet-stream' })
     const uploaded = await mine.fetch('/v2/files', { method: 'POST', body: formOf({ file, purpose: 'retrieval' }) })
@@ -167,7 +167,7 @@ describe('a text that is echoed in a header is bounded and in ASCII', () => {
     expectSound(content.headers)
   })
 
-  test('the headers that a page asks for, and its origin', async () => {
+  test('is bounded ASCII for the requested headers and the origin of a page', async () => {
     const open = appWith({ cors: ['*'] })
     const asked = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'x'.repeat(9_000) }
     for (const origin of ['http://localhost:3000', `http://${'x'.repeat(9_000)}.example`]) {
@@ -177,8 +177,8 @@ describe('a text that is echoed in a header is bounded and in ASCII', () => {
   })
 })
 
-test('the headers of an error survive what its model is called', async () => {
-  const mine = createTestApp({ on_miss: 'error' })
+test('error headers: are kept whatever the name of the model', async () => {
+  const mine = createTestApp({ on_unmatched: 'error' })
   const answer = await mine.post(CHAT, {
     messages: [{ role: 'user', content: 'nobody has a fixture for it' }],
     model: 'openai/日本語',

@@ -1,4 +1,4 @@
-// Health says how long the program has been up and how many sessions there are, and wakes none of those that sleep.
+// Health shows the uptime of the program and the number of sessions, and loads no unloaded one.
 import { afterAll, expect, test } from 'bun:test'
 import type { OwnedSlot } from '../../src/sessions/slot.ts'
 import { createTestApp } from '../support/app.ts'
@@ -18,7 +18,7 @@ const asleep = () =>
     .filter(({ slot }) => !(slot as OwnedSlot).awake)
     .map(({ name }) => name)
 
-test('sessions that sleep go on sleeping, and are counted', async () => {
+test('health: counts unloaded sessions without loading them', async () => {
   for (let number = 0; number < SESSIONS; number++) expect((await say(`s-${number}`)).status).toBe(200)
   // They are closed one in each turn.
   for (let turn = 0; turn < SESSIONS; turn++) await new Promise((resolve) => setImmediate(resolve))
@@ -29,7 +29,7 @@ test('sessions that sleep go on sleeping, and are counted', async () => {
   expect([counts.sessions, counts.traces]).toEqual([SESSIONS + 1, SESSIONS])
 })
 
-test('the program is up since it began, not since somebody asked', async () => {
+test('health: measures uptime from the start of the process', async () => {
   const atLeast = Date.now() - begun
   expect((await app.fetch(HEALTH)).json().uptime_ms).toBeGreaterThanOrEqual(atLeast)
 })

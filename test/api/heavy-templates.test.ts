@@ -1,4 +1,4 @@
-// Templates that multiply: every filter, method and operator that makes more of less is refused before it has made it.
+// Templates that multiply: every filter, method and operator that grows a text is rejected before it does.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Template } from '@huggingface/jinja'
 import { TEMPLATE_LIMITS } from '../../src/lib/template-budget.ts'
@@ -108,14 +108,17 @@ const hostile = [
   ...['{{word}}'.repeat(5_000), '{{items}}'.repeat(5_000)].map((one) => rowOf('text', 'names', one)),
 ]
 
-test.each(hostile)('$engine: $what is refused where it stands', async ({ engine: template_engine, template }) => {
-  const app = appWith()
-  const answer = await app.post(CHAT, bodyOf({ ...user(template), variables: values, template_engine }))
-  const { code, param } = errorOf(answer.text, 400)
-  expect([answer.status, code, param]).toEqual([400, 'invalid_template', 'messages[0].content'])
-})
+test.each(hostile)(
+  'heavy template, $engine: $what is rejected at its place',
+  async ({ engine: template_engine, template }) => {
+    const app = appWith()
+    const answer = await app.post(CHAT, bodyOf({ ...user(template), variables: values, template_engine }))
+    const { code, param } = errorOf(answer.text, 400)
+    expect([answer.status, code, param]).toEqual([400, 'invalid_template', 'messages[0].content'])
+  },
+)
 
-describe('the interpreter with limits', () => {
+describe('limited jinja interpreter', () => {
   const rows: readonly string[] = [
     "{{ items[0].name }} {{ items[-1]['name'] }} {{ items[1:3]|map(attribute='name')|join(', ') }}",
     '{{ items[:2]|tojson }}\n{{ items[:2]|tojson(indent=2) }}',
@@ -141,14 +144,14 @@ describe('the interpreter with limits', () => {
     expect(texts).toEqual([new Template(template).render(values)])
   })
 
-  test.each(['jinja', 'mustache', 'text'] as const)('leaves 10 MB without a tag as they are: %s', async (engine) => {
+  test.each(['jinja', 'mustache', 'text'] as const)('leaves 10 MB without a tag unchanged: %s', async (engine) => {
     const text = 'A line that no engine has anything to do with.\n'.repeat(200_000)
     const { texts } = await renderAll([text], { engine, values }, TEMPLATE_LIMITS)
     expect(texts[0] === (engine === 'jinja' ? new Template('x\n').render({}) && text.slice(0, -1) : text)).toBe(true)
   })
 })
 
-test('the prompt of an evaluator that names its text too often is refused', async () => {
+test('evaluator prompt: is rejected when it repeats its text too often', async () => {
   const app = appWith()
   const prompt = '{{log.output}}'.repeat(5_000)
   const evaluator = {
@@ -165,7 +168,7 @@ test('the prompt of an evaluator that names its text too often is refused', asyn
   expect(errorOf(text, 422).message).toContain('more than 20000000 characters')
 })
 
-test('the reply of a fixture with a run of blanks in a name is refused', async () => {
+test('fixture template: is rejected for a run of blanks in a name', async () => {
   const fixtures = [
     { name: 'blank', match: { operation: 'chat.completions' }, reply: { content: `{{${' '.repeat(60_000)}` } },
   ]
@@ -174,7 +177,7 @@ test('the reply of a fixture with a run of blanks in a name is refused', async (
   expect(text).toContain('must be a valid template')
 })
 
-test('the reply of a fixture that goes through the messages again and again is refused', async () => {
+test('fixture template: is rejected when it loops over the messages too often', async () => {
   const app = appWith()
   const content = `${'{{#call.messages}}'.repeat(5)}x${'{{/call.messages}}'.repeat(5)}`
   const fixture = { name: 'often', match: { operation: 'chat.completions' }, reply: { content } }

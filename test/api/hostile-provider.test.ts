@@ -1,4 +1,4 @@
-// What a provider may send: more than anybody reads, packed although nobody asked for that, broken, or with the key in it.
+// What a provider may send: too much, compressed without a request, broken, or with the key in it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { readForwarding } from '../../src/config/providers.ts'
@@ -84,14 +84,14 @@ const TOO_MUCH: [string, () => Response, RegExp][] = [
     /larger than 200000 bytes \(--max-response\)/,
   ],
   ['no end', () => inPieces(forever('x'.repeat(1_000)), JSON_TYPE), /--max-response/],
-  ['no end and no success', () => inPieces(forever('x'.repeat(1_000)), JSON_TYPE, 500), /--max-response/],
+  ['no end and an error status', () => inPieces(forever('x'.repeat(1_000)), JSON_TYPE, 500), /--max-response/],
   [
-    'a small body that unpacks to a large one',
+    'a small body that decompresses to a large one',
     () => new Response(gzipSync(Buffer.alloc(50_000_000)), { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }),
     /--max-response/,
   ],
   [
-    'one packed twice',
+    'a body compressed twice',
     () =>
       new Response(gzipSync(gzipSync(Buffer.alloc(100_000_000))), {
         headers: { ...JSON_TYPE, 'content-encoding': 'gzip, gzip' },
@@ -99,28 +99,28 @@ const TOO_MUCH: [string, () => Response, RegExp][] = [
     /--max-response/,
   ],
   [
-    'a packed body that is cut',
+    'a truncated compressed body',
     () => new Response(gzipSync(body).subarray(0, 60), { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }),
     /cannot be decompressed/,
   ],
   [
-    'a body that is not packed as it says',
+    'a body that does not have its declared compression',
     () => new Response(body, { headers: { ...JSON_TYPE, 'content-encoding': 'br' } }),
     /cannot be decompressed/,
   ],
   [
-    'an encoding that nobody knows',
+    'an unknown content encoding',
     () => new Response(body, { headers: { ...JSON_TYPE, 'content-encoding': 'snappy' } }),
     /content-encoding "snappy"/,
   ],
 ]
 for (const way of WAYS)
-  test.each(TOO_MUCH)(`${way[0]}: %s is an unreadable answer`, async (_, made, message) => {
+  test.each(TOO_MUCH)(`${way[0]}, response with %s: is recorded as unreadable`, async (_, made, message) => {
     answer = made
     const { trace } = await callOf(way)
     // A client of a direct call has got the beginning, and then a broken connection.
     const outcome = expect.stringMatching(
-      way === WAYS[0] && message.source.includes('max') ? /^unreadable$/ : /^(unreadable|disconnected)$/,
+      way === WAYS[0] && message.source.includes('max') ? /^invalid_response$/ : /^(invalid_response|disconnected)$/,
     )
     expect(trace).toMatchObject({ outcome, error: { message: expect.stringMatching(message) } })
     expect(reported).toEqual([])
@@ -128,25 +128,25 @@ for (const way of WAYS)
 
 for (const way of STREAMS)
   test.each<[string, () => Response]>([
-    ['events without end', () => inPieces(forever(chunk('x'.repeat(500))), SSE)],
-    ['a line without end', () => inPieces(forever('data: xxxxxxxxxxxx'), SSE)],
-    ['comments without end', () => inPieces(forever(': x\n\n'.repeat(1_000)), SSE)],
+    ['endless events', () => inPieces(forever(chunk('x'.repeat(500))), SSE)],
+    ['an endless line', () => inPieces(forever('data: xxxxxxxxxxxx'), SSE)],
+    ['endless comments', () => inPieces(forever(': x\n\n'.repeat(1_000)), SSE)],
     [
-      'events that unpack without end',
+      'events that decompress endlessly',
       () => new Response(gzipSync(chunk('x').repeat(100_000)), { headers: { ...SSE, 'content-encoding': 'gzip' } }),
     ],
-  ])(`${way[0]}: %s end at the limit`, async (_, made) => {
+  ])(`${way[0]}, stream of %s: ends at the limit`, async (_, made) => {
     answer = made
     const { trace, text } = await callOf(way)
     expect(trace).toMatchObject({
-      outcome: expect.stringMatching(/^(unreadable|disconnected)$/),
+      outcome: expect.stringMatching(/^(invalid_response|disconnected)$/),
       error: { message: expect.stringMatching(/--max-response/) },
     })
     expect(text.length).toBeLessThan(MAX_COUNT + 10_000)
     expect(reported).toEqual([])
   })
 
-test('an answer beyond the limit falls back as an unreadable one does', async () => {
+test('response beyond the limit: falls back as an unreadable one does', async () => {
   answer = (request) =>
     request.url.includes('/v1/') && provider.seen.length % 2 === 0
       ? new Response(body, { headers: JSON_TYPE })
@@ -168,7 +168,7 @@ const PACKED: [string, (bytes: Buffer) => Uint8Array][] = [
   ['identity', (bytes) => bytes],
   ['gzip, br', (bytes) => brotliCompressSync(gzipSync(bytes))],
 ]
-test.each(PACKED)('a body packed by %s is read', async (encoding, pack) => {
+test.each(PACKED)('response compressed with %s: is read', async (encoding, pack) => {
   answer = () =>
     new Response(pack(body) as Uint8Array<ArrayBuffer>, { headers: { ...JSON_TYPE, 'content-encoding': encoding } })
   for (const way of WAYS) {
@@ -179,7 +179,7 @@ test.each(PACKED)('a body packed by %s is read', async (encoding, pack) => {
   const events = Buffer.from(streamed('packed').join(''))
   answer = () =>
     new Response(pack(events) as Uint8Array<ArrayBuffer>, { headers: { ...SSE, 'content-encoding': encoding } })
-  for (const way of STREAMS) expect((await callOf(way)).trace).toMatchObject({ status: 200, outcome: 'answered' })
+  for (const way of STREAMS) expect((await callOf(way)).trace).toMatchObject({ status: 200, outcome: 'succeeded' })
 })
 
 const HALF = KEY.length >> 1
@@ -187,8 +187,12 @@ const ESCAPED = [...KEY].map((letter) => `\\u${letter.charCodeAt(0).toString(16)
 const text = JSON.stringify(completion(`your key is ${KEY}, ${KEY}`))
 const ECHOES: [string, boolean, () => Response][] = [
   ['in the text', false, () => new Response(text, { headers: JSON_TYPE })],
-  ['in pieces of the body', false, () => inPieces(text.split(/(?=s)|(?<=e)/), JSON_TYPE)],
-  ['packed', false, () => new Response(gzipSync(text), { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } })],
+  ['in chunks of the body', false, () => inPieces(text.split(/(?=s)|(?<=e)/), JSON_TYPE)],
+  [
+    'in a compressed body',
+    false,
+    () => new Response(gzipSync(text), { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' } }),
+  ],
   ['escaped', false, () => new Response(text.replaceAll(KEY, ESCAPED), { headers: JSON_TYPE })],
   [
     'in headers',
@@ -197,18 +201,18 @@ const ECHOES: [string, boolean, () => Response][] = [
   ],
   ['in an error', false, () => new Response(`{"error":{"message":"no ${KEY}"}}`, { status: 401, headers: JSON_TYPE })],
   [
-    'in an error in pieces',
+    'in an error in chunks',
     false,
     () => inPieces([`{"error":{"message":"no ${KEY.slice(0, 9)}`, `${KEY.slice(9)}"}}`], JSON_TYPE, 400),
   ],
-  ['in a page', false, () => new Response(`<h1>${KEY}</h1>`, { headers: { 'content-type': 'text/html' } })],
+  ['in an HTML page', false, () => new Response(`<h1>${KEY}</h1>`, { headers: { 'content-type': 'text/html' } })],
   ['in events', true, () => inPieces(streamed(KEY), SSE)],
-  ['in events in pieces', true, () => inPieces(streamed(KEY).join('').split(/(?=-)/), SSE)],
-  ['over two events', true, () => inPieces(streamed(KEY.slice(0, HALF), KEY.slice(HALF)), SSE)],
+  ['in events in chunks', true, () => inPieces(streamed(KEY).join('').split(/(?=-)/), SSE)],
+  ['across two events', true, () => inPieces(streamed(KEY.slice(0, HALF), KEY.slice(HALF)), SSE)],
   ['letter by letter', true, () => inPieces(streamed(...KEY), SSE)],
   ['in a stream that breaks', true, () => inPieces([chunk(KEY), `data: ${KEY}\n\n`], SSE)],
 ]
-test.each(ECHOES)('a key %s is in nothing that is kept', async (_, isStream, made) => {
+test.each(ECHOES)('provider key %s: is masked in everything that is stored', async (_, isStream, made) => {
   answer = made
   for (const way of isStream ? STREAMS : WAYS) {
     const { trace, exchange, headers } = await callOf(way)
@@ -219,7 +223,7 @@ test.each(ECHOES)('a key %s is in nothing that is kept', async (_, isStream, mad
   expect((await app.fetch('/_understudy/snapshot')).text).not.toContain(KEY)
 })
 
-test('a word in the place of a key is no secret', async () => {
+test('provider key: is not masked when it is an ordinary word', async () => {
   const section = { value: { openai: at(`${provider.url}/v1`, { api_key: 'x' }) }, locationOf: () => '' }
   const forwarding = readForwarding({ section, backend: 'fixture', environment: {} })
   const local = createTestApp({ clock: 'real', forwarding })
@@ -233,11 +237,11 @@ test('a word in the place of a key is no secret', async () => {
 
 const BROKEN_REDIRECT = 'HTTP/1.1 301 Moved\r\nlocation: /elsewhere\r\ntransfer-encoding: chunked\r\n\r\n'
 test.each([
-  ['a redirect with a body that is no HTTP', `${BROKEN_REDIRECT}zz\r\nnonsense`],
-  ['a redirect with a body that is cut', `${BROKEN_REDIRECT}5\r\nab`],
+  ['a redirect with a body that is not HTTP', `${BROKEN_REDIRECT}zz\r\nnonsense`],
+  ['a redirect with a truncated body', `${BROKEN_REDIRECT}5\r\nab`],
   ['a status that HTTP does not have', 'HTTP/1.1 999 Odd\r\ncontent-length: 2\r\n\r\n{}'],
   ['such a status without a body', 'HTTP/1.1 600 Odd\r\ncontent-length: 0\r\n\r\n'],
-])('%s is no response', async (_, sent) => {
+])('provider response: is recorded as disconnected for %s', async (_, sent) => {
   const breaking = startBreaking(sent)
   const errors: unknown[] = []
   const section = { value: { openai: at(`${breaking.url}/v1`) }, locationOf: () => '' }

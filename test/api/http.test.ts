@@ -1,4 +1,4 @@
-// What is refused on any path, and how a refusal reads; which methods a path takes.
+// What is rejected on any path, and the error for it; and the methods of a path.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { send, type TestApp, testApps } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -10,7 +10,7 @@ const { appWith, close } = testApps()
 const app = appWith()
 afterAll(close)
 
-describe('refusals', () => {
+describe('HTTP error', () => {
   const huge = JSON.stringify({ ...body, extra: 'x'.repeat(2_000) })
   const stream = (text: string) => new Response(text).body
   const auth = { authorization: 'Bearer any' }
@@ -36,7 +36,7 @@ describe('refusals', () => {
       ['a space', 'Bearer <token>'],
     ],
     [
-      'a strange host',
+      'an invalid host',
       app,
       '/_understudy/health',
       { headers: { host: 'evil.example:4010' } },
@@ -45,7 +45,7 @@ describe('refusals', () => {
       ['"evil.example"', 'loopback'],
     ],
     [
-      'a host that begins like loopback',
+      'a host that begins like a loopback address',
       app,
       '/swagger',
       { headers: { host: '127.0.0.1.evil.example' } },
@@ -87,7 +87,7 @@ describe('refusals', () => {
       ['1000 bytes', '--max-body'],
     ],
     [
-      'a large body whose length is said twice',
+      'a large body with two content lengths',
       small,
       CHAT,
       {
@@ -158,9 +158,9 @@ describe('refusals', () => {
       'invalid_value',
       ['the body must be an object', '[]'],
     ],
-    ['a session name that is none', app, '/s/a%20b/_understudy/traces', {}, 400, 'invalid_session', ['64 letters']],
+    ['an invalid session name', app, '/s/a%20b/_understudy/traces', {}, 400, 'invalid_session', ['64 letters']],
     [
-      'a session header that is none',
+      'an invalid session header',
       app,
       '/_understudy/traces',
       { headers: { 'x-understudy-session': '../x' } },
@@ -181,7 +181,7 @@ describe('refusals', () => {
     ['traces of an unknown session', app, '/_understudy/traces?session=nope', {}, 404, 'session_not_found', ['"nope"']],
     ['an unknown query key', app, '/_understudy/traces?foo=1', {}, 400, 'invalid_value', ["'foo'", 'starting_after']],
     [
-      'a page that is too long',
+      'a limit that is too high',
       app,
       '/_understudy/traces?limit=999',
       {},
@@ -189,9 +189,17 @@ describe('refusals', () => {
       'invalid_value',
       ["'limit'", 'at most 200', '999'],
     ],
-    ['a page that is no number', app, '/_understudy/traces?limit=many', {}, 400, 'invalid_value', ["'limit'", 'many']],
     [
-      'a time that is none',
+      'a limit that is not a number',
+      app,
+      '/_understudy/traces?limit=many',
+      {},
+      400,
+      'invalid_value',
+      ["'limit'", 'many'],
+    ],
+    [
+      'an invalid time',
       app,
       '/_understudy/traces?since=yesterday',
       {},
@@ -200,7 +208,7 @@ describe('refusals', () => {
       ["'since'", 'yesterday', 'ISO 8601'],
     ],
   ]
-  test.each(rows)('%s', async (_, target, path, init, status, code, said) => {
+  test.each(rows)('is right for %s', async (_, target, path, init, status, code, said) => {
     const answer = await send(target, path, init)
     expect(answer.status).toBe(status)
     expect(answer.headers.get('content-type')).toStartWith('application/json')
@@ -209,7 +217,7 @@ describe('refusals', () => {
     for (const part of said) expect(error.message).toContain(part)
   })
 
-  test('a long text of a client is cut in the message', async () => {
+  test('shows a long client value shortened in the message', async () => {
     const long = 'x'.repeat(15_000)
     const all: [string, Record<string, string>][] = [
       [`/v2/${long}`, auth],
@@ -223,7 +231,7 @@ describe('refusals', () => {
     }
   })
 
-  test('the type of an error is the one OpenAI clients know', async () => {
+  test('has the type that OpenAI clients know', async () => {
     const type = async (path: string, init: RequestInit = {}) => {
       const { status, text } = await send(app, path, init)
       return errorOf(text, status).type
@@ -234,7 +242,7 @@ describe('refusals', () => {
     expect(await type('/swagger', { method: 'PUT' })).toBe('invalid_request_error')
   })
 
-  test('a 401 says how to authenticate, in words for which no browser asks for a password', async () => {
+  test('describes authentication for a 401 without making browsers ask for a password', async () => {
     for (const authorization of ['', 'Bearer', 'Basic eDp5', 'Bearer a b', 'any']) {
       const { status, headers } = await send(app, CHAT, { headers: { authorization } })
       expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="understudy"'])
@@ -242,7 +250,7 @@ describe('refusals', () => {
   })
 })
 
-describe('methods', () => {
+describe('HTTP method', () => {
   const auth = { authorization: 'Bearer any' }
   const rows: [string, string, number, string | null][] = [
     ['OPTIONS', CHAT, 204, 'POST, OPTIONS'],
@@ -254,14 +262,14 @@ describe('methods', () => {
     ['PATCH', '/swagger/assets/swagger-ui.css', 405, 'GET, HEAD, OPTIONS'],
     ['PATCH', '/swagger/assets/swagger-uixcss', 404, null],
   ]
-  test.each(rows)('%s %s is %d and allows %s', async (method, path, status, allow) => {
+  test.each(rows)('%s on %s returns %d and allows %s', async (method, path, status, allow) => {
     const answer = await send(app, path, { method, headers: auth })
     expect(answer.status).toBe(status)
     expect(answer.headers.get('allow')).toBe(allow)
   })
 
   test.each(['/_understudy/health', '/swagger', '/swagger/json'])(
-    'HEAD of %s is like GET without the body',
+    'HEAD on %s is like GET without the body',
     async (path) => {
       const [head, get] = [await send(app, path, { method: 'HEAD' }), await send(app, path)]
       expect(head.status).toBe(200)
@@ -271,7 +279,7 @@ describe('methods', () => {
     },
   )
 
-  test('HEAD of a stream that never ends is answered at once', async () => {
+  test('HEAD on an endless stream is answered at once', async () => {
     const head = await send(app, '/_understudy/live', { method: 'HEAD' })
     expect([head.status, head.headers.get('content-type'), head.text]).toEqual([
       200,

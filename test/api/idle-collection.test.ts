@@ -1,9 +1,9 @@
-// Garbage is collected in the first pause after many calls, and when it has become much.
+// Garbage is collected in the first pause after many calls, and when there is much of it.
 import { expect, test } from 'bun:test'
 import { withIdleCollection } from '../../src/cli/run/idle-collection.ts'
 import { createTestApp } from '../support/app.ts'
 
-test('once, in the first pause after many calls', async () => {
+test('idle garbage collection: runs once in the first pause after many calls', async () => {
   const { understudy, close } = createTestApp()
   let collected = 0
   let look: (() => void) | undefined
@@ -39,7 +39,7 @@ test('once, in the first pause after many calls', async () => {
   close()
 })
 
-test('and while calls go on, when there is much of it: every fifth look at most', async () => {
+test('idle garbage collection: runs during calls when there is much garbage, at most at every fifth check', async () => {
   const { understudy, close } = createTestApp()
   let begun = 0
   let stopped = 0

@@ -1,4 +1,4 @@
-// Real clients asking for pictures, and another library reading what they got.
+// Real clients that request images, and another library that reads what they received.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
@@ -32,7 +32,7 @@ async function decode(bytes: Uint8Array) {
 const fetched = async (url: string | undefined) => (await fetch(url ?? '')).bytes()
 const picture = (format: string, size: string) => ({ format, size, blank: false })
 
-test('the OpenAI SDK: addresses and base64 lead to the same bytes', async () => {
+test('OpenAI SDK images: URLs and base64 give the same bytes', async () => {
   const wish = { model: A, prompt, n: 2, size: '512x512' } as const
   const byAddress = await openai().images.generate(wish)
   const byValue = await openai().images.generate({ ...wish, response_format: 'b64_json' })
@@ -44,7 +44,7 @@ test('the OpenAI SDK: addresses and base64 lead to the same bytes', async () => 
   }
 })
 
-test('the OpenAI SDK: a revised prompt of dall-e-3, token counts of gpt-image-1', async () => {
+test('OpenAI SDK images: include the revised prompt of dall-e-3 and the token counts of gpt-image-1', async () => {
   const second = await openai().images.generate({
     model: B,
     prompt,
@@ -76,7 +76,7 @@ test('the OpenAI SDK: a revised prompt of dall-e-3, token counts of gpt-image-1'
 test.each([
   [{ model: B, n: 2 }, 'n'],
   [{ model: C, size: '256x256' }, 'size'],
-] as const)('the OpenAI SDK: %j is refused for %s', async (fields, param) => {
+] as const)('OpenAI SDK images: reject %j for %s', async (fields, param) => {
   const refused = await openai()
     .images.generate({ prompt, ...fields } as OpenAI.ImageGenerateParams)
     .catch((error) => error)
@@ -88,25 +88,28 @@ const providers: [string, () => { imageModel(id: string): Parameters<typeof gene
   ['openai', () => createOpenAI({ baseURL, apiKey: 'any' })],
   ['openai-compatible', () => createOpenAICompatible({ name: 'router', baseURL, apiKey: 'any' })],
 ]
-test.each(providers)("the Vercel AI SDK's %s provider", async (_, provider) => {
-  const imageModel = (id: string) => provider().imageModel(id)
-  const several = await generateImage({ model: imageModel(A), prompt, n: 3, size: '256x256', maxRetries: 0 })
-  expect(several.images).toHaveLength(3)
-  for (const { uint8Array, mediaType } of several.images) {
-    expect(mediaType).toBe('image/png')
-    expect(await decode(uint8Array)).toEqual(picture('png', '256x256'))
-  }
-  const { image, warnings } = await generateImage({
-    model: imageModel(B),
-    prompt,
-    size: '1792x1024',
-    providerOptions: { openai: { style: 'natural', quality: 'hd' } },
-  })
-  expect(warnings).toEqual([])
-  expect(await decode(image.uint8Array)).toEqual(picture('png', '1792x1024'))
-})
+test.each(providers)(
+  'Vercel AI SDK images, %s provider: are generated in several sizes and numbers',
+  async (_, provider) => {
+    const imageModel = (id: string) => provider().imageModel(id)
+    const several = await generateImage({ model: imageModel(A), prompt, n: 3, size: '256x256', maxRetries: 0 })
+    expect(several.images).toHaveLength(3)
+    for (const { uint8Array, mediaType } of several.images) {
+      expect(mediaType).toBe('image/png')
+      expect(await decode(uint8Array)).toEqual(picture('png', '256x256'))
+    }
+    const { image, warnings } = await generateImage({
+      model: imageModel(B),
+      prompt,
+      size: '1792x1024',
+      providerOptions: { openai: { style: 'natural', quality: 'hd' } },
+    })
+    expect(warnings).toEqual([])
+    expect(await decode(image.uint8Array)).toEqual(picture('png', '1792x1024'))
+  },
+)
 
-test('the Vercel AI SDK: formats, usage and revised prompts come through', async () => {
+test('Vercel AI SDK images: include formats, usage and revised prompts', async () => {
   const provider = createOpenAI({ baseURL, apiKey: 'any' })
   const { image, usage } = await generateImage({
     model: provider.imageModel(C),
@@ -120,7 +123,7 @@ test('the Vercel AI SDK: formats, usage and revised prompts come through', async
   expect(providerMetadata.openai?.images?.[0]).toMatchObject({ revisedPrompt: expect.stringContaining(prompt) })
 })
 
-test("LangChain's image tool", async () => {
+test('LangChain image tool: returns a URL and base64 of the same image', async () => {
   const options = { model: B, apiKey: 'any', baseUrl: baseURL, size: '1024x1792' } as const
   const url = await new DallEAPIWrapper({ ...options, dallEResponseFormat: 'url' }).invoke(prompt)
   const base64 = await new DallEAPIWrapper({ ...options, dallEResponseFormat: 'b64_json' }).invoke(prompt)

@@ -1,4 +1,4 @@
-// Image requests that fast-check makes up: valid ones are answered as declared, broken ones are refused by name.
+// Generated image requests: valid ones are answered as declared, invalid ones are rejected by name.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import sharp from 'sharp'
@@ -80,7 +80,7 @@ const valid = fc.oneof(
   ),
 )
 
-test('any valid request is answered with as many files as asked, of the size and format asked', async () => {
+test('property: any valid image request returns the requested number of files in size and format', async () => {
   await fc.assert(
     fc.asyncProperty(valid, async (body) => {
       const { answer, data, usage } = await draw(app, body)
@@ -123,7 +123,7 @@ const mistakes = oneOf({
   metadata: notOf('object'),
 })
 
-test('a mistake in one field is a 400 that names the field', async () => {
+test('property: an invalid field of an image request is a 400 that names it', async () => {
   await fc.assert(
     fc.asyncProperty(valid, mistakes, async (body, [field, wrong]) => {
       const answer = await app.post(IMAGES, { ...body, [field]: wrong })

@@ -20,7 +20,7 @@ afterAll(() => {
 })
 const slow = { model: A, prompt: 'slowly', timeout: { call_timeout: 1_000 } }
 
-test('a model that takes too long is followed by the next, whose answer has its own form', async () => {
+test('image fallback: answers in its own form when a model exceeds the timeout', async () => {
   const { answer, data, usage } = await draw(app, { ...slow, fallbacks: [{ model: C }], size: '1024x1024' })
   expect(Object.keys(data[0] ?? {})).toEqual(['b64_json'])
   expect(usage?.output_tokens).toBe(4160)
@@ -28,11 +28,11 @@ test('a model that takes too long is followed by the next, whose answer has its 
   expect(await app.traceOf(answer)).toMatchObject({
     model: C,
     plan: [A, C],
-    attempts: [{ outcome: 'timed out' }, { outcome: 'answered' }],
+    attempts: [{ outcome: 'timed_out' }, { outcome: 'succeeded' }],
   })
 })
 
-test('a fallback that does not take the request is a 400 that says so', async () => {
+test('image fallback: returns 400 with the reason when it does not accept the request', async () => {
   const answer = await app.post(IMAGES, { ...slow, fallbacks: [{ model: B }], n: 2 })
   expect([answer.status, answer.json().error]).toMatchObject([
     400,
@@ -40,7 +40,7 @@ test('a fallback that does not take the request is a 400 that says so', async ()
   ])
 })
 
-test("the balanced model's rules hold, not those of the model that is ignored", async () => {
+test('image balancer: applies the rules of the picked model, not those of the ignored one', async () => {
   const balanced = (model: string) => ({ model: A, load_balancer: { type: 'weight_based', models: [{ model }] } })
   const { data } = await draw(app, { ...balanced(B), style: 'natural', size: '1792x1024' })
   expect(data[0]?.revised_prompt).toStartWith('A natural')
@@ -48,7 +48,7 @@ test("the balanced model's rules hold, not those of the model that is ignored", 
   expect([answer.status, answer.json().error]).toMatchObject([400, { param: 'size' }])
 })
 
-test('an answer from the cache is the same one, and its address still works', async () => {
+test('image cache: returns the same response, whose URL still works', async () => {
   const body = {
     model: A,
     prompt: 'a cached fox',

@@ -1,4 +1,4 @@
-// Streamed pictures: partial ones that grow sharper, then the whole one with its usage; and what an answer says of its pictures.
+// Streamed images: partial ones that grow sharper, then the whole one with its usage; and the settings that a response reports.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { imageSize } from 'image-size'
 import { createTestApp, eventsOf } from '../support/app.ts'
@@ -13,8 +13,8 @@ const model = 'openai/gpt-image-1'
 const asked = { model, prompt: 'A lighthouse', quality: 'low' as const, size: '1024x1024' as const }
 const settings = { output_format: 'png', size: '1024x1024', quality: 'low', background: 'opaque' }
 
-describe('streamed', () => {
-  test.each([0, 1, 2, 3])('%i partial pictures, then the whole one', async (partial_images) => {
+describe('streamed images', () => {
+  test.each([0, 1, 2, 3])('are %i partial ones, then the whole one', async (partial_images) => {
     const stream = await openai.images.generate({ ...asked, stream: true, partial_images })
     const files: string[] = []
     let end: unknown
@@ -33,7 +33,7 @@ describe('streamed', () => {
     expect(end).toMatchObject({ type: 'image_generation.completed', usage })
   })
 
-  test('the trace and the cache have the whole answer', async () => {
+  test('are complete in the trace and the cache', async () => {
     const body = {
       ...asked,
       prompt: 'A cached harbour',
@@ -45,7 +45,7 @@ describe('streamed', () => {
     const events = eventsOf(first.text)
     expect(events.pop()).toBe('[DONE]')
     const trace = await app.traceOf(first)
-    expect(trace).toMatchObject({ outcome: 'answered', stream: true, usage: { output_tokens: 272 } })
+    expect(trace).toMatchObject({ outcome: 'succeeded', stream: true, usage: { output_tokens: 272 } })
     const again = await app.post(PATH, body)
     expect(again.headers.get('x-understudy-cache')).toBe('hit')
     expect(eventsOf(again.text).at(-2)).toMatchObject({ b64_json: (events.at(-1) as { b64_json: string }).b64_json })
@@ -56,29 +56,29 @@ describe('streamed', () => {
 
   const wrong: [string, object, string][] = [
     ['a model that does not stream', { model: 'openai/dall-e-3', quality: 'standard', stream: true }, 'stream'],
-    ['more partial pictures than there are', { stream: true, partial_images: 4 }, 'partial_images'],
-    ['several pictures', { stream: true, n: 2 }, 'n'],
+    ['more partial images than allowed', { stream: true, partial_images: 4 }, 'partial_images'],
+    ['several images', { stream: true, n: 2 }, 'n'],
   ]
-  test.each(wrong)('%s is refused', async (_, patch, param) => {
+  test.each(wrong)('reject %s', async (_, patch, param) => {
     const answer = await app.post(PATH, { ...asked, ...patch })
     expect({ status: answer.status, error: answer.json().error }).toMatchObject({ status: 400, error: { param } })
   })
 })
 
-describe('whole', () => {
+describe('whole images', () => {
   const rows: [string, object, object][] = [
     ['defaults', { quality: 'auto', size: 'auto' }, { ...settings, quality: 'high' }],
     [
-      'what was asked',
+      'the requested ones',
       { output_format: 'webp', background: 'transparent' },
       { ...settings, output_format: 'webp', background: 'transparent' },
     ],
   ]
-  test.each(rows)('says of its pictures: %s', async (_, patch, said) => {
+  test.each(rows)('report their settings: %s', async (_, patch, said) => {
     expect((await app.post(PATH, { ...asked, ...patch })).json()).toMatchObject(said)
   })
 
-  test('models without such settings say nothing of them', async () => {
+  test('report no settings for models without them', async () => {
     const answer = await app.post(PATH, {
       model: 'openai/dall-e-2',
       prompt: 'x',
@@ -88,7 +88,7 @@ describe('whole', () => {
     expect(Object.keys(answer.json())).toEqual(['created', 'data'])
   })
 
-  test('a compression of 100 is none, which png has', async () => {
+  test('accept a compression of 100 for png, which means none', async () => {
     for (const patch of [{ output_compression: 100 }, { output_compression: 100, output_format: 'png' }])
       expect((await app.post(PATH, { ...asked, ...patch })).status).toBe(200)
     expect((await app.post(PATH, { ...asked, output_compression: 99 })).status).toBe(400)

@@ -30,7 +30,7 @@ const valid: [string, object, string, 'png' | 'jpeg' | 'webp', boolean][] = [
   [C, { size: null, output_format: null, output_compression: null, n: 2 }, '1024x1024', 'png', false],
 ]
 
-test.each(valid)('%s %j: %s %s, alpha %p', async (model, fields, size, format, hasAlpha) => {
+test.each(valid)('image %s %j: is %s %s, alpha %p', async (model, fields, size, format, hasAlpha) => {
   const { data } = await draw(app, { model, response_format: 'b64_json', ...fields })
   expect(data).toHaveLength((fields as { n?: number }).n ?? 1)
   for (const picture of data) {
@@ -89,16 +89,20 @@ const invalid: [string, object, string, string][] = [
   [A, { retry: { count: 9 } }, 'retry.count', 'at most 5'],
 ]
 
-test.each(invalid)('%s %j is refused for %s: %s', async (model, fields, param, words) => {
+test.each(invalid)('image %s %j: is rejected for %s: %s', async (model, fields, param, words) => {
   const answer = await app.post(IMAGES, { prompt: 'a red fox', model, ...fields })
   expect(answer.status).toBe(400)
   const { error } = answer.json() as { error: { message: string } }
   expect(error).toMatchObject({ type: 'invalid_request_error', param })
   expect(error.message).toContain(words)
-  expect(await app.traceOf(answer)).toMatchObject({ status: 400, outcome: 'refused', operation: 'images.generations' })
+  expect(await app.traceOf(answer)).toMatchObject({
+    status: 400,
+    outcome: 'http_error',
+    operation: 'images.generations',
+  })
 })
 
-test('a provider that nobody knows is a 404, whatever the picture', async () => {
+test('image: returns 404 for an unknown provider, whatever the request', async () => {
   const answer = await app.post(IMAGES, { model: 'nobody/paints', prompt: 'x' })
   expect([answer.status, (answer.json() as { error: object }).error]).toMatchObject([
     404,
@@ -106,7 +110,7 @@ test('a provider that nobody knows is a 404, whatever the picture', async () => 
   ])
 })
 
-test('the picture is a function of prompt, model, size, index, quality, style and background', async () => {
+test('image: is determined by prompt, model, size, index, quality, style and background', async () => {
   const base = { model: B, size: '1024x1024', quality: 'standard', style: 'vivid' }
   const [first] = await files(app, base)
   const other = createTestApp({ seed: 7 })
@@ -121,7 +125,7 @@ test('the picture is a function of prompt, model, size, index, quality, style an
   expect(await files(app, { model: A, size: '256x256' })).toEqual(small.slice(0, 1))
 })
 
-test('a lower compression value gives a smaller file of the same picture', async () => {
+test('image: is a smaller file of the same picture with a lower compression value', async () => {
   const sizes: number[] = []
   for (const output_compression of [10, 60, 100]) {
     const [bytes] = await files(app, { model: C, output_format: 'jpeg', output_compression })
@@ -143,7 +147,7 @@ const spent: [string, object, object | undefined, number][] = [
   [C, { quality: 'auto', size: '1024x1536' }, { output_tokens: 6240 }, 0.249615],
 ]
 
-test.each(spent)('%s %j uses %j and costs $%d', async (model, fields, usage, cost) => {
+test.each(spent)('image %s %j: uses %j and costs $%d', async (model, fields, usage, cost) => {
   const { answer, usage: counted } = await draw(app, { model, ...fields })
   const trace = await app.traceOf(answer)
   expect(trace.cost).toBe(cost)
@@ -156,7 +160,7 @@ test.each(spent)('%s %j uses %j and costs $%d', async (model, fields, usage, cos
   }
 })
 
-test('only dall-e-3 revises the prompt, by its style', async () => {
+test('image: has a revised prompt only with dall-e-3, by its style', async () => {
   const revised = async (body: object) => (await draw(app, body)).data[0]?.revised_prompt
   expect(await revised({ model: A })).toBeUndefined()
   expect(await revised({ model: C })).toBeUndefined()
@@ -165,7 +169,7 @@ test('only dall-e-3 revises the prompt, by its style', async () => {
   expect(await revised({ model: B, style: 'natural' })).not.toBe(vivid)
 })
 
-test('name, metadata, identity and thread land in the trace', async () => {
+test('image trace: contains name, metadata, identity and thread', async () => {
   const { answer, created } = await draw(app, {
     model: A,
     name: 'cover picture',
@@ -196,7 +200,7 @@ interface Document {
   >
 }
 
-test('the document shows an example of each model that works when pasted, and the path of the files', async () => {
+test('OpenAPI: has a working example for each image model and the path of the files', async () => {
   const { paths } = (await app.fetch('/swagger/json')).json() as unknown as Document
   const content = paths[IMAGES]?.post?.requestBody.content['application/json']
   const examples = Object.values(content?.examples ?? {})

@@ -1,4 +1,4 @@
-// A call from inside, as evaluators make them, is a call: it is retried, falls back, meets faults, and has a trace of its own.
+// An inner call, as evaluators make them, is a call: it is retried, falls back, is subject to faults, and has a trace of its own.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import type { Answer } from '../support/app.ts'
@@ -36,22 +36,22 @@ const play = (...rules: object[]) =>
     headers: { 'content-type': 'application/json' },
   })
 
-test('it has a trace with its parent, which its parent names', async () => {
+test('inner call: has a trace that names its parent and is named by it', async () => {
   const answer = await ask()
   const parent = await app.traceOf(answer)
-  const [own, inner] = (await traces()).sort((one, other) => Number(one.inner) - Number(other.inner))
-  expect(own).toMatchObject({ id: parent.id, parent: null, inner: false, model: A })
+  const [own, inner] = (await traces()).sort((one, other) => Number(one.internal) - Number(other.internal))
+  expect(own).toMatchObject({ id: parent.id, parent: null, internal: false, model: A })
   expect(inner).toMatchObject({
     parent: parent.id,
-    inner: true,
+    internal: true,
     model: B,
     operation: 'chat.completions',
-    outcome: 'answered',
+    outcome: 'succeeded',
   })
   expect(parent.guardrails).toMatchObject([{ id: 'gentle', outcome: 'passed', evaluation: { traces: [inner?.id] } }])
 })
 
-test('it meets the faults of providers, and those alone', async () => {
+test('inner call: is subject to provider faults only', async () => {
   await play(
     { match: { model: B }, fault: { type: 'http-error', status: 503 } },
     { at: 'gateway', match: { model: B }, fault: { type: 'http-error', status: 500 } },
@@ -60,22 +60,22 @@ test('it meets the faults of providers, and those alone', async () => {
   expect(errorOf(answer.text, 503).message).toContain('the evaluator "gentle" failed')
   expect(await traces()).toMatchObject(
     [
-      { inner: false, outcome: 'refused', status: 503 },
-      { inner: true, outcome: 'refused', attempts: [{ faults: ['rule 1'] }], faults: [] },
-    ].toSorted((one) => (one.inner ? -1 : 1)),
+      { internal: false, outcome: 'http_error', status: 503 },
+      { internal: true, outcome: 'http_error', attempts: [{ faults: ['rule 1'] }], faults: [] },
+    ].toSorted((one) => (one.internal ? -1 : 1)),
   )
 })
 
 test.each([
   [true, 503],
   [false, 200],
-])('rules tell it from calls of clients: inner %p', async (inner, status) => {
-  await play({ match: { model: B, inner }, fault: { type: 'http-error', status: 503 } })
+])('inner call: is distinguished from client calls by a rule with inner %p', async (inner, status) => {
+  await play({ match: { model: B, internal: inner }, fault: { type: 'http-error', status: 503 } })
   expect((await ask()).status).toBe(status)
   expect((await ask({ model: B, guardrails: [] })).status).toBe(inner ? 200 : 503)
 })
 
-test('a client that leaves takes it along', async () => {
+test('inner call: is canceled when the client disconnects', async () => {
   await start({ [A]: [says('You are welcome.')], [B]: [hangs] })
   const client = new AbortController()
   const { clock } = app.understudy.sessions.get('default')
@@ -89,19 +89,19 @@ test('a client that leaves takes it along', async () => {
   await Promise.all([leaving, answer])
   expect(app.reached.find(({ model }) => model === B)?.signal.aborted).toBe(true)
   expect((await traces()).map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([
-    ['cancelled', 300],
-    ['cancelled', 300],
+    ['canceled', 300],
+    ['canceled', 300],
   ])
 })
 
-test('tried by hand, it has no parent', async () => {
+test('inner call: has no parent when an evaluator is run by hand', async () => {
   const run = await app.post('/_understudy/evaluators/gentle/run', { text: 'Thank you.' })
   expect(run.json()).toMatchObject({ passed: true, value: true, traces: [expect.any(String)] })
-  expect(await traces()).toMatchObject([{ id: (run.json().traces as string[])[0], parent: null, inner: true }])
+  expect(await traces()).toMatchObject([{ id: (run.json().traces as string[])[0], parent: null, internal: true }])
 })
 
-describe('in the report', () => {
-  test('it is an attempt at a provider, and no call of a client', async () => {
+describe('inner call in the report', () => {
+  test('counts as an attempt at a provider and not as a client call', async () => {
     await ask()
     const report = (await app.fetch('/_understudy/verify')).json() as unknown as Verification
     expect(report).toMatchObject({ calls: 1, attempts: 2 })

@@ -1,4 +1,4 @@
-// The inspector's page: who gets it, what it may do, how large it is, and what its lists are made of.
+// The inspector's page: who gets it, what it may do, how large it is, and the data of its lists.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { gunzipSync } from 'node:zlib'
 import type { CallRow } from '../../src/contract/core/call-row.ts'
@@ -14,7 +14,7 @@ afterAll(() => app.close())
 const secret = { authorization: 'Bearer secret' }
 const asBrowser = { headers: { accept: 'text/html,application/xhtml+xml' } }
 
-test('browsers get the page at /, programs their JSON, and everybody the page at its own path', async () => {
+test('inspector: is served to browsers at / and to all at its own path, while programs get JSON at /', async () => {
   for (const [path, init] of [
     ['/', asBrowser],
     ['/_understudy/ui', {}],
@@ -27,7 +27,7 @@ test('browsers get the page at /, programs their JSON, and everybody the page at
   expect((await send(app, '/', { ...asBrowser, method: 'POST' })).status).toBe(401)
 })
 
-test('the page begins with the newest calls, for those alone who have a token', async () => {
+test('inspector: begins with the newest calls only for those who have a token', async () => {
   const other = createTestApp({ token: ['secret'] })
   try {
     for (const text of ['One', 'Two']) await other.post(CHAT, { model: 'openai/gpt-4o', ...user(text) }, secret)
@@ -44,7 +44,7 @@ test('the page begins with the newest calls, for those alone who have a token', 
   }
 })
 
-test('the page is small, asks no other address, and says so in a policy', async () => {
+test('inspector: is small, calls no other host, and has a policy that says so', async () => {
   const response = await app.understudy.app.fetch(
     new Request('http://localhost/', { headers: { ...asBrowser.headers, 'accept-encoding': 'gzip, br' } }),
   )
@@ -60,7 +60,7 @@ test('the page is small, asks no other address, and says so in a policy', async 
   expect(text).not.toMatch(/(?:src|href)="(?!data:)[^"#]/)
 })
 
-test('calls are listed in brief, in pages over all sessions', async () => {
+test('inspector: lists calls in brief, in pages over all sessions', async () => {
   for (const session of ['a', 'b', 'c']) {
     for (const text of ['Hello!', 'Good <b>day</b>!', 'Bye!'])
       await app.post(`/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user(text) }, secret)

@@ -19,7 +19,7 @@ const waterfallOf = async (session: string, id: string | null) =>
 const brief = ({ rows }: Waterfall, lane: string) =>
   rows.filter((row) => row.lane === lane).map(({ title, subject, detail }) => `${title} ${subject}: ${detail}`)
 
-test('a call stands among the tries of its client, with what each was told', async () => {
+test('call history: shows the earlier and later tries of a call with what each received', async () => {
   const rules = [
     { name: 'busy', when: { calls: '1-2' }, fault: { type: 'http-error', status: 429, retry_after: '3s' } },
   ]
@@ -33,19 +33,19 @@ test('a call stands among the tries of its client, with what each was told', asy
     await accepted(app.post('/_understudy/sessions/again/clock', { advance: '4s' }))
   }
   const drawn = await waterfallOf('again', ids[1] ?? null)
-  expect(brief(drawn, 'gateway')).toEqual(['scenario : busy', 'first openai/gpt-4o: refused 429 in 0 ms'])
+  expect(brief(drawn, 'gateway')).toEqual(['scenario : busy', 'first openai/gpt-4o: HTTP error 429 in 0 ms'])
   const tries = drawn.rows.filter(({ lane }) => lane === 'client')
   expect(tries.map(({ title, detail, trace }) => [title, detail, trace])).toEqual([
-    ['call', 'refused 429 in 0 ms', ids[0] ?? ''],
-    ['again', 'refused 429 in 0 ms', null],
-    ['again', 'answered 200 in 0 ms', ids[2] ?? ''],
+    ['call', 'HTTP error 429 in 0 ms', ids[0] ?? ''],
+    ['again', 'HTTP error 429 in 0 ms', null],
+    ['again', 'succeeded 200 in 0 ms', ids[2] ?? ''],
   ])
   expect(tries.map(({ span }) => span?.from)).toEqual([-4000, 0, 4000])
   expect(tries[1]?.notes).toEqual(['after 4000 ms', 'Retry-After 3000 ms'])
   expect([drawn.from, drawn.to]).toEqual([-4000, 4000])
 })
 
-test('the steps of an agent stand in their iterations', async () => {
+test('agent waterfall: shows the steps within their iterations', async () => {
   const agent = agentSession(app)
   await agent.begin([[{ name: 'current_date' }], 'It is the first.'])
   await agent.agent({ settings: { tools: [{ type: 'current_date' }] } })
@@ -55,14 +55,14 @@ test('the steps of an agent stand in their iterations', async () => {
   const drawn = await waterfallOf(agent.name, trace_id)
   expect(brief(drawn, 'agent').map((line) => line.replace(/ in .*/, ''))).toEqual([
     'iteration 1 : ',
-    'model openai/gpt-4o: answered',
-    'tool current_date: answered',
+    'model openai/gpt-4o: succeeded',
+    'tool current_date: succeeded',
     'iteration 2 : ',
-    'model openai/gpt-4o: answered',
+    'model openai/gpt-4o: succeeded',
   ])
 })
 
-test('times and costs are said as people read them', () => {
+test('waterfall: prints times and costs in readable units', () => {
   const spans = [0, 0.4, 950, 2_000, 174_000, -6, -9_000]
   expect(spans.map(spanText).join(', ')).toBe('0 ms, 0.4 ms, 950 ms, 2 s, 2.9 min, -6 ms, -9 s')
   expect([50_000, 60_000, 70_000, 605_000].map(tickText)).toEqual(['50 s', '1 min', '1:10 min', '10:05 min'])
@@ -80,14 +80,14 @@ const axis = (...spans: [number, number][]) => {
   return axisOf({ rows: rows as unknown as Waterfall['rows'], from, to })
 }
 
-test('a long wait is folded, so that what is short beside it is still seen', () => {
+test('waterfall axis: folds a long wait so that short spans remain visible', () => {
   const { at, folds } = axis([0, 50], [16_050, 16_100])
   expect(folds.map(({ from, to }) => [from, to])).toEqual([[50, 16_050]])
   expect(at(50)).toBeGreaterThan(40)
   expect(at(16_100)).toBeCloseTo(100)
 })
 
-test('nothing is folded where waits are short, or all there is', () => {
+test('waterfall axis: folds nothing when waits are short or all there is', () => {
   expect(axis([0, 900], [1_000, 2_000]).folds).toEqual([])
   expect(axis([0, 0], [2_000, 2_000]).folds).toEqual([])
   expect(axis([0, 0]).at(0)).toBe(0)

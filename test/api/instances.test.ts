@@ -1,4 +1,4 @@
-// Which process answered, and whether a session began there: what somebody behind a balancer must be told.
+// Which process answered, and whether a session began there: what a client behind a balancer needs to know.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -27,7 +27,7 @@ const verified = async (session: string, app: TestApp = named) =>
 const instanceOf = ({ headers }: { headers: Headers }) => headers.get('x-understudy-instance')
 const isNew = ({ headers }: { headers: Headers }) => headers.get('x-understudy-session-new')
 
-test('every answer names the process, whatever it answers', async () => {
+test('instance header: names the process on every response', async () => {
   const answers = [
     await call('names'),
     await named.post(CHAT, { model: 'nobody/knows' }),
@@ -42,7 +42,7 @@ test('every answer names the process, whatever it answers', async () => {
   expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 200, 404, 200, 200, 401])
 })
 
-test('a process without a name is named by its host and port, in traces only where the port was chosen', async () => {
+test('instance without a name: is named by host and port, and in traces only if the port was chosen', async () => {
   const [chosen, taken] = [await call('default', alone), await call('default', free)]
   expect([instanceOf(chosen), instanceOf(taken)]).toEqual(['127.0.0.1:4010', '127.0.0.1:0'])
   expect((await alone.traceOf(chosen)).instance).toBe('127.0.0.1:4010')
@@ -50,13 +50,13 @@ test('a process without a name is named by its host and port, in traces only whe
   expect((await named.traceOf(await call('traced'))).instance).toBe('b')
 })
 
-test('lists and counts say of which process they are', async () => {
+test('lists and counts: name their process', async () => {
   const paths = ['health', 'sessions', 'traces', 'traces?all=true', 'calls', 'calls?sessions=all']
   const lists = await Promise.all(paths.map((path) => named.fetch(`/_understudy/${path}`)))
   expect(lists.map((list) => list.json().instance)).toEqual(paths.map(() => 'b'))
 })
 
-test('the first answer of a session that nobody made says that it begins here, and no other answer does', async () => {
+test('new-session header: is sent with the first response of an implicitly created session only', async () => {
   const answers = [await call('fresh'), await call('fresh'), await call('fresh')]
   expect(answers.map(isNew)).toEqual(['true', null, null])
   const traces = await Promise.all(answers.map((answer) => named.traceOf(answer)))
@@ -65,7 +65,7 @@ test('the first answer of a session that nobody made says that it begins here, a
   expect(origins.find(({ name }) => name === 'fresh')?.origin).toBe('called')
 })
 
-test('so it does when the workspace is used first, in a stream, and in an answer that refuses', async () => {
+test('new-session header: is sent when the workspace is used first, in a stream, and with an error', async () => {
   const data = await named.post('/s/data/v2/datasets', { display_name: 'one', path: 'Default' })
   const stream = await named.post(`/s/stream${CHAT}`, { model: 'openai/gpt-4o', stream: true, ...user('Hello') })
   const refused = await named.post(`/s/refused${CHAT}`, { model: 'nobody/knows', ...user('Hello') })
@@ -73,7 +73,7 @@ test('so it does when the workspace is used first, in a stream, and in an answer
   expect(isNew(await call('data'))).toBeNull()
 })
 
-test('to look at a session begins none, and one that was made or reset on purpose is not new', async () => {
+test('new-session header: is not sent for reading a session, or after it was created or reset explicitly', async () => {
   expect(isNew(await named.fetch('/s/watched/_understudy/traces'))).toBeNull()
   expect(isNew(await call('watched'))).toBe('true')
   await accepted(named.fetch('/s/watched/_understudy/reset', { method: 'POST' }))
@@ -83,7 +83,7 @@ test('to look at a session begins none, and one that was made or reset on purpos
   expect([isNew(first), (await named.traceOf(first)).new_session]).toEqual([null, undefined])
 })
 
-test('a session that began by a call at one of several processes is never called complete', async () => {
+test('session at one of several processes: is never reported as complete when a call began it', async () => {
   await call('lost')
   await put('known')
   await call('known')
@@ -97,7 +97,7 @@ test('a session that began by a call at one of several processes is never called
   expect(verdicts[0]?.notices[0]).toContain('PUT /_understudy/sessions/lost')
 })
 
-describe('a session that another instance may have answered', () => {
+describe('session that another instance may have answered', () => {
   const folder = emptyFolder()
   const open: TestApp[] = []
   afterAll(async () => {
@@ -115,7 +115,7 @@ describe('a session that another instance may have answered', () => {
   const UNKNOWN = { verdict: 'inconclusive', ok: false, complete: false } as const
 
   test.each(['made', 'called'] as const)(
-    'while its own was away is not complete: one that was %s says so once',
+    'is incomplete and says so once after its own instance was away: one that was %s',
     async (how) => {
       const dir = `restored-${how}`
       const first = start('a', dir)
@@ -139,7 +139,7 @@ describe('a session that another instance may have answered', () => {
     },
   )
 
-  test('is complete after a restart of a process that has no name, and so is the only one', async () => {
+  test('is complete after a restart of the only, unnamed process', async () => {
     const first = start(undefined, 'alone')
     await call('one', first)
     first.close()
@@ -156,12 +156,12 @@ describe('a session that another instance may have answered', () => {
       method,
       headers: {
         'content-type': 'application/json',
-        'x-understudy-answered-by': String(typeof last === 'number' ? last : crc32(last)),
+        'x-understudy-served-by': String(typeof last === 'number' ? last : crc32(last)),
       },
       ...(path === CHAT && { body: JSON.stringify({ model: 'openai/gpt-4o', ...user('Hello') }) }),
     })
 
-  test('as its balancer says, is not complete, though its own lived on', async () => {
+  test('is incomplete when the balancer says so, even if its own instance kept running', async () => {
     await put('kept')
     for (const last of [0, 'b', 'b']) expect(incomplete(await after(last, 'kept'))).toBeNull()
     expect(brief(await verified('kept'))).toEqual(PASS)
@@ -181,7 +181,7 @@ describe('a session that another instance may have answered', () => {
     ['its settings', '/_understudy/sessions/seen', 'GET'],
     ['a PUT of it', '/_understudy/sessions/seen', 'PUT'],
   ]
-  test.each(looks)('is not complete, also when %s is asked for first after that', async (_, path, method) => {
+  test.each(looks)('is incomplete even when %s is read first afterwards', async (_, path, method) => {
     await named.fetch('/_understudy/sessions/seen', { method: 'DELETE' })
     await put('seen')
     await after('b', 'seen')
@@ -189,17 +189,17 @@ describe('a session that another instance may have answered', () => {
     expect(brief(await verified('seen'))).toEqual(UNKNOWN)
   })
 
-  test('what is no number of a name is not looked at', async () => {
+  test('ignores an invalid header of the balancer', async () => {
     await put('odd')
     for (const text of ['', 'a', '-1', '1e3', '00']) {
-      const answer = await named.fetch('/s/odd/_understudy/traces', { headers: { 'x-understudy-answered-by': text } })
+      const answer = await named.fetch('/s/odd/_understudy/traces', { headers: { 'x-understudy-served-by': text } })
       expect(answer.status).toBe(200)
     }
     expect(brief(await verified('odd'))).toEqual(PASS)
   })
 })
 
-test('a session is made by its address, once, and is the same when it is asked for again', async () => {
+test('session created by PUT: is created once and is the same when repeated', async () => {
   const settings = { seed: 7, clock: 'virtual', scenario: 'rate-limit-burst' }
   const made = await put('mine', settings)
   expect(made.json()).toMatchObject({ name: 'mine', seed: 7, scenario: 'rate-limit-burst', origin: 'made', calls: 0 })

@@ -1,4 +1,4 @@
-// Retrieval in the router: what a call's knowledge bases have on it stands before its messages, and in its trace.
+// Retrieval in the router: what a call's knowledge bases contain is put before its messages, and in its trace.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Answer, createTestApp } from '../support/app.ts'
 import { errorOf } from '../support/errors.ts'
@@ -70,8 +70,8 @@ const FORMS = [
   ['/v2/router/responses', true],
 ] as const
 
-describe.each(FORMS)('%s, streamed: %p', (path, stream) => {
-  test('gets what was found before what was asked, and the trace has it', async () => {
+describe.each(FORMS)('knowledge for %s, streamed: %p', (path, stream) => {
+  test('is put before the input and recorded in the trace', async () => {
     const answer = await call([{ knowledge_id: 'help', top_k: 1 }], { path, stream })
     expect(answer.status).toBe(200)
     const trace = await app.traceOf(answer)
@@ -87,10 +87,10 @@ describe.each(FORMS)('%s, streamed: %p', (path, stream) => {
     expect(sent.indexOf(FACTS.parcels)).toBeGreaterThan(0)
     expect(sent.indexOf(FACTS.parcels)).toBeLessThan(sent.indexOf(QUESTION))
     expect(JSON.stringify(trace.request)).not.toContain(FACTS.parcels)
-    if (path === CHAT) expect(JSON.stringify(trace.answer)).toContain('The context says three days.')
+    if (path === CHAT) expect(JSON.stringify(trace.response)).toContain('The context says three days.')
   })
 
-  test('refuses a knowledge base that does not exist, naming the field, before a model is asked', async () => {
+  test('is rejected at its field before any model call when the knowledge base does not exist', async () => {
     const answer = await call([{ knowledge_id: 'help' }, { knowledge_id: 'nowhere' }], { path, stream })
     const error = errorOf(answer.text, 404)
     expect(error).toMatchObject({ code: 'knowledge_not_found', param: 'svc.knowledge_bases[1].knowledge_id' })
@@ -98,16 +98,16 @@ describe.each(FORMS)('%s, streamed: %p', (path, stream) => {
     expect(await app.traceOf(answer)).toMatchObject({ status: 404, attempts: [] })
   })
 
-  test('goes on as it is when nothing is found', async () => {
+  test('changes nothing when nothing is found', async () => {
     const answer = await call([{ knowledge_id: 'empty' }], { path, stream })
     expect(answer.status).toBe(200)
     expect(await app.traceOf(answer)).toMatchObject({ rendered: null, retrievals: [{ chunks: [] }] })
   })
 })
 
-describe('a search', () => {
+describe('knowledge search', () => {
   test.each(['vector_search', 'keyword_search', 'hybrid_search'])(
-    'of the type %s finds the best first, by scores of at most 1',
+    'of the type %s finds the best chunk first, with scores of at most 1',
     async (search_type) => {
       const { chunks } = await retrievalOf(await call([{ knowledge_id: 'help', search_type }]))
       expect(chunks[0]?.text).toBe(FACTS.parcels)
@@ -117,7 +117,7 @@ describe('a search', () => {
     },
   )
 
-  test('of both kinds scores by the mean of the two', async () => {
+  test('of both types scores by the mean of the two', async () => {
     const scoreOf = async (search_type: string) =>
       (await retrievalOf(await call([{ knowledge_id: 'help', search_type, top_k: 1 }]))).chunks[0]?.score ?? 0
     const [vector, words, both] = [
@@ -129,13 +129,13 @@ describe('a search', () => {
     expect(both).toBeCloseTo((vector + words) / 2, 10)
   })
 
-  test('by words finds only what shares one with the question, by vectors also what is spelled alike', async () => {
+  test('finds shared words by keyword, and similar spellings by vector', async () => {
     const base = { knowledge_id: 'help', top_k: 1 }
     expect(await textsOf({ ...base, search_type: 'keyword_search' }, 'giftcards')).toEqual([])
     expect(await textsOf({ ...base, search_type: 'vector_search' }, 'giftcards')).toEqual([FACTS.gifts])
   })
 
-  test('gives top_k chunks at most, and none below the threshold', async () => {
+  test('returns at most top_k chunks and none below the threshold', async () => {
     const all = await textsOf({ knowledge_id: 'help', top_k: 100 })
     expect(all.length).toBeGreaterThan(2)
     expect(await textsOf({ knowledge_id: 'help', top_k: 2 })).toEqual(all.slice(0, 2))
@@ -145,7 +145,7 @@ describe('a search', () => {
     expect(await textsOf({ knowledge_id: 'help', threshold: 1 })).toEqual([])
   })
 
-  test('looks for its own query when it has one', async () => {
+  test('uses its own query when it has one', async () => {
     const answer = await call([{ knowledge_id: 'help', query: 'gift card refunded', top_k: 1 }])
     expect(await retrievalOf(answer)).toMatchObject({ query: 'gift card refunded', chunks: [{ text: FACTS.gifts }] })
   })
@@ -188,19 +188,19 @@ describe('a search', () => {
     ['query', '', 'svc.knowledge_bases[0].query'],
     ['filter_by', { colour: [] }, 'svc.knowledge_bases[0].filter_by.colour'],
     ['filter_by', { position: { above: 3 } }, 'svc.knowledge_bases[0].filter_by.position.above'],
-  ])('whose %s is %j is refused', async (field, value, param) => {
+  ])('rejects %s %j', async (field, value, param) => {
     const answer = await call([{ knowledge_id: 'help', [field]: value }])
     expect(errorOf(answer.text, 400).param).toBe(param)
   })
 
-  test('by id finds what it finds by key', async () => {
+  test('finds the same by id and by key', async () => {
     const bases = (await app.fetch('/v2/knowledge')).json().data as { key: string; _id: string }[]
     const id = bases.find(({ key }) => key === 'help')?._id ?? ''
     expect(await textsOf({ knowledge_id: id })).toEqual(await textsOf({ knowledge_id: 'help' }))
   })
 })
 
-test('retrieval finds what the search of the workspace finds', async () => {
+test('knowledge retrieval: finds what the workspace search finds', async () => {
   const bases = (await app.fetch('/v2/knowledge')).json().data as { key: string; _id: string }[]
   const id = bases.find(({ key }) => key === 'help')?._id
   const found = await app.post(`/v2/knowledge/${id}/search`, { query: QUESTION, filter_by: { datasource: 'Shop' } })
@@ -208,7 +208,7 @@ test('retrieval finds what the search of the workspace finds', async () => {
   expect(chunks).toEqual(await textsOf({ knowledge_id: 'help', filter_by: { datasource: 'Shop' } }))
 })
 
-test('errors name the field as the namespace does', async () => {
+test('knowledge errors: name the field with the namespace', async () => {
   const acme = createTestApp({ ...settings, namespace: 'acme' })
   const messages = [{ role: 'user', content: 'Hi' }]
   const answer = await acme.post(CHAT, {
@@ -220,7 +220,7 @@ test('errors name the field as the namespace does', async () => {
   acme.close()
 })
 
-test('what is found is the same again in a new process with the same seed', async () => {
+test('knowledge retrieval: is the same in a new process with the same seed', async () => {
   const again = createTestApp(settings)
   const asked = {
     model: MODEL,

@@ -35,8 +35,8 @@ const textsOf = async (at: string, { _id }: Json) =>
 
 const HELP = '# Returns\n\nYou can send things back within 30 days.\n\n# Shipping\n\nParcels take three days to arrive.'
 
-describe('files', () => {
-  test('the content is given back byte for byte, never as a page', async () => {
+describe('knowledge files', () => {
+  test('are returned byte for byte, never as a page', async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index)
     const file = await upload('all.png', bytes)
     expect(file).toMatchObject({ file_name: 'all.png', content_type: 'image/png', bytes: 256 })
@@ -48,7 +48,7 @@ describe('files', () => {
     await ok('DELETE', `/v2/files/${file._id}`)
     expect((await call('GET', `/v2/files/${file._id}/content`)).status).toBe(404)
   })
-  test('a form without a file is refused, and so is no form', async () => {
+  test('are rejected without a form or without a file', async () => {
     const body = new FormData()
     body.set('purpose', 'retrieval')
     const answer = await app.fetch('/v2/files', { method: 'POST', body })
@@ -61,7 +61,7 @@ const SAID = 'Parcels take three days'
 const WORD = await docx(SAID)
 
 describe('datasources', () => {
-  test('with a file: queued, then completed with the true number of chunks; the file gives the name', async () => {
+  test("with a file are queued, then completed with the right number of chunks and the file's name", async () => {
     const at = await base()
     const { _id: file_id } = await upload('help.md', HELP)
     const queued = await ok('POST', `${at}/datasources`, { file_id })
@@ -75,7 +75,7 @@ describe('datasources', () => {
       '# Shipping\n\nParcels take three days to arrive.',
     ])
   })
-  test('without a file it waits for one; a file that is not there is refused, whatever the form of its id', async () => {
+  test('without a file wait for one, and a missing file is rejected, whatever the form of its id', async () => {
     const at = await base()
     expect(await datasourceOf(at, { display_name: 'Later' })).toMatchObject({ status: 'pending', chunks_count: 0 })
     for (const file_id of ['file_01JGFJJZ00ZZZZZZZZZZZZZZZZ', 'help.md', '']) {
@@ -95,7 +95,7 @@ describe('datasources', () => {
     ],
     [{ chunking_cleanup_options: { delete_emails: 'yes' } }, 'chunking_options.chunking_cleanup_options.delete_emails'],
   ]
-  test.each(refused)('%j is refused at %s', async (chunking_options, param) => {
+  test.each(refused)('reject %j at %s', async (chunking_options, param) => {
     const { status, body } = await call('POST', `${await base()}/datasources`, { chunking_options })
     expect([status, (body.error as Json).param]).toEqual([400, param])
   })
@@ -110,7 +110,7 @@ describe('datasources', () => {
     ['a.pdf', pdf(SAID), SAID],
     ['a.docx', WORD, SAID],
   ]
-  test.each(kinds)('%s is read', async (name, content, text) => {
+  test.each(kinds)('read %s', async (name, content, text) => {
     const at = await base()
     const { _id: file_id } = await upload(name, content)
     expect(await textsOf(at, await datasourceOf(at, { file_id }))).toEqual([text])
@@ -123,7 +123,7 @@ describe('datasources', () => {
     ['a.txt', ' \n', 'no text'],
     ['a.xyz', 'x', 'not one of txt, md'],
   ]
-  test.each(broken)('%s with %p has failed, and says why', async (name, content, why) => {
+  test.each(broken)('report %s with %p as failed, with the reason', async (name, content, why) => {
     const { _id: file_id } = await upload(name, content)
     const done = await datasourceOf(await base(), { file_id })
     expect(done).toMatchObject({ status: 'failed', chunks_count: 0, error: expect.stringContaining(why) })
@@ -131,7 +131,7 @@ describe('datasources', () => {
 })
 
 describe('chunks', () => {
-  test('none is longer than asked, neighbours overlap, and every word is in one', async () => {
+  test('stay within the size, overlap, and cover every word', async () => {
     const words = Array.from({ length: 300 }, (_, index) => `word${index}`)
     const made = chunkText(words.join(' '), { size: 100, overlap: 30 })
     for (const chunk of made) expect(chunk.length).toBeLessThanOrEqual(100)
@@ -147,12 +147,12 @@ describe('chunks', () => {
       ['one two\n\nthree', 'four five'],
     ],
     ['between lines', 'one two\nthree\nfour five', { size: 14, overlap: 0 }, ['one two\nthree', 'four five']],
-    ['between words, sharing some', 'aa bb cc dd ee', { size: 8, overlap: 4 }, ['aa bb cc', 'cc dd', 'dd ee']],
+    ['between words, with an overlap', 'aa bb cc dd ee', { size: 8, overlap: 4 }, ['aa bb cc', 'cc dd', 'dd ee']],
     ['inside a word that is too long', 'abcdefgh', { size: 3, overlap: 1 }, ['abc', 'cde', 'efg', 'gh']],
-    ['between characters of two units', '😀😀😀', { size: 2, overlap: 0 }, ['😀😀', '😀']],
-    ['nowhere, when it is empty', ' \n\n ', { size: 2, overlap: 0 }, []],
+    ['between characters of two code units', '😀😀😀', { size: 2, overlap: 0 }, ['😀😀', '😀']],
+    ['nowhere for an empty text', ' \n\n ', { size: 2, overlap: 0 }, []],
   ]
-  test.each(cuts)('a text is cut %s', (_, text, lengths, chunks) => {
+  test.each(cuts)('are cut %s', (_, text, lengths, chunks) => {
     expect(chunkText(text, lengths)).toEqual(chunks)
   })
 
@@ -166,8 +166,8 @@ describe('chunks', () => {
     ['clean_dashes', 'a – b — c -- d', 'a - b - c - d'],
     ['clean_whitespaces', ' a  b\t c \n\n\n\n d ', 'a b c\n\nd'],
   ]
-  test('every clean-up is here', () => expect(cleanUps.map(([name]) => name)).toEqual(Object.keys(CLEAN_UPS)))
-  test.each(cleanUps)('%s', async (name, text, expected) => {
+  test('support every clean-up', () => expect(cleanUps.map(([name]) => name)).toEqual(Object.keys(CLEAN_UPS)))
+  test.each(cleanUps)('are cleaned by %s', async (name, text, expected) => {
     expect(cleaned(text, [name])).toBe(expected)
     expect(cleaned(text, [])).toBe(text)
     const at = await base()
@@ -178,7 +178,7 @@ describe('chunks', () => {
   })
 })
 
-describe('search', () => {
+describe('workspace knowledge search', () => {
   const filled = async () => {
     const at = await base()
     for (const [name, content] of [
@@ -192,7 +192,7 @@ describe('search', () => {
   const at = filled()
   const search = async (body: Json) => matches(await ok('POST', `${await at}/search`, body))
   test.each(['vector_search', 'keyword_search', 'hybrid_search'])(
-    '%s finds the chunk that is meant, best first',
+    'by %s finds the relevant chunk, best first',
     async (search_type) => {
       const found = await search({ query: 'when do parcels arrive?', search_type })
       expect(found[0]).toMatchObject({ text: expect.stringContaining('Parcels') })
@@ -201,13 +201,13 @@ describe('search', () => {
       for (const score of scores) expect(score).toBeWithin(0, 1.000001)
     },
   )
-  test('top_k and threshold hold', async () => {
+  test('respects top_k and threshold', async () => {
     expect(await search({ query: 'days', top_k: 1 })).toHaveLength(1)
     expect(await search({ query: 'days', top_k: 10 })).toHaveLength(2)
     expect(await search({ query: 'elephants', threshold: 0.9 })).toEqual([])
     expect(await search({ query: '"!?" OR *', search_type: 'keyword_search' })).toEqual([])
   })
-  test('what is deleted is not found any more', async () => {
+  test('no longer finds deleted chunks', async () => {
     const own = await filled()
     const [newest] = data(await ok('GET', `${own}/datasources`))
     await ok('DELETE', `${own}/datasources/${newest?._id}`)
@@ -216,7 +216,7 @@ describe('search', () => {
     await ok('DELETE', own)
     expect((await call('POST', `${own}/search`, { query: 'days' })).status).toBe(404)
   })
-  test('the gateway finds the same, by id and by key, and refuses what is not there', async () => {
+  test('finds the same through the gateway, by id and by key, and rejects a missing one', async () => {
     const id = (await at).split('/').at(-1)
     const { key } = await ok('GET', await at)
     const chat = (knowledge_id: unknown) => ({

@@ -1,4 +1,4 @@
-// Large requests: they are answered as small ones are, though their work is done in workers and in slices.
+// Large requests are answered as small ones are, though their work is done in workers and in slices.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { embedApart, isLongWork } from '../../src/answers/embed-apart.ts'
 import { answerVector, encodeVector } from '../../src/lib/embedding.ts'
@@ -19,7 +19,7 @@ const texts = Array.from({ length: 40 }, (_, index) => `${index} quick brown fox
 
 describe('embeddings of many texts', () => {
   for (const encoding_format of ['float', 'base64'] as const) {
-    test(`are those that each text has alone (${encoding_format})`, async () => {
+    test(`equal those of each text alone (${encoding_format})`, async () => {
       expect(isLongWork(texts)).toBe(true)
       const app = appWith()
       const ask = (input: unknown) => app.post(EMBEDDINGS, { model, input, encoding_format })
@@ -28,7 +28,7 @@ describe('embeddings of many texts', () => {
       // To the byte what JSON makes of it, and what the trace keeps.
       expect(all.text).toBe(JSON.stringify(answer))
       const trace = await app.traceOf(all)
-      expect(trace.answer).toEqual(answer)
+      expect(trace.response).toEqual(answer)
       expect(trace.duration_ms).toBe(0)
       let tokens = 0
       for (const [index, text] of texts.entries()) {
@@ -67,7 +67,7 @@ describe('embeddings of many texts', () => {
     for (const { embedding, json } of items) expect(json).toBe(JSON.stringify(embedding))
   })
 
-  test('come from the cache as they were', async () => {
+  test('are unchanged from the cache', async () => {
     const app = appWith()
     const ask = () => app.post(EMBEDDINGS, { model, input: texts, cache: { type: 'exact_match', ttl: 60 } })
     const first = await ask()
@@ -77,7 +77,7 @@ describe('embeddings of many texts', () => {
   })
 })
 
-test('a request in many messages counts what its messages count', async () => {
+test('request with many messages: counts the tokens of all of them', async () => {
   const app = appWith()
   const tokensOf = async (contents: readonly string[]) => {
     const messages = contents.map((content, index) => ({ role: index % 2 ? 'assistant' : 'user', content }))
@@ -92,7 +92,7 @@ test('a request in many messages counts what its messages count', async () => {
   expect(total).toBe(none + (one - none) * contents.length + (none - 3) * (contents.length - 1))
 })
 
-test('other work comes between the slices of a long one', async () => {
+test('slices: let other work run between them', async () => {
   const seen: number[] = []
   let between = 0
   setImmediate(() => between++)
@@ -105,7 +105,7 @@ test('other work comes between the slices of a long one', async () => {
   expect(between).toBe(1)
 })
 
-describe('a body with many items', () => {
+describe('body with many items', () => {
   const items = (role: string) =>
     Array.from({ length: 3_000 }, (_, index) => ({ role, content: `${index} tells of a day at the sea. `.repeat(10) }))
   const cases = [
@@ -137,7 +137,7 @@ describe('a body with many items', () => {
       }
       expect((await errorOf(items(role), { temperature: 'hot' })).param).toBe('temperature')
     })
-    test(`is in the trace as it came (${field})`, async () => {
+    test(`is in the trace as received (${field})`, async () => {
       const app = appWith()
       const body = { model: 'openai/some-model', [field]: items(role) }
       const answer = await app.post(path, body)
@@ -146,7 +146,7 @@ describe('a body with many items', () => {
   }
 })
 
-test('vectors are made for nobody who has gone', async () => {
+test('embeddings in a worker: stop when the caller has gone', async () => {
   const leaving = new AbortController()
   const many = Array.from({ length: 20 }, () => texts).flat()
   const work = embedApart(many, { dimensions: 32, encoding: 'float', signal: leaving.signal })

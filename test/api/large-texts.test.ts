@@ -1,4 +1,4 @@
-// Long texts: their templates are rendered and their guardrails find what they do in short ones, though a worker does it.
+// Long texts: templates are rendered and guardrails find what they find in short ones, though a worker does it.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { assembled } from '../../src/contract/core/assembly.ts'
 import { chatAssembly } from '../../src/endpoints/chat/assemble.ts'
@@ -35,7 +35,7 @@ describe('templates in a long request', () => {
     mustache: ['{{#tags}}[{{.}}]{{/tags}}', '', '{{html}} {{{html}}} {{age}}', '{{^nothing}}none{{/nothing}}'],
     jinja: ['{% for tag in tags %}[{{ tag }}]{% endfor %}', '', '{{ age + 1 }} {{ html }}', '{# a remark #}x'],
   }
-  test.each(Object.entries(templates))('are filled in as in a short one (%s)', async (engine, texts) => {
+  test.each(Object.entries(templates))('are rendered as in a short one (%s)', async (engine, texts) => {
     const app = appWith()
     const rendered = async (contents: readonly string[]) => {
       const answer = await app.post(CHAT, ask(engine, contents))
@@ -53,7 +53,7 @@ describe('templates in a long request', () => {
     ['jinja', '{{ name | nothing_such }}'],
     ['mustache', '{{#open}}'],
   ] as const
-  test.each(broken)('are refused as in a short one, and not here (%s: %s)', async (engine, template) => {
+  test.each(broken)('are rejected as in a short one, in a worker (%s: %s)', async (engine, template) => {
     endWorkers()
     const app = appWith()
     const refusal = async (first: string) => {
@@ -68,7 +68,7 @@ describe('templates in a long request', () => {
     expect(workerCounts().workers).toBe(1)
   })
 
-  test('of completions are named where they stand', async () => {
+  test('are named at their place in a completion', async () => {
     const body = { model: 'openai/some-model', variables, template_engine: 'jinja' }
     const param = 'prompt[1]'
     for (const first of ['fine', long]) {
@@ -113,13 +113,13 @@ describe('guardrails over a long text', () => {
     expect(workerCounts().workers).toBe(1)
   })
 
-  test('find nothing where there is nothing', async () => {
+  test('find nothing in a harmless text', async () => {
     const app = appWith()
     for (const [id] of found) expect((await app.post(CHAT, ask(id, [long, 'Hello']))).status).toBe(200)
   })
 })
 
-describe('the trace of a long stream', () => {
+describe('trace of a long stream', () => {
   // Streamed word by word.
   const content = 'A day at the sea. '.repeat(3_000)
   const operations = [
@@ -127,7 +127,7 @@ describe('the trace of a long stream', () => {
     ['completions', { prompt: 'Tell me', max_tokens: 100_000 }],
     ['responses', { input: 'Tell me' }],
   ] as const
-  test.each(operations)('has what its parts make together (%s)', async (operation, body) => {
+  test.each(operations)('contains the assembled response (%s)', async (operation, body) => {
     const app = appWith()
     const reply = operation === 'completions' ? { content: [content] } : { content }
     const put = { method: 'PUT', headers: JSON_HEADERS, body: JSON.stringify([{ match: { operation }, reply }]) }
@@ -138,19 +138,19 @@ describe('the trace of a long stream', () => {
     expect(eventsOf(streamed.text).length).toBeGreaterThan(10_000)
     const textOf = (answer: unknown) => JSON.stringify(answer).includes(JSON.stringify(content).slice(1, -1))
     const [one, other] = [await app.traceOf(whole), await app.traceOf(streamed)]
-    expect([one, other].map(({ answer, outcome }) => [outcome, textOf(answer)])).toEqual([
-      ['answered', true],
-      ['answered', true],
+    expect([one, other].map(({ response: answer, outcome }) => [outcome, textOf(answer)])).toEqual([
+      ['succeeded', true],
+      ['succeeded', true],
     ])
     expect(other.usage).toEqual(one.usage)
-    expect(Object.keys(other.answer as object).sort()).toEqual(
-      Object.keys(one.answer as object)
-        .filter((key) => key !== 'usage' || 'usage' in (other.answer as object))
+    expect(Object.keys(other.response as object).sort()).toEqual(
+      Object.keys(one.response as object)
+        .filter((key) => key !== 'usage' || 'usage' in (other.response as object))
         .sort(),
     )
   })
 
-  test('has each of its log probabilities', () => {
+  test('contains each of its log probabilities', () => {
     const token = (index: number) => ({ token: `${index}`, logprob: 0, bytes: null, top_logprobs: [] })
     const events = Array.from({ length: 30_000 }, (_, index) => ({
       data: { id: 'x', choices: [{ index: 0, delta: { content: '.' }, logprobs: { content: [token(index)] } }] },

@@ -1,4 +1,4 @@
-// Latency that a client feels takes real time on a virtual clock, which then stands exactly where a schedule would put it.
+// Latency that a client feels takes real time on a virtual clock, which then shows exactly the scheduled time.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { realClock } from '../../src/lib/clock.ts'
@@ -17,8 +17,8 @@ async function timed<T>(work: Promise<T>): Promise<[T, number]> {
 }
 const stood = (clock: { now(): number }) => clock.now() - VIRTUAL_START
 
-describe('a virtual clock', () => {
-  test('takes real time for latency, and stands at exactly its end', async () => {
+describe('virtual clock', () => {
+  test('takes real time for latency and stands at exactly its end', async () => {
     const clock = virtualClock()
     const [, took] = await timed(clock.latency(60))
     expect(took).toBeGreaterThanOrEqual(60 - ROUNDING_MS)
@@ -26,7 +26,7 @@ describe('a virtual clock', () => {
     expect(clock.jumped).toBe(0)
   })
 
-  test('jumps to waits that are due before the end of a latency, and to no later one', async () => {
+  test('jumps to waits that end before a latency, and to no later one', async () => {
     const clock = virtualClock()
     const order: [string, number][] = []
     const note = (name: string) => () => order.push([name, stood(clock)])
@@ -47,7 +47,7 @@ describe('a virtual clock', () => {
     expect(ends).toEqual([30, 10, 20])
   })
 
-  test('adds up latencies that follow each other', async () => {
+  test('adds up successive latencies', async () => {
     const clock = virtualClock()
     const { signal } = new AbortController()
     const [, took] = await timed(
@@ -59,7 +59,7 @@ describe('a virtual clock', () => {
     expect(took).toBeGreaterThanOrEqual(100 - ROUNDING_MS)
   })
 
-  test('counts what was really waited, to the nearest 100 ms, when the client leaves', async () => {
+  test('counts the time really waited, to the nearest 100 ms, when the client leaves', async () => {
     for (const ms of [Number.POSITIVE_INFINITY, 60_000]) {
       const clock = virtualClock()
       const [left, took] = await timed(clock.latency(ms, AbortSignal.timeout(110)).catch(() => stood(clock)))
@@ -68,7 +68,7 @@ describe('a virtual clock', () => {
     }
   })
 
-  test('counts nothing of a latency that a shorter wait of its own ends at once', async () => {
+  test('counts nothing of a latency that a shorter wait ends at once', async () => {
     const clock = virtualClock()
     const ended = new AbortController()
     const latency = clock.latency(60_000, ended.signal).catch((reason) => reason)
@@ -78,7 +78,7 @@ describe('a virtual clock', () => {
     expect(took).toBeLessThan(1_000)
   })
 
-  test('frozen: ends a latency after its real time, and stands still', async () => {
+  test('ends a latency after its real time and stands still when frozen', async () => {
     const clock = virtualClock()
     clock.freeze()
     expect((await timed(clock.latency(30)))[1]).toBeGreaterThanOrEqual(30 - ROUNDING_MS)
@@ -90,7 +90,7 @@ describe('a virtual clock', () => {
     expect(stood(clock)).toBe(0)
   })
 
-  test('set during latency: goes on from there', async () => {
+  test('continues from the new time when set during latency', async () => {
     for (const to of [VIRTUAL_START + 3_600_000, VIRTUAL_START - 3_600_000]) {
       const clock = virtualClock()
       const latency = clock.latency(30)
@@ -100,7 +100,7 @@ describe('a virtual clock', () => {
     }
   })
 
-  test('advanced during latency: passes it at once, and does not go back', async () => {
+  test('passes a latency at once and does not go back when advanced', async () => {
     const clock = virtualClock()
     const latency = clock.latency(150)
     const [, took] = await timed(clock.advance(600_000))
@@ -109,7 +109,7 @@ describe('a virtual clock', () => {
     expect(stood(clock)).toBe(600_000)
   })
 
-  test('ended: rejects latencies with the reason', async () => {
+  test('rejects latencies with the reason when ended', async () => {
     const clock = virtualClock()
     const latency = clock.latency(60_000)
     clock.end('over')
@@ -117,7 +117,7 @@ describe('a virtual clock', () => {
     expect(await clock.latency(1).catch((reason) => reason)).toBe('over')
   })
 
-  test('skips latency when it is told to', async () => {
+  test('skips latency with --skip-latency', async () => {
     const clock = virtualClock()
     clock.skipLatency(true)
     const [, took] = await timed(clock.latency(60_000))
@@ -126,7 +126,7 @@ describe('a virtual clock', () => {
   })
 })
 
-test('a real clock: latency is a wait like any other, and silence ends by the signal alone', async () => {
+test('real clock: treats latency as an ordinary wait, and silence ends only by the signal', async () => {
   expect((await timed(realClock.latency(20)))[1]).toBeGreaterThanOrEqual(20 - ROUNDING_MS)
   const ended = realClock.latency(Number.POSITIVE_INFINITY, AbortSignal.timeout(10))
   expect(await ended.catch(({ name }) => name)).toBe('TimeoutError')
@@ -149,7 +149,7 @@ const FAULTS: [string, object, object, number][] = [
   ],
   ['split-bytes', { type: 'split-bytes', size: 200, wait: '10ms' }, body, 20],
 ]
-describe.each(FAULTS)('%s', (_, fault, call, least) => {
+describe.each(FAULTS)('real latency of fault %s', (_, fault, call, least) => {
   test('takes as long as its trace says, the same in each run', async () => {
     const runs = []
     for (const _ of [1, 2]) {
@@ -171,7 +171,7 @@ describe.each(FAULTS)('%s', (_, fault, call, least) => {
   })
 })
 
-test('a timeout of the gateway ends a longer delay at once; a shorter delay is real', async () => {
+test('gateway timeout: ends a longer delay at once, and a shorter delay is real', async () => {
   const app = appWith({ skip_latency: false })
   await accepted(
     app.fetch('/_understudy/scenario', {
@@ -190,8 +190,8 @@ test('a timeout of the gateway ends a longer delay at once; a shorter delay is r
   expect(answer.status).toBe(200)
   const trace = (await app.traceOf(answer)) as TraceRecord
   expect(trace.attempts.map(({ outcome, duration_ms }) => [outcome, duration_ms])).toEqual([
-    ['timed out', 10_000],
-    ['answered', 50],
+    ['timed_out', 10_000],
+    ['succeeded', 50],
   ])
   expect(took).toBeGreaterThanOrEqual(50 - ROUNDING_MS)
   expect(took).toBeLessThan(5_000)

@@ -1,4 +1,4 @@
-// GET /_understudy/live: what happens in a session is told as it happens, to those who listen and at no cost to the others.
+// GET /_understudy/live: the events of a session as they happen, for those who listen and at no cost to others.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import type { CallsChanged } from '../../src/contract/core/call-row.ts'
@@ -60,11 +60,11 @@ const call = (session = 'default', more: object = {}) =>
   app.post(`/s/${session}${CHAT}`, { model: 'openai/gpt-4o', ...user('Hello!'), ...more })
 const observers = () => app.understudy.observers
 
-test('a call is told from its beginning to its trace, in order and with times that never go back', async () => {
+test('live events: report a call from its beginning to its trace, in order and with increasing times', async () => {
   const { next } = await listen()
   const answer = await call()
   const trace = await app.traceOf(answer)
-  const { request: _, rendered: __, answer: ___, request_headers: ____, ...record } = trace
+  const { request: _, rendered: __, response: ___, request_headers: ____, ...record } = trace
   const [begun, attempted, saved] = [await next(), await next(), await next()]
   expect(begun).toMatchObject({
     event: 'call-begun',
@@ -77,7 +77,7 @@ test('a call is told from its beginning to its trace, in order and with times th
   expect(times).toEqual(times.toSorted((one, other) => one - other))
 })
 
-test('each listens to its own session, or to all', async () => {
+test('live events: are those of one session or of all', async () => {
   const [own, all] = [await listen('/s/mine/_understudy/live'), await listen('/_understudy/live?sessions=all')]
   await call('other')
   await call('mine')
@@ -88,12 +88,12 @@ test('each listens to its own session, or to all', async () => {
   expect(errorOf((await app.fetch('/_understudy/live?sessions=some')).text, 400).message).toContain("must be 'all'")
 })
 
-describe('as numbers', () => {
+describe('live numbers', () => {
   const NUMBERS = '/_understudy/live?sessions=all&as=numbers'
   const saved = { type: 'trace-saved', session: 'default' } as const
   const begun = { type: 'call-begun', session: 'default', operation: 'x', parent: null } as const
 
-  test('calls: names the number above which calls of a session are new when a call has ended', async () => {
+  test('name the number above which calls of a session are new when a call has ended', async () => {
     await call()
     const { next } = await listen(NUMBERS)
     const answer = await call()
@@ -103,7 +103,7 @@ describe('as numbers', () => {
     expect(errorOf((await app.fetch('/_understudy/live?as=rows')).text, 400).message).toContain("must be 'events'")
   })
 
-  test('calls: counts the calls under way when one begins, is lost or ends', async () => {
+  test('count the running calls when one begins, is lost or ends', async () => {
     const trace = await app.traceOf(await call())
     const { next } = await listen(NUMBERS)
     for (const id of ['one', 'two', trace.id]) observers().notify({ ...begun, trace: id })
@@ -113,7 +113,7 @@ describe('as numbers', () => {
     expect((await next())?.data).toEqual({ under_way: 1, above: { default: 0 } } as never)
   })
 
-  test('calls: names the lowest number in one event when many calls end in any order', async () => {
+  test('name the lowest number in one event when many calls end in any order', async () => {
     const trace = await app.traceOf(await call())
     const { next } = await listen(NUMBERS)
     for (let seq = 10_000; seq >= 7; seq--) observers().notify({ ...saved, seq, trace })
@@ -121,7 +121,7 @@ describe('as numbers', () => {
     expect((await next())?.data.above).toEqual({ default: 6, other: 2 })
   })
 
-  test('session-changed: comes before calls, which begin at 0, when a session begins anew', async () => {
+  test('send session-changed before calls, which begin at 0, when a session is reset', async () => {
     const { next } = await listen(NUMBERS)
     await call()
     observers().notify({ ...begun, trace: 'one' })
@@ -131,7 +131,7 @@ describe('as numbers', () => {
     expect((await next())?.data).toEqual({ under_way: 0, above: { default: 0 } } as never)
   })
 
-  test('ready: is sent again when more has changed than is kept for a client that does not read', async () => {
+  test('send ready again when more has changed than is kept for a client that does not read', async () => {
     const { next } = await listen(NUMBERS)
     const deleted = { type: 'session-changed', change: 'deleted' } as const
     for (let index = 0; index <= 10_000; index++) observers().notify({ ...deleted, session: `s${index}` })
@@ -139,12 +139,12 @@ describe('as numbers', () => {
   })
 })
 
-test('listening makes no session', async () => {
+test('live events: create no session', async () => {
   await listen('/s/nobody/_understudy/live')
   expect(app.understudy.sessions.list().map(({ name }) => name)).toEqual(['default'])
 })
 
-test('changes of a session are told', async () => {
+test('live events: report changes of a session', async () => {
   const { next } = await listen('/s/mine/_understudy/live')
   const json = { 'content-type': 'application/json' }
   const scenario = JSON.stringify({ name: 'black-hole' })
@@ -164,21 +164,21 @@ test('changes of a session are told', async () => {
   ])
 })
 
-describe('nobody is listened for', () => {
-  test('once the client has gone', async () => {
+describe('live listener', () => {
+  test('is removed when the client disconnects', async () => {
     const { client } = await listen()
     expect(observers().active).toBe(true)
     client.abort()
     expect(observers().active).toBe(false)
   })
-  test('once the stream is left', async () => {
+  test('is removed when the stream is canceled', async () => {
     const { close } = await listen()
     await close()
     expect(observers().active).toBe(false)
   })
 })
 
-test('what waits for a client that does not read is bounded, and what is left out is counted', async () => {
+test('live queue of a client: is bounded when it does not read, and counts what is left out', async () => {
   const list = createObservers((error) => {
     throw error
   })
@@ -198,7 +198,7 @@ test('what waits for a client that does not read is bounded, and what is left ou
   expect(events.at(-1)?.data.count).toBe(100 - shown)
 })
 
-test('what waits for all clients together is bounded, and who reads still gets everything', async () => {
+test('live queues of all clients: are bounded together, and readers still receive everything', async () => {
   const list = createObservers((error) => {
     throw error
   })
@@ -225,7 +225,7 @@ test('what waits for all clients together is bounded, and who reads still gets e
   expect(liveSize().bytes).toBeLessThan(1_000_000)
 })
 
-test('an observer that fails is reported, and harms neither the call nor the others', async () => {
+test('failing observer: is reported and affects neither the call nor other observers', async () => {
   const reported: unknown[] = []
   app.close()
   app = createTestApp({}, (error) => void reported.push(error))

@@ -1,4 +1,4 @@
-// A text with half a character (a lone surrogate) is refused at every way in, and what is stored can always be saved.
+// A text with a lone surrogate is rejected at every way in, and stored data can always be saved.
 
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
@@ -76,7 +76,7 @@ beforeAll(async () => {
   const document = (await app.fetch('/swagger/json')).json() as unknown as Document
   const paths = await pathsOfRecords(document)
   for (const [path, methods] of Object.entries(document.paths)) {
-    // What is wrong in a call of A2A is said in JSON-RPC, which agents-a2a-refusals.test.ts holds it to.
+    // What is wrong in a call of A2A is said in JSON-RPC, which agents-a2a-errors.test.ts holds it to.
     if (path.startsWith('/a2a/')) continue
     for (const [method, { operationId, requestBody }] of Object.entries(methods)) {
       const described = requestBody?.content['application/json']
@@ -118,7 +118,7 @@ function doorError(text: string): { message: string; param: string } {
   return { message, param: param ?? /^'([^']+)'/.exec(message)?.[1] }
 }
 
-test('each text in the body of each route is held to it, and the error says where it stands', async () => {
+test("lone surrogate: is rejected at its place in every text of every route's body", async () => {
   expect(bodies.length).toBeGreaterThan(25)
   let tried = 0
   for (const { method, path, body } of bodies) {
@@ -143,7 +143,7 @@ test('each text in the body of each route is held to it, and the error says wher
   expect((await app.fetch('/_understudy/snapshot')).status).toBe(200)
 })
 
-test('so is a key', async () => {
+test('lone surrogate: is rejected in a key', async () => {
   const answer = await app.post('/v2/datasets', { display_name: 'a', metadata: { 'b\ud800': 1 } })
   expect(errorOf(answer.text, 400).message).toContain('surrogate')
 })
@@ -153,13 +153,13 @@ const WHOLE: [string, string][] = [
   ['the character itself', '{"external_id":"whole","display_name":"😀"}'],
   ['an escaped backslash', String.raw`{"external_id":"whole","display_name":"\\ud83d"}`],
 ]
-test.each(WHOLE)('%s is a whole character', async (_, body) => {
+test.each(WHOLE)('surrogate check: accepts %s', async (_, body) => {
   const answer = await app.post('/v2/contacts', body)
   expect([answer.status, answer.json().display_name]).toEqual([200, JSON.parse(body).display_name])
 })
 
-describe('forms', () => {
-  test('JSON in a field', async () => {
+describe('lone surrogate in a form', () => {
+  test('is rejected in a JSON field', async () => {
     const file = new File(['a'], 'a.txt')
     const answer = await app.fetch('/v2/router/audio/translations', {
       method: 'POST',
@@ -170,7 +170,7 @@ describe('forms', () => {
   })
 })
 
-describe('files that people write', () => {
+describe('lone surrogate in a file', () => {
   const folder = folderWith({
     'fixtures/chat.completions/half.yaml': String.raw`match: { user: "x" }
 reply: { content: "\ud800" }`,
@@ -181,27 +181,27 @@ rules: [{ name: "\udc00", fault: { type: hang } }]`,
   })
   afterAll(folder.remove)
 
-  test.each(['fixtures', 'scenario.yaml'])('check finds it in %s, with file and line', async (name) => {
+  test.each(['fixtures', 'scenario.yaml'])('is reported by check in %s, with file and line', async (name) => {
     const { code, stdout, stderr } = await runCommand(['check', join(folder.path, name)])
     expect(code).not.toBe(0)
     expect(`${stdout}${stderr}`).toMatch(/\.yaml:2:\d+: .*surrogate/)
   })
 
-  test('a seed file with one does not start', () => {
+  test('prevents the start when it is in a seed file', () => {
     const open = () => createTestApp({ seed_file: [join(folder.path, 'seed.yaml')] })
     expect(open).toThrow(/seed\.yaml:1:\d+: .*surrogate/)
     expect(() => appWith({ seed_file: [join(folder.path, 'whole.yaml')] })).not.toThrow()
   })
 
-  test('nor is it seeded into a running session', async () => {
+  test('is rejected when it is seeded into a running session', async () => {
     const answer = await app.post('/_understudy/seed', { yaml: String.raw`contacts: [{ external_id: "\ud800" }]` })
     expect(errorOf(answer.text, 400).message).toMatch(/seed:1:\d+: .*surrogate/)
   })
 })
 
-describe('what no client can send', () => {
+describe('lone surrogate as bytes', () => {
   const bytes = Buffer.from([0xed, 0xa0, 0x80])
-  test('its bytes in a body are other characters', async () => {
+  test('is replaced in a body', async () => {
     const body = Buffer.concat([Buffer.from('{"external_id":"bytes","display_name":"'), bytes, Buffer.from('"}')])
     const answer = await app.fetch('/v2/contacts', {
       method: 'POST',
@@ -219,7 +219,7 @@ describe('what no client can send', () => {
     '/s/%ED%A0%80/v2/tools',
     '/files/%ED%A0%80',
     '/%ED%A0%80',
-  ])('in the address %s', async (path) => {
+  ])('is rejected or replaced in the path %s', async (path) => {
     const { status, text } = await app.fetch(path)
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(500)
@@ -227,8 +227,8 @@ describe('what no client can send', () => {
   })
 })
 
-describe('what has come to be stored', () => {
-  test('an error that quotes a long text cuts between characters', async () => {
+describe('stored text', () => {
+  test('is cut between characters in an error that quotes it', async () => {
     const mine = appWith()
     for (const before of ['', 'a']) {
       const body = { model: 'openai/gpt-4o', messages: [], temperature: `${before}${'😀'.repeat(100)}` }
@@ -238,7 +238,7 @@ describe('what has come to be stored', () => {
     expect((await mine.fetch('/_understudy/snapshot')).status).toBe(200)
   })
 
-  test('a document is cut between characters', async () => {
+  test('is cut between characters in a document', async () => {
     const mine = appWith({ clock: 'virtual' })
     const file = new File([`a${'😀'.repeat(3_000)}`], 'faces.txt')
     const uploaded = await mine.fetch('/v2/files', { method: 'POST', body: formOf({ file, purpose: 'retrieval' }) })
@@ -257,7 +257,7 @@ describe('what has come to be stored', () => {
     expect((await mine.fetch('/_understudy/snapshot')).status).toBe(200)
   })
 
-  test('a database that an earlier version has written can be saved, and the snapshot loaded', async () => {
+  test('of an earlier version can be saved in a snapshot and loaded', async () => {
     const folder = emptyFolder()
     const db = join(folder.path, 'old.db')
     const before = createTestApp({ db })

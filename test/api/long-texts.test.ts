@@ -1,4 +1,5 @@
-// Very long requests and answers are stored in parts: traces, verdicts and snapshots have them whole, and they go with their trace.
+// Very long requests and responses are stored in parts: traces, verdicts and snapshots have them whole, and they are removed with their
+// trace.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { openFile, openReadOnly } from '../../src/db/open.ts'
@@ -24,12 +25,12 @@ const fileRows = (file: string) => {
   return rows
 }
 
-describe.each(Object.entries(files))('a very long request (%s)', (_, db) => {
+describe.each(Object.entries(files))('very long request (%s)', (_, db) => {
   const app = appWith({ db })
   const health = async () =>
     (await app.fetch('/_understudy/health')).json() as { stores?: unknown; counts: { traces: number } }
 
-  test('is in its trace as it came', async () => {
+  test('is in its trace as received', async () => {
     const answer = await app.post(CHAT, body)
     expect(answer.status).toBe(200)
     const { request } = await app.traceOf(answer)
@@ -37,13 +38,13 @@ describe.each(Object.entries(files))('a very long request (%s)', (_, db) => {
     expect((await health()).counts.traces).toBe(1)
   })
 
-  test('is one call with others that are equal', async () => {
+  test('is recognized as a repeat of an equal one', async () => {
     await app.post(CHAT, body)
     const verdict = (await app.fetch('/_understudy/verify')).json() as { ok: boolean; calls: number }
     expect(verdict.calls).toBe(2)
   })
 
-  test('survives a snapshot, and goes with a reset', async () => {
+  test('is kept in a snapshot and deleted by a reset', async () => {
     const snapshot = (await app.fetch('/_understudy/snapshot')).text
     await accepted(app.fetch('/_understudy/reset', { method: 'POST' }))
     expect((await health()).counts.traces).toBe(0)
@@ -62,7 +63,7 @@ describe.each(Object.entries(files))('a very long request (%s)', (_, db) => {
 /** Parts of the request of a call. */
 const PARTS = 3
 
-test('its parts go with the trace, and those that a killed process left go at the next start', async () => {
+test('very long request: is deleted with its trace, or at the next start after a killed process', async () => {
   const db = join(folder.path, 'kept.db')
   const app = appWith({ db, keep_traces: 2 })
   for (let call = 0; call < 4; call++) await app.post(CHAT, body)

@@ -1,9 +1,9 @@
-// Very long things that calls leave, such as stored responses: in parts, each in a transaction of its own, and whole when they are read.
+// Very long stored values, such as responses: in parts, each in a transaction of its own, and whole when they are read.
 import { afterAll, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
 
-const apps = [createTestApp(), createTestApp({ keep_answer_bytes: 4_000_000 })] as const
+const apps = [createTestApp(), createTestApp({ keep_response_bytes: 4_000_000 })] as const
 const [app, small] = apps
 afterAll(() => apps.forEach((one) => void one.close()))
 
@@ -12,7 +12,7 @@ const RESPONSES = '/v2/router/responses'
 const LONG = `${'Ada went down to the sea. '.repeat(100_000)}\u{1f600}`
 const ask = (from: typeof app, body: object) => from.post(RESPONSES, { model, ...body })
 
-test('a response to a very long input is continued as a whole, and is in a snapshot', async () => {
+test('response to a very long input: is continued as a whole and is in a snapshot', async () => {
   const first = await ask(app, { input: LONG })
   expect(first.status).toBe(200)
   const { id, usage } = first.json() as { id: string; usage: { input_tokens: number } }
@@ -32,7 +32,7 @@ test('a response to a very long input is continued as a whole, and is in a snaps
   expect((again.json() as { usage: object }).usage).toEqual((next.json() as { usage: object }).usage)
 })
 
-test('one whose parts had to go is not there', async () => {
+test('response to a very long input: is not found when its parts were removed', async () => {
   const { id } = (await ask(small, { input: LONG })).json() as { id: string }
   await ask(small, { input: LONG.slice(0, -700_000) })
   const next = await ask(small, { input: 'And then?', previous_response_id: id })

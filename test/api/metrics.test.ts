@@ -44,7 +44,7 @@ function samplesIn(text: string): Record<string, number> {
 }
 const ofCall = (labels: string) => `understudy_calls_total{operation="chat.completions",${labels},origin="client"}`
 
-test('calls, attempts, faults, findings and latencies are counted from the first one on', async () => {
+test('metrics: count calls, attempts, faults, findings and latencies from the first one on', async () => {
   const app = appWith()
   const scrape = async () => {
     const answer = await app.fetch('/_understudy/metrics')
@@ -59,10 +59,10 @@ test('calls, attempts, faults, findings and latencies are counted from the first
   const text = await scrape()
   const samples = samplesIn(text)
   expect(samples).toMatchObject({
-    [ofCall('outcome="answered",status="200"')]: 2,
-    [ofCall('outcome="refused",status="429"')]: 2,
-    'understudy_attempts_total{provider="openai",outcome="answered",why="first"}': 2,
-    'understudy_attempts_total{provider="openai",outcome="refused",why="first"}': 2,
+    [ofCall('outcome="succeeded",status="200"')]: 2,
+    [ofCall('outcome="http_error",status="429"')]: 2,
+    'understudy_attempts_total{provider="openai",outcome="succeeded",reason="first"}': 2,
+    'understudy_attempts_total{provider="openai",outcome="http_error",reason="first"}': 2,
     'understudy_faults_total{scenario="bad-day",rule="too \\"many\\""}': 2,
     'understudy_findings_total{kind="early-retry",severity="error",accepted="false"}': 1,
     'understudy_call_duration_seconds_bucket{operation="chat.completions",le="+Inf"}': 4,
@@ -77,10 +77,10 @@ test('calls, attempts, faults, findings and latencies are counted from the first
   expect(samples.process_resident_memory_bytes).toBeGreaterThan(1e6)
   expect(text).not.toContain('Xylophone')
   for (let call = 0; call < 100; call++) await app.post(CHAT, body())
-  expect(samplesIn(await scrape())[ofCall('outcome="answered",status="200"')]).toBe(102)
+  expect(samplesIn(await scrape())[ofCall('outcome="succeeded",status="200"')]).toBe(102)
 })
 
-test('whatever scenarios and rules are called, the series are bounded', async () => {
+test('metrics: stay bounded whatever the names of scenarios and rules', async () => {
   const app = appWith()
   const { observers } = app.understudy
   const trace = await app.traceOf(await app.post(CHAT, body()))
@@ -92,7 +92,7 @@ test('whatever scenarios and rules are called, the series are bounded', async ()
   expect(faults.reduce((sum, [, count]) => sum + count, 0)).toBe(2_998)
 })
 
-test('the dashboard asks for metrics that there are', async () => {
+test('dashboard: queries only existing metrics', async () => {
   const app = appWith({ telemetry: readConfig({ otlp: 'http://127.0.0.1:9' }, {}).telemetry })
   const text = (await app.fetch('/_understudy/metrics')).text
   await app.understudy.telemetry?.stop(0)
@@ -103,7 +103,7 @@ test('the dashboard asks for metrics that there are', async () => {
   expect(asked.filter((name) => !known.includes(name))).toEqual([])
 })
 
-test('without a token that may call, no name of a scenario, a rule or a provider is shown', async () => {
+test('metrics: hide names of scenarios, rules and providers without a valid token', async () => {
   const own = { ...scenario, name: 'acme-secret-plan' }
   const rules = [
     ...own.rules,
@@ -138,12 +138,14 @@ test('without a token that may call, no name of a scenario, a rule or a provider
       expect(samples.understudy_faults_total).toBe(5)
       expect(samples['understudy_attempt_duration_seconds_count{provider="other"}']).toBe(1)
       expect(
-        samples['understudy_calls_total{operation="chat.completions",outcome="refused",status="429",origin="client"}'],
+        samples[
+          'understudy_calls_total{operation="chat.completions",outcome="http_error",status="429",origin="client"}'
+        ],
       ).toBe(2)
     }
   }
 })
-test('the count of dropped traces never goes back', async () => {
+test('metrics: never decrease the count of dropped traces', async () => {
   const app = appWith({ keep_traces: 2 })
   const dropped = async () => {
     const { understudy_traces_dropped_total: total } = samplesIn((await app.fetch('/_understudy/metrics')).text)

@@ -21,10 +21,10 @@ const say = (content: string, more: object = {}) => ({
   ...more,
 })
 
-describe('requests', () => {
+describe('namespaced service options', () => {
   const options = { name: 'support', identity: { id: 'vip' }, thread: { id: 't1' }, inputs: { who: 'Ada' } }
 
-  test('the options are read under the name, and kept as they came', async () => {
+  test('are read under the configured name and traced as received', async () => {
     const body = say('I am {{who}}', { acme: options })
     const answer = await acme.post(CHAT, body)
     expect(answer.headers.get('x-understudy-fixture')).toBe('chat.completions/vip')
@@ -35,20 +35,20 @@ describe('requests', () => {
       request: body,
     })
   })
-  test('under any other name they are an unknown field', async () => {
+  test('are an unknown field under any other name', async () => {
     for (const [app, name] of [
       [acme, 'svc'],
       [standard, 'acme'],
     ] as const) {
       const answer = await app.post(CHAT, say('x', { [name]: options }))
       expect(answer.status).toBe(200)
-      expect(answer.headers.get('x-understudy-fixture')).toBe('synthesized')
+      expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
       expect(await app.traceOf(answer)).toMatchObject({ name: 'chat.completions', identity: null })
     }
   })
 })
 
-describe('errors', () => {
+describe('errors with a namespace', () => {
   test('name the field as the client does', async () => {
     const body = (name: string) => say('x', { [name]: { retry: { count: 9 } } })
     for (const [app, name] of [
@@ -64,9 +64,9 @@ describe('errors', () => {
   })
 })
 
-describe('the OpenAPI document', () => {
+describe('OpenAPI document with a namespace', () => {
   const documentOf = async (app: typeof acme) => (await app.fetch('/swagger/json')).text
-  test('has the name everywhere, and the standard one nowhere', async () => {
+  test('has the configured name everywhere and the default one nowhere', async () => {
     const text = await documentOf(acme)
     expect(text).not.toMatch(/\bsvc/)
     const { components } = JSON.parse(text)

@@ -1,4 +1,4 @@
-// Who waits for ever is found: real clients over sockets, with and without a timeout, under silence of every kind.
+// Clients that wait forever have a finding: real clients over sockets, with and without a timeout, under every type of silence.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { type Played, play } from '../support/exec.ts'
 import { client } from '../support/in-process.ts'
@@ -28,8 +28,8 @@ const outcomes = ({ run: { sessions } }: Played) => sessions.flatMap(({ order })
 const rows = Object.entries(SILENCES).flatMap(([name, fault]) =>
   (name === 'stall-stream' ? ['stream'] : ['whole', 'stream']).map((how) => [name, how, fault] as const),
 )
-describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
-  test('plain fetch without a timeout is reported, once', async () => {
+describe.concurrent.each(rows)('no-timeout finding, %s, %s', (name, how, fault) => {
+  test('is reported once for plain fetch without a timeout', async () => {
     const played = await run(['fetch', how], fault)
     const [finding, ...others] = found(played)
     expect(others).toEqual([])
@@ -41,13 +41,13 @@ describe.concurrent.each(rows)('%s, %s', (name, how, fault) => {
     expect(outcomes(played)).toEqual(['disconnected'])
   })
 
-  test.each(['fetch', 'openai', 'anthropic'])('a careful program passes: %s', async (who) => {
+  test.each(['fetch', 'openai', 'anthropic'])('is not reported for a program with a timeout: %s', async (who) => {
     const played = await run([who, how, '500'], fault, 5_000)
     expect(found(played).map(({ kind }) => kind)).not.toContain('no-timeout')
-    expect(outcomes(played)).toEqual(['cancelled'])
+    expect(outcomes(played)).toEqual(['canceled'])
   })
 
-  test.each(['openai', 'anthropic'])('an SDK with its default timeout gets a warning: %s', async (who) => {
+  test.each(['openai', 'anthropic'])('is a warning for an SDK with its default timeout: %s', async (who) => {
     const [finding, ...others] = found(await run([who, how], fault))
     expect(others).toEqual([])
     expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'warning' })
@@ -60,13 +60,13 @@ const others = [
   ['whole', SILENCES.hang],
   ['stream', SILENCES['stall-stream']],
 ] as const
-describe.concurrent.each(others)('%s, %s', (how, fault) => {
+describe.concurrent.each(others)('no-timeout finding of SDKs, %s, %s', (how, fault) => {
   test.each(['responses', 'ai-openai', 'ai-anthropic'])(
-    '%s passes with a deadline, and is found without',
+    'is not reported for %s with a deadline, and reported without',
     async (who) => {
       const careful = await run([who, how, '250'], fault, 2_000)
       expect(found(careful).map(({ kind }) => kind)).not.toContain('no-timeout')
-      expect(outcomes(careful)).toEqual(['cancelled'])
+      expect(outcomes(careful)).toEqual(['canceled'])
       const [finding, ...rest] = found(await run([who, how], fault))
       expect(rest).toEqual([])
       // The AI SDK has no timeout of its own, and declares none.
@@ -75,22 +75,22 @@ describe.concurrent.each(others)('%s, %s', (how, fault) => {
   )
 })
 
-test.concurrent('a gateway call that hangs is reported as well', async () => {
+test.concurrent('no-timeout finding: is reported for a gateway call that hangs', async () => {
   const gateway = JSON.stringify({ retry: { count: 2 } })
   const [finding, ...others] = found(await run(['fetch', 'whole', '-', '/chat/completions', gateway], SILENCES.hang))
   expect(others).toEqual([])
   expect(finding).toMatchObject({ kind: 'no-timeout', severity: 'error' })
 })
 
-test('a short deadline is met under a slow stream, and not without real latency', async () => {
+test('short deadline: is met under a slow stream, and not without real latency', async () => {
   const slow = 'type: slow-stream, tokens_per_second: 5'
   const met = await run(['openai', 'stream', '300'], slow, 5_000)
-  expect(outcomes(met)).toEqual(['cancelled'])
+  expect(outcomes(met)).toEqual(['canceled'])
   const skipped = await play(client('deadlines', 'openai', 'stream', '300'), day(slow))
-  expect(outcomes(skipped)).toEqual(['answered'])
+  expect(outcomes(skipped)).toEqual(['succeeded'])
 })
 
-test.concurrent('the same run twice is the same but for what is of the machine', async () => {
+test.concurrent('report: is the same for the same run except for machine-dependent fields', async () => {
   const reports = []
   for (const _ of [1, 2]) {
     const { run: result } = await run(

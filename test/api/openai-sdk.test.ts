@@ -1,4 +1,4 @@
-// The real OpenAI SDK, and the bytes it is sent.
+// The real OpenAI SDK, and the bytes it receives.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,8 +45,8 @@ async function pending(path: string): Promise<number> {
 const traceOf = async (id: string | null) =>
   (await (await fetch(`${server.url}/_understudy/traces/${id}`)).json()) as StoredTrace
 
-describe('whole', () => {
-  test('an answer with its usage, headers and trace', async () => {
+describe('OpenAI SDK whole response', () => {
+  test('has its usage, headers and trace', async () => {
     const { data, response } = await client.chat.completions.create(say('Hello!')).withResponse()
     expect(data).toMatchObject({ object: 'chat.completion', model })
     expect(data.choices).toHaveLength(1)
@@ -67,15 +67,15 @@ describe('whole', () => {
     const trace = await traceOf(header('trace'))
     expect(trace).toMatchObject({
       status: 200,
-      outcome: 'answered',
+      outcome: 'succeeded',
       stream: false,
       model,
-      answer: data,
+      response: data,
       request: say('Hello!'),
     })
   })
 
-  test('two choices', async () => {
+  test('has two choices', async () => {
     const one = await client.chat.completions.create(say('count'))
     const two = await client.chat.completions.create({ ...say('count'), n: 2 })
     expect(two.choices.map(({ index, message }) => [index, message.content])).toEqual([
@@ -87,13 +87,13 @@ describe('whole', () => {
 
   const cuts: [string, object, string, string][] = [
     ['max_tokens', { max_tokens: 3 }, 'one two three', 'length'],
-    ['max_completion_tokens, which wins', { max_completion_tokens: 2, max_tokens: 5 }, 'one two', 'length'],
+    ['max_completion_tokens, over max_tokens', { max_completion_tokens: 2, max_tokens: 5 }, 'one two', 'length'],
     ['exactly enough tokens', { max_tokens: 8 }, COUNT, 'stop'],
     ['a stop sequence', { stop: ' four' }, 'one two three', 'stop'],
     ['the first of several stop sequences', { stop: ['seven', ' five', 'six'] }, 'one two three four', 'stop'],
-    ['a stop sequence that does not come', { stop: 'nine' }, COUNT, 'stop'],
+    ['a stop sequence that does not occur', { stop: 'nine' }, COUNT, 'stop'],
   ]
-  test.each(cuts)('%s', async (_, options, content, finish) => {
+  test.each(cuts)('is cut by %s', async (_, options, content, finish) => {
     const { choices } = await client.chat.completions.create({ ...say('count'), ...options })
     expect([choices[0]?.message.content ?? '', choices[0]?.finish_reason ?? '']).toEqual([content, finish])
     const stream = client.chat.completions.stream({ ...say('count'), ...options })
@@ -102,8 +102,8 @@ describe('whole', () => {
   })
 })
 
-describe('streamed', () => {
-  test('chunk by chunk', async () => {
+describe('OpenAI SDK streamed response', () => {
+  test('arrives chunk by chunk', async () => {
     const { data: stream, response } = await client.chat.completions
       .create({ ...say('count'), stream: true })
       .withResponse()
@@ -114,11 +114,11 @@ describe('streamed', () => {
     expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
     expect(chunks.every((chunk) => chunk.usage == null)).toBe(true)
     const trace = await traceOf(response.headers.get('x-understudy-trace'))
-    expect(trace).toMatchObject({ outcome: 'answered', stream: true })
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: COUNT }, finish_reason: 'stop' }] })
+    expect(trace).toMatchObject({ outcome: 'succeeded', stream: true })
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: COUNT }, finish_reason: 'stop' }] })
   })
 
-  test('with the helper, two choices and the usage', async () => {
+  test('has two choices and the usage with the helper', async () => {
     const whole = await client.chat.completions.create({ ...say('count'), n: 2 })
     const stream = client.chat.completions.stream({ ...say('count'), n: 2, stream_options: { include_usage: true } })
     const final = await stream.finalChatCompletion()
@@ -126,7 +126,7 @@ describe('streamed', () => {
     expect(final.usage).toEqual(whole.usage)
   })
 
-  test('include_usage adds one chunk without choices, and null to the others', async () => {
+  test('has one chunk without choices with include_usage, and null usage in the others', async () => {
     const stream = await client.chat.completions.create({
       ...say('count'),
       stream: true,
@@ -139,7 +139,7 @@ describe('streamed', () => {
     expect(chunks.every(({ usage, choices }) => usage === null && choices.length === 1)).toBe(true)
   })
 
-  test('an aborted stream is recorded as cancelled', async () => {
+  test('an aborted stream is recorded as canceled', async () => {
     const { data: stream, response } = await client.chat.completions
       .create({ ...say('for ever'), stream: true })
       .withResponse()
@@ -150,11 +150,11 @@ describe('streamed', () => {
     const id = response.headers.get('x-understudy-trace')
     let trace = await traceOf(id)
     for (let tries = 0; trace.outcome === undefined && tries < 200; tries++) trace = await traceOf(id)
-    expect(trace).toMatchObject({ outcome: 'cancelled', stream: true })
-    expect(trace.answer).toMatchObject({ choices: [{ message: { content: 'one' }, finish_reason: null }] })
+    expect(trace).toMatchObject({ outcome: 'canceled', stream: true })
+    expect(trace.response).toMatchObject({ choices: [{ message: { content: 'one' }, finish_reason: null }] })
   })
 
-  test('an aborted whole answer is recorded as cancelled', async () => {
+  test('an aborted whole answer is recorded as canceled', async () => {
     const mine = clientOf({ defaultHeaders: { 'x-understudy-session': 'aborted' } })
     const controller = new AbortController()
     const call = mine.chat.completions.create(say('for ever'), { signal: controller.signal })
@@ -166,21 +166,21 @@ describe('streamed', () => {
     expect(await ended).toBeString()
     let all = await traces('/s/aborted')
     for (let tries = 0; all.length < 2 && tries < 200; tries++) all = await traces('/s/aborted')
-    expect(all.map(({ outcome }) => outcome)).toEqual(['answered', 'cancelled'])
+    expect(all.map(({ outcome }) => outcome)).toEqual(['succeeded', 'canceled'])
   })
 
-  test('an aborted stream below a prefix is cancelled too', async () => {
+  test('an aborted stream below a prefix is canceled too', async () => {
     const mine = clientOf({ baseURL: `${server.url}/s/prefix-aborted/v2/router` })
     const stream = await mine.chat.completions.create({ ...say('for ever'), stream: true })
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
     stream.controller.abort()
     let all = await traces('/s/prefix-aborted')
     for (let tries = 0; all.length < 1 && tries < 200; tries++) all = await traces('/s/prefix-aborted')
-    expect(all.map(({ outcome }) => outcome)).toEqual(['cancelled'])
+    expect(all.map(({ outcome }) => outcome)).toEqual(['canceled'])
   })
 })
 
-describe('errors', () => {
+describe('OpenAI SDK error', () => {
   const failed = async (call: Promise<unknown>) => {
     const error = await call.then(
       () => undefined,
@@ -190,29 +190,29 @@ describe('errors', () => {
     return error as APIError
   }
 
-  test('a wrong field is a BadRequestError that names it', async () => {
+  test('is a BadRequestError that names an invalid field', async () => {
     const error = await failed(client.chat.completions.create({ ...say('x'), temperature: 3 }))
     expect(error).toBeInstanceOf(BadRequestError)
     expect(error).toMatchObject({ status: 400, param: 'temperature', type: 'invalid_request_error' })
     expect(error.message).toContain('at most 2')
   })
 
-  test('a streamed call is refused the same way', async () => {
+  test('is the same for a streamed call', async () => {
     const error = await failed(client.chat.completions.create({ ...say('x'), n: 0, stream: true }))
     expect(error).toMatchObject({ status: 400, param: 'n' })
   })
 
-  test('an unknown provider is a NotFoundError', async () => {
+  test('is a NotFoundError for an unknown provider', async () => {
     const error = await failed(client.chat.completions.create({ ...say('x'), model: 'nobody/gpt' }))
     expect(error).toBeInstanceOf(NotFoundError)
     expect(error).toMatchObject({ status: 404, code: 'model_not_found', param: 'model' })
   })
 
-  test('a path that does not exist is a NotFoundError too', async () => {
+  test('is a NotFoundError for an unknown path', async () => {
     expect(await failed(client.files.list().asResponse())).toMatchObject({ status: 404, code: 'unknown_path' })
   })
 
-  test('no token is an AuthenticationError', async () => {
+  test('is an AuthenticationError without a token', async () => {
     const error = await failed(clientOf({ defaultHeaders: { authorization: null } }).chat.completions.create(say('x')))
     expect(error).toBeInstanceOf(AuthenticationError)
     expect(error.message).toContain('Bearer')

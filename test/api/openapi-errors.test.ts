@@ -1,4 +1,4 @@
-// The errors that the document shows are those that the server really gives, at every operation.
+// The errors in the OpenAPI document are those that the server really returns, at every operation.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import { ERRORS } from '../../src/docs/errors.ts'
@@ -10,7 +10,7 @@ const apps = testApps()
 afterAll(() => apps.close())
 const app = apps.appWith()
 
-describe('the examples of errors', () => {
+describe('OpenAPI error example', () => {
   const hello = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello' }] }
   const guarded = {
     ...hello,
@@ -31,17 +31,20 @@ describe('the examples of errors', () => {
     504: { body: { ...hello, timeout: { call_timeout: 1000 } }, fault: { type: 'hang' } },
   }
 
-  test.each(Object.entries(CALLS))('%s', async (status, { body = hello, headers, fault }) => {
-    if (fault) await app.post('/_understudy/sessions', { name: `of-${status}`, scenario: failing(fault) })
-    const answer = await app.fetch(`${fault ? `/s/of-${status}` : ''}/v2/router/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    })
-    const { error } = JSON.parse(answer.text)
-    const { code, message, param = null } = ERRORS[Number(status)] ?? {}
-    expect([answer.status, { ...error }]).toEqual([Number(status), { ...error, code, message, param }])
-  })
+  test.each(Object.entries(CALLS))(
+    'is what the server returns with status %s',
+    async (status, { body = hello, headers, fault }) => {
+      if (fault) await app.post('/_understudy/sessions', { name: `of-${status}`, scenario: failing(fault) })
+      const answer = await app.fetch(`${fault ? `/s/of-${status}` : ''}/v2/router/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      })
+      const { error } = JSON.parse(answer.text)
+      const { code, message, param = null } = ERRORS[Number(status)] ?? {}
+      expect([answer.status, { ...error }]).toEqual([Number(status), { ...error, code, message, param }])
+    },
+  )
 })
 
 interface Document {
@@ -68,7 +71,7 @@ const ONLY_EXPLAINED = [
   /^verify(?:Expectations)? 429$/,
 ]
 
-describe('every error', () => {
+describe('OpenAPI error responses', () => {
   const operations: DescribedOperation[] = []
   const given = new Map<string, string>()
   const wrong: string[] = []
@@ -105,7 +108,7 @@ describe('every error', () => {
   }, 60_000)
 
   test.each(PROVOCATIONS.map((provocation) => [provocation.name, provocation] as const))(
-    '%s: as described',
+    'describe every error caused by %s',
     async (name, provocation) => {
       await provokeAll(provocation, operations, async (operation, answer) => {
         const { status } = answer
@@ -122,7 +125,7 @@ describe('every error', () => {
     60_000,
   )
 
-  test('that the document gives was provoked', () => {
+  test('are all provoked', () => {
     const documented = operations.flatMap(({ id, responses }) =>
       Object.keys(responses)
         .filter((status) => !status.startsWith('2'))

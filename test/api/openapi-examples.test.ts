@@ -1,5 +1,5 @@
-// Every operation has an example of its answer, and both are as the document says. `EXAMPLES=write bun test` of this file writes
-// down what the server answers now.
+// Every operation has an example of its response, and both match the document. `EXAMPLES=write bun test` of this file writes down what the
+// server returns now.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
@@ -55,11 +55,11 @@ async function write(): Promise<void> {
   await Bun.write(file, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
 }
 
-test('every operation is called', () => {
+test('OpenAPI examples: have a call for every operation', () => {
   expect([...operations.keys()].filter((id) => !answers.has(id))).toEqual(['watchLive'])
 })
 
-test('every answer is one that the document has, by its schema', () => {
+test('OpenAPI schemas: describe every response', () => {
   const wrong = [...answers.values()].flatMap((answer) => {
     const { id, status, type, text } = answer
     const said = operations.get(id)?.responses[status]
@@ -73,7 +73,7 @@ test('every answer is one that the document has, by its schema', () => {
   expect(wrong).toEqual([])
 })
 
-test('every operation has an example of its answer, by its schema', () => {
+test('OpenAPI examples: have a valid response for every operation', () => {
   const wrong = [...operations].flatMap(([id, { responses }]) => {
     const [content] = Object.values(
       Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content ?? {},

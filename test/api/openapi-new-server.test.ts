@@ -1,4 +1,4 @@
-// Every example of a request in the document works on a new server, as it is there, and before anything else was called.
+// Every request example in the document works on a new server, before anything else was called.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { newServerOf } from '../support/new-server.ts'
@@ -6,7 +6,7 @@ import { newServerOf } from '../support/new-server.ts'
 const app = createTestApp()
 afterAll(app.close)
 
-test('every example of a request works on a new server', async () => {
+test('OpenAPI request examples: all work on a new server', async () => {
   const { examples, send } = await newServerOf(app)
   expect(examples.length).toBeGreaterThan(80)
   const failed: string[] = []

@@ -69,14 +69,14 @@ function complaints(schema: Json, value: unknown): unknown {
 }
 const compiled = new Map<string, ValidateFunction>()
 
-test('a public validator finds nothing wrong', async () => {
+test('OpenAPI document: is valid for a public validator', async () => {
   const result = await new Validator().validate(structuredClone(document) as never)
   expect(result.errors).toBeUndefined()
   expect(result.valid).toBe(true)
   expect(document.openapi).toStartWith('3.1')
 })
 
-test('every route that the server has is in it, and nothing else', () => {
+test('OpenAPI document: has every route of the server and nothing else', () => {
   const routes = described().map(({ path, method }) => `${method} ${path}`)
   const ofResources = resourceRoutes({} as ResourceDeps).map(({ path, method }) => `${method} ${braced(path)}`)
   expect(routes.sort()).toEqual(
@@ -134,7 +134,7 @@ test('every route that the server has is in it, and nothing else', () => {
   )
 })
 
-test('an operation that the API does not have is marked as an extension', () => {
+test('OpenAPI document: marks operations outside the specification as extensions', () => {
   const shown = described().filter(
     ({ path, operation }) => path.startsWith('/v2') && !/extension\)/.test(operation.description),
   )
@@ -160,7 +160,7 @@ test('an operation that the API does not have is marked as an extension', () => 
 })
 const braced = (path: string) => path.replace(/:(\w+)/g, '{$1}')
 
-test('every operation has a name of its own, a known tag, a summary and a description', () => {
+test('OpenAPI document: has a unique name, a known tag, a summary and a description for every operation', () => {
   const all = described().map(({ operation }) => operation)
   expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length)
   const tags = document.tags.map(({ name }) => name)
@@ -172,7 +172,7 @@ test('every operation has a name of its own, a known tag, a summary and a descri
   }
 })
 
-test('the token is a bearer token, asked for everywhere but at health, by metrics and by pictures', () => {
+test('OpenAPI document: requires a bearer token everywhere except health, metrics and images', () => {
   expect(document.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   expect(document.security).toEqual([{ bearer: [] }])
   const open = described().filter(({ operation }) => operation.security?.length === 0)
@@ -185,13 +185,13 @@ test('the token is a bearer token, asked for everywhere but at health, by metric
   ])
 })
 
-test('it says the address that one came by, with the session in it', async () => {
+test('OpenAPI document: names the requested address with the session in it', async () => {
   const serversAt = async (path: string) => (await app.fetch(path)).json().servers as { url: string }[]
   expect((await serversAt('/swagger/json')).map(({ url }) => url)).toEqual(['http://localhost'])
   expect((await serversAt('/s/mine/swagger/json')).map(({ url }) => url)).toEqual(['http://localhost/s/mine'])
 })
 
-test('what is no part of the specification stands in groups of its own, behind all others', () => {
+test('OpenAPI document: puts extensions into groups of their own after all others', () => {
   const extension = ({ tags }: Described) => tags.every((tag) => tag.startsWith('Extension: '))
   for (const { operation } of described()) expect(extension(operation)).toBe(/extension\)/.test(operation.description))
   const names = document.tags.map(({ name }) => name)
@@ -202,7 +202,7 @@ test('what is no part of the specification stands in groups of its own, behind a
   expect(described().filter(({ operation }) => !extension(operation)).length).toBe(20)
 })
 
-test('every property and every parameter has a description', () => {
+test('OpenAPI document: describes every property and parameter', () => {
   const bare: string[] = []
   const look = (schema: unknown, path: string): void => {
     if (typeof schema !== 'object' || schema === null || 'const' in schema) return
@@ -222,7 +222,7 @@ test('every property and every parameter has a description', () => {
   expect(bare).toEqual([])
 })
 
-test('a parameter that is read as a number is one', () => {
+test('OpenAPI document: declares numeric parameters as integers', () => {
   const parameters = described().flatMap(({ operation }) => operation.parameters ?? [])
   const limits = parameters.filter(({ name, in: where }) => where === 'query' && name === 'limit')
   expect(limits.length).toBeGreaterThan(10)
@@ -231,7 +231,7 @@ test('a parameter that is read as a number is one', () => {
   expect(parameters.filter(({ schema }) => String(schema.pattern).includes('\\d+$'))).toEqual([])
 })
 
-test('common descriptions: are all used by the document', () => {
+test('OpenAPI document: uses every common description', () => {
   const said = new Set(JSON.stringify(document).match(/(?<="description":")(?:[^"\\]|\\.)*/g))
   const idle = Object.entries({ ...PATH_PARAMETERS, ...PROPERTIES }).filter(
     ([, words]) => !said.has(JSON.stringify(words).slice(1, -1)),
@@ -239,7 +239,7 @@ test('common descriptions: are all used by the document', () => {
   expect(idle.map(([name]) => name)).toEqual([])
 })
 
-test('errors share one schema, and its example fits', () => {
+test('OpenAPI document: has one error schema with a valid example', () => {
   for (const { path, operation } of described()) {
     const isForeign = path.startsWith('/v1/')
     const errors = Object.entries(operation.responses).filter(([status]) => !status.startsWith('2'))
@@ -271,44 +271,47 @@ const sendExample = async ({ path, body }: Operation, example: object, headers: 
   return app.fetch(path, { method: 'POST', headers, body: formOf({ ...example, ...files }) })
 }
 
-describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
-  const { path, examples, body } = operation
-  const at = () => document.paths[path]?.post as Described
+describe.each(operations.map((operation) => [operation.name, operation] as const))(
+  'OpenAPI operation %s',
+  (_, operation) => {
+    const { path, examples, body } = operation
+    const at = () => document.paths[path]?.post as Described
 
-  test.each(Object.keys(examples))(
-    'the example %j is valid, answers 200, and its answer is as described',
-    async (name) => {
-      const content = at().requestBody?.content[body === 'json' ? 'application/json' : 'multipart/form-data']
-      const value = content?.examples[name]?.value ?? {}
-      expect(complaints(content?.schema as Json, value)).toBeNull()
-      const answer = await sendExample(operation, value)
-      expect(answer.status).toBe(200)
-      const type = answer.headers.get('content-type')?.split(';')[0] as string
-      const schema = at().responses[200]?.content[type]?.schema as Json
-      if (operation.binary) return expect(schema).toEqual({ type: 'string', format: 'binary' })
-      const values = type === 'application/json' ? [answer.json()] : chunksOf(answer.text)
-      expect(values.length).toBeGreaterThan(0)
-      for (const one of values) expect(complaints(schema, one)).toBeNull()
-    },
-  )
-
-  test('the headers of an answer are those described', async () => {
-    const played = { 'x-understudy-scenario': 'stream-missing-done' }
-    const example = Object.values(examples)[0] as { model: string }
-    const model = example.model.replace(/^[^/]+\//, '')
-    const answer = await sendExample(operation, { ...example, model }, played)
-    const sent = [...answer.headers.keys()].filter(
-      (name) => name === 'x-request-id' || name.startsWith('x-understudy-'),
+    test.each(Object.keys(examples))(
+      'has a valid example %j that returns 200 and the described response',
+      async (name) => {
+        const content = at().requestBody?.content[body === 'json' ? 'application/json' : 'multipart/form-data']
+        const value = content?.examples[name]?.value ?? {}
+        expect(complaints(content?.schema as Json, value)).toBeNull()
+        const answer = await sendExample(operation, value)
+        expect(answer.status).toBe(200)
+        const type = answer.headers.get('content-type')?.split(';')[0] as string
+        const schema = at().responses[200]?.content[type]?.schema as Json
+        if (operation.binary) return expect(schema).toEqual({ type: 'string', format: 'binary' })
+        const values = type === 'application/json' ? [answer.json()] : chunksOf(answer.text)
+        expect(values.length).toBeGreaterThan(0)
+        for (const one of values) expect(complaints(schema, one)).toBeNull()
+      },
     )
-    // The session is not new to every operation, and no other instance knows it.
-    const all = new Set([...sent, 'x-understudy-session-new', 'x-understudy-session-incomplete'])
-    expect([...all].sort()).toEqual(Object.keys(at().responses[200]?.headers as Json).sort())
-  })
-})
+
+    test('describes the headers of its response', async () => {
+      const played = { 'x-understudy-scenario': 'stream-missing-done' }
+      const example = Object.values(examples)[0] as { model: string }
+      const model = example.model.replace(/^[^/]+\//, '')
+      const answer = await sendExample(operation, { ...example, model }, played)
+      const sent = [...answer.headers.keys()].filter(
+        (name) => name === 'x-request-id' || name.startsWith('x-understudy-'),
+      )
+      // The session is not new to every operation, and no other instance knows it.
+      const all = new Set([...sent, 'x-understudy-session-new', 'x-understudy-session-incomplete'])
+      expect([...all].sort()).toEqual(Object.keys(at().responses[200]?.headers as Json).sort())
+    })
+  },
+)
 const chunksOf = (text: string) =>
   [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data) as Json)
 
-test('what the control API answers is as described', async () => {
+test('OpenAPI control API: describes its responses', async () => {
   await app.post('/v2/router/chat/completions', operations[0]?.examples.greeting)
   const [newest] = (await app.fetch('/_understudy/traces')).json().data as { id: string }[]
   const ours = described().filter(
@@ -323,7 +326,7 @@ test('what the control API answers is as described', async () => {
   }
 })
 
-describe('the chat request', () => {
+describe('OpenAPI chat request', () => {
   const properties = () => document.components.schemas.ChatCompletionsRequest?.properties as Record<string, Json>
 
   const withReferences = (value: unknown): unknown => {
@@ -348,15 +351,15 @@ describe('the chat request', () => {
     ['model', /openai\/gpt-4o/],
     ['messages', /"const":"developer"/],
   ]
-  test.each(facts)('%s shows its limits and defaults', (name, fact) => {
+  test.each(facts)('shows limits and defaults of %s', (name, fact) => {
     expect(JSON.stringify(withReferences(properties()[name]))).toMatch(fact)
   })
 
-  test('nothing is given by a number that only says what an integer is', () => {
+  test('has no number that only repeats the range of integers', () => {
     expect(JSON.stringify(document)).not.toContain(String(Number.MAX_SAFE_INTEGER))
   })
 
-  test('only model and messages are required', () => {
+  test('requires only model and messages', () => {
     const { required } = document.components.schemas.ChatCompletionsRequest ?? {}
     expect(required).toEqual(['messages', 'model'])
   })

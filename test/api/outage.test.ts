@@ -1,4 +1,4 @@
-// A long outage in no time: retries that wait as told, timeouts, cache expiry and recovery, in the right order.
+// A long outage in no time: retries with their waits, timeouts, cache expiry and recovery, in the right order.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { CHAT } from '../support/chat.ts'
@@ -15,7 +15,7 @@ const outage = {
   clock: 'virtual',
   rules: [
     {
-      name: 'refused',
+      name: 'http_error',
       match: { target: 'primary' },
       when: { for: '5m' },
       fault: { type: 'http-error', status: 429, retry_after: '30s' },
@@ -33,7 +33,7 @@ const call = () =>
     cache: { type: 'exact_match', ttl: 90 },
   })
 
-test('ten minutes of outage play at once, each event at its instant', async () => {
+test('virtual outage: passes ten minutes at once, each event at its time', async () => {
   expect((await put('/_understudy/scenario', outage)).status).toBe(200)
   const story: { at: number; cache: string | undefined; attempts: string }[] = []
   for (let turn = 0; turn < 12; turn++) {
@@ -43,8 +43,8 @@ test('ten minutes of outage play at once, each event at its instant', async () =
     story.push({ at: (Date.parse(started_at) - START) / MINUTE, cache: cache?.status, attempts: told })
     await app.understudy.sessions.get('default').clock.sleep(MINUTE - (duration_ms % MINUTE))
   }
-  const refused = 'openai refused, openai refused, openai refused, anthropic answered'
-  const silent = 'openai timed out, openai timed out, openai timed out, anthropic answered'
+  const refused = 'openai http_error, openai http_error, openai http_error, anthropic succeeded'
+  const silent = 'openai timed_out, openai timed_out, openai timed_out, anthropic succeeded'
   // Two waits of 30 s as the provider told, or three times 20 s of silence with short waits between, make a call a minute long.
   expect(story).toEqual([
     { at: 0, cache: 'miss', attempts: refused },
@@ -55,9 +55,9 @@ test('ten minutes of outage play at once, each event at its instant', async () =
     { at: 8, cache: 'hit', attempts: '' },
     { at: 9, cache: 'miss', attempts: silent },
     { at: 11, cache: 'hit', attempts: '' },
-    { at: 12, cache: 'miss', attempts: 'openai answered' },
+    { at: 12, cache: 'miss', attempts: 'openai succeeded' },
     { at: 13, cache: 'hit', attempts: '' },
-    { at: 14, cache: 'miss', attempts: 'openai answered' },
+    { at: 14, cache: 'miss', attempts: 'openai succeeded' },
     { at: 15, cache: 'hit', attempts: '' },
   ])
 })

@@ -1,5 +1,5 @@
-// Anthropic and Google through their model packages: whatever they send, a call ends as calls end, is no bug of ours, and has
-// its trace; what cannot be read says so.
+// Anthropic and Google through their model packages: whatever they send, a call ends properly, without an internal error, and has its
+// trace; what cannot be read says so.
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Change, changeArbitrary, changedBy } from '../support/arbitrary-answers.ts'
@@ -66,19 +66,19 @@ for (const [kind, whole, events] of ROWS) {
     return trace
   }
 
-  test(`whole answers: ${kind}`, () =>
+  test(`property: odd whole responses to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(changeArbitrary, { maxLength: 3 }), async (changes) => {
         const sent = changes.reduce<unknown>(changedBy, whole)
         const answer = await odd.whole(PATH, HELLO, JSON.stringify(sent))
         const { outcome } = await hold(answer)
-        expect(outcome === 'answered').toBe(answer.status === 200)
-        if (changes.length === 0) expect(outcome).toBe('answered')
+        expect(outcome === 'succeeded').toBe(answer.status === 200)
+        if (changes.length === 0) expect(outcome).toBe('succeeded')
       }),
       { numRuns: RUNS },
     ))
 
-  test(`streams: ${kind}`, () =>
+  test(`property: odd streams to model packages never cause a server error (${kind})`, () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(events.length - 1), changeArbitrary), { maxLength: 3 }),
@@ -89,7 +89,7 @@ for (const [kind, whole, events] of ROWS) {
           const { outcome } = await hold(answer)
           if (answer.status !== 200) return
           const told = dataIn(answer.text)
-          if (outcome === 'answered') return expect(told.at(-1)).toBe('[DONE]')
+          if (outcome === 'succeeded') return expect(told.at(-1)).toBe('[DONE]')
           expect(JSON.parse(told.at(-1) ?? 'null')).toHaveProperty('error.code')
         },
       ),
@@ -97,12 +97,12 @@ for (const [kind, whole, events] of ROWS) {
     ))
 }
 
-test('an answer that a package falls over is unreadable', async () => {
+test('model package: makes a response unreadable when it throws', async () => {
   const odd = oddProvider('anthropic')
   for (const sent of [null, 5, [], { content: 'x' }, { ...MESSAGE, content: [null] }]) {
     const answer = await odd.whole(PATH, HELLO, JSON.stringify(sent))
     expect(answer.json()).toMatchObject({ error: { code: 'provider_unreadable' } })
-    expect(await odd.app.traceOf(answer)).toMatchObject({ outcome: 'unreadable' })
+    expect(await odd.app.traceOf(answer)).toMatchObject({ outcome: 'invalid_response' })
   }
   expect(odd.reported).toEqual([])
   await odd.close()

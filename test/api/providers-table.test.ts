@@ -1,5 +1,4 @@
-// Every provider of the registry: one file holds all that is known of it, and that it refuses, counts down, is priced and is
-// called as its file says.
+// Every provider of the registry: one file contains all about it, and its errors, quota headers, prices and calls are those of its file.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +20,7 @@ const codeOf = (file: string) => readFileSync(join(src, file), 'utf8').replace(/
 const names = PROVIDERS.map(({ name }) => name)
 const rows = PROVIDERS.map((provider): [string, Provider] => [provider.name, provider])
 
-test('a provider is one file and one line of the registry', () => {
+test('provider: is one file and one line of the registry', () => {
   expect(new Set(names).size).toBe(names.length)
   const registry = codeOf('providers/index.ts')
   for (const name of names) {
@@ -30,7 +29,7 @@ test('a provider is one file and one line of the registry', () => {
   }
 })
 
-test('no provider is named where all are alike', () => {
+test('shared code: names no provider', () => {
   const shared = ['backends/forward', 'gateway', 'faults', 'answers', 'endpoints', 'config'].flatMap((folder) => [
     ...new Glob(`${folder}/**/*.ts`).scanSync(src),
   ])
@@ -51,12 +50,12 @@ test('no provider is named where all are alike', () => {
 })
 
 const REASONS: Exclude<RefusalReason, 'status'>[] = [
-  ...(['rate-limit', 'auth-failure', 'context-length', 'content-filter', 'quota-exceeded', 'model-gone'] as const),
+  ...(['rate-limit', 'auth-failure', 'context-length', 'content-filter', 'quota-exceeded', 'model-not-found'] as const),
 ]
 const refusal = { model: 'm', id: '0123456789abcdef01234567', limit: 10, asked: 20, retryAfter: 2_000 }
 
-describe.each(rows)('%s', (name, provider) => {
-  test.each(REASONS)('refuses for %s in words', (problem) => {
+describe.each(rows)('provider %s', (name, provider) => {
+  test.each(REASONS)('has an error with a message for %s', (problem) => {
     const { status, headers, body } = provider.error({ ...refusal, problem })
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(600)
@@ -65,18 +64,18 @@ describe.each(rows)('%s', (name, provider) => {
   })
 
   test.each([400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529, 599])(
-    'refuses with %d',
+    'has an error with status %d',
     (status) => {
       expect(provider.error({ ...refusal, problem: 'status', status }).status).toBe(status)
     },
   )
 
-  test('counts a quota down in lower case, or not at all', () => {
+  test('has lower-case quota headers, or none', () => {
     const headers = provider.quota('requests', { limit: 9, remaining: 3, resets: 5_000 }, 1_000)
     expect(Object.keys(headers)).toEqual(Object.keys(headers).map((header) => header.toLowerCase()))
   })
 
-  test('its models are found by id, dated too, and have a price', () => {
+  test('finds its models by id, dated ones too, with a price', () => {
     for (const [model, known] of Object.entries(provider.models)) {
       for (const id of [model, `${model}-2026-01-01`]) expect(modelOf(`${name}/${id}`)).toBe(known)
       expect(Object.values(known.price).length).toBeGreaterThan(0)
@@ -88,21 +87,21 @@ describe.each(rows)('%s', (name, provider) => {
   })
 })
 
-test('what is not listed is like OpenAI, and so is its address', () => {
+test('unlisted provider: behaves like OpenAI, with the endpoint of its kind', () => {
   const { error, quota } = providerNamed('nobody')
   expect([error, quota]).toEqual([providerNamed('openai').error, providerNamed('openai').quota])
   expect(endpointOf('nobody', undefined)).toEqual({})
   for (const kind of PROVIDER_KINDS.slice(1)) expect(endpointOf('mine', kind)).toBe(endpointOf(kind, undefined))
 })
 
-describe('forwarding', () => {
+describe('forwarding to a provider', () => {
   const stops: (() => unknown)[] = []
   afterAll(async () => {
     for (const stop of stops) await stop()
   })
   const forwarded = FORWARDABLE.map((name): [string, Provider] => [name, providerNamed(name)])
 
-  test.each(forwarded)('%s: a call reaches it with the key, and its refusal comes back', async (name) => {
+  test.each(forwarded)('%s: sends the key and returns the error', async (name) => {
     const upstream = startProvider(() => Response.json({ error: { message: 'busy' } }, { status: 503 }))
     const section = { value: { [name]: at(upstream.url) }, locationOf: () => '' }
     const app = createTestApp({
@@ -113,15 +112,15 @@ describe('forwarding', () => {
     const answer = await app.post('/v2/router/chat/completions', { ...HELLO, model: `${name}/m` })
     expect(errorOf(answer.text, 503).message).toBe(`busy (${name})`)
     expect(Object.values(upstream.last().headers).join(' ')).toContain(KEY)
-    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'refused', status: 503 })
+    expect(await app.traceOf(answer)).toMatchObject({ outcome: 'http_error', status: 503 })
   })
 })
 
-describe('a fault speaks as the provider does', () => {
+describe('rate-limit fault', () => {
   const app = createTestApp()
   afterAll(app.close)
 
-  test.each(names)('%s', async (name) => {
+  test.each(names)('of %s has a retry time only if the provider sends one', async (name) => {
     const { chat } = await playing(app, [{ fault: { type: 'rate-limit', requests: 0 } }])
     const answer = await chat({ model: `${name}/m` })
     expect(answer.status).toBe(429)
@@ -130,7 +129,7 @@ describe('a fault speaks as the provider does', () => {
   })
 })
 
-test('names that the settings add are known to one program, and to no other', () => {
+test('configured provider names: are known to one program and to no other', () => {
   const mine = providerNames(['mine'])
   expect(mine.known).toEqual([...names, 'mine'])
   expect(() => mine.check('mine/m')).not.toThrow()

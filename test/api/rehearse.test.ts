@@ -1,4 +1,4 @@
-// understudy rehearse, the checks of scenario files, and what is refused of exec before anything runs.
+// understudy rehearse, the checks of scenario files, and the usage errors of exec before anything runs.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ rules:
 expect: [${expect}]
 `
 beforeAll(() => {
-  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: answered }, { calls: 3 }'))
+  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: succeeded }, { calls: 3 }'))
   put('bad.yaml', day('bad', '{ provider: anthropic, attempts: 0 }'))
   put('wrong.yaml', 'name: wrong\nrules: [ { name: r } ]\n')
 })
@@ -34,17 +34,17 @@ beforeAll(() => {
 /** A command that never comes to be run. */
 const ANY = ['--', 'false']
 const misuse: [string, string[], string][] = [
-  ['no command', [], "missing required argument 'COMMAND'"],
-  ['a program that is not there', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'no such program'],
+  ['a missing command', [], "missing required argument 'COMMAND'"],
+  ['a missing program', ['--scenario', 'good.yaml', '--', 'nosuchprogram'], 'no such program'],
   ['an unknown scenario', ['--scenario', 'nosuch', ...ANY], 'there is no scenario or file "nosuch"; shipped: '],
-  ['a seed that is none', ['--seed', 'x', ...ANY], '--seed must be a whole number from 0, got "x"'],
-  ['a time that is none', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
-  ['a setting that is none', ['--on-miss', 'x', ...ANY], '--on-miss must be synthesize or error, got "x"'],
-  ['a report that nobody can write', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
-  ['other machines without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
-  ['a scenario with a mistake', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
+  ['an invalid seed', ['--seed', 'x', ...ANY], '--seed must be a whole number from 0, got "x"'],
+  ['an invalid time', ['--timeout', '10', ...ANY], '--timeout must be a duration such as 90s or 10m, got "10"'],
+  ['an invalid setting', ['--on-unmatched', 'x', ...ANY], '--on-unmatched must be generate or error, got "x"'],
+  ['a report that cannot be written', ['--junit', 'nowhere/out.xml', ...ANY], '--junit "nowhere/out.xml" cannot'],
+  ['another host without a token', ['--host', '0.0.0.0', ...ANY], '--host 0.0.0.0 accepts calls from other machines'],
+  ['a scenario with an error', ['--scenario', 'wrong.yaml', ...ANY], 'wrong.yaml:2:10: rules[0].fault is'],
 ]
-test.each(misuse)('%s is a misuse', async (_, args, message) => {
+test.each(misuse)('rehearse: exits with a usage error for %s', async (_, args, message) => {
   const { code, stdout, stderr } = await runCommand(['exec', ...args], { cwd })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toContain(message)
@@ -57,31 +57,31 @@ describe('rehearse', () => {
   }
   const rehearse = (...args: string[]) => runCommand(['rehearse', ...args], { cwd })
 
-  test('plays a scenario in no time, the same every time', async () => {
+  test('runs a scenario in no time, the same every time', async () => {
     const first = await rehearse('good.yaml', '--json')
     // Its own calls are retried, so nothing falls back.
     expect(first.code).toBe(3)
     const { traces, report } = JSON.parse(first.stdout) as Played
     expect(traces).toHaveLength(6)
-    expect(traces[0]?.attempts.map(({ why, outcome }) => `${why} ${outcome}`)).toEqual([
-      'first timed out',
-      'retry timed out',
-      'retry answered',
+    expect(traces[0]?.attempts.map(({ reason: why, outcome }) => `${why} ${outcome}`)).toEqual([
+      'first timed_out',
+      'retry timed_out',
+      'retry succeeded',
     ])
-    expect(report).toMatchObject({ scenario: 'good', calls: 6, paths: { retry: 2, timeout: 2 } })
+    expect(report).toMatchObject({ scenario: 'good', calls: 6, recovery_paths: { retry: 2, timeout: 2 } })
     expect((await rehearse('good.yaml', '--json')).stdout).toBe(first.stdout)
   })
 
-  test('shows each call with its attempts, and what was exercised', async () => {
+  test('shows each call with its attempts and the exercised recovery paths', async () => {
     const { code, stdout } = await rehearse('good.yaml', '--calls', '1')
     expect(code).toBe(3)
-    expect(stdout).toMatch(/^chat\.completions {2}openai\/\S+ {2}answered 200 {2}\d+ ms\n/)
+    expect(stdout).toMatch(/^chat\.completions {2}openai\/\S+ {2}succeeded 200 {2}\d+ ms\n/)
     expect(stdout).toMatch(/openai\/\S+ first +░+ +timed out 504 in 10\.0 s(, |\n +)faults: the first two are slow\n/)
     expect(stdout).toContain('  exercised     retry (2), timeout (2)')
     expect(stdout).toContain('NOT MET')
   })
 
-  test('ends with 3 when an expectation is not met, and with 0 when all are', async () => {
+  test('exits with 3 when an expectation is not met, and with 0 when all are', async () => {
     expect((await rehearse('bad.yaml')).code).toBe(0)
     put('unmet.yaml', day('unmet', '{ provider: groq, attempts: 1+ }'))
     expect((await rehearse('unmet.yaml')).code).toBe(3)
@@ -97,9 +97,9 @@ describe('rehearse', () => {
     expect(stdout).toContain('Understudy: idle: INCONCLUSIVE: no fault was injected\n')
   })
 
-  test('many calls get an overview first', async () => {
+  test('prints an overview first for many calls', async () => {
     const { stdout } = await rehearse('outage', '--calls', '24')
-    expect(stdout).toMatch(/^24 calls in [\d.]+ s: 24 answered\n {2}openai\S+ +\d+ {2}\d+ answered\n/)
+    expect(stdout).toMatch(/^24 calls in [\d.]+ s: 24 succeeded\n {2}openai\S+ +\d+ {2}\d+ succeeded\n/)
     expect((await rehearse('outage', '--calls', '23')).stdout).toStartWith('chat.completions')
   })
 
@@ -112,7 +112,7 @@ describe('rehearse', () => {
     expect(traces.map(({ attempts }) => attempts.flatMap(({ faults }) => faults).length)).toEqual([0, 0, 1, 1, 0])
   })
 
-  test('against a running server, it leaves a session to look at', async () => {
+  test('leaves a session to inspect on a running server', async () => {
     const own = emptyFolder()
     const server = await serveHere(['--db', ':memory:', '--instance-strict'], { cwd: own.path })
     for (let turn = 0; turn < 2; turn++) {
@@ -128,10 +128,10 @@ describe('rehearse', () => {
 
   const mistakes: [string, string[], number, string][] = [
     ['an unknown scenario', ['nosuch'], 2, 'there is no scenario or file "nosuch"'],
-    ['a number that is none', ['good.yaml', '--calls', 'x'], 2, '--calls must be a number from 1 to 200, got "x"'],
-    ['a server that is not there', ['good.yaml', '--against', 'http://127.0.0.1:1'], 1, 'no server responds'],
+    ['an invalid number', ['good.yaml', '--calls', 'x'], 2, '--calls must be a number from 1 to 200, got "x"'],
+    ['a missing server', ['good.yaml', '--against', 'http://127.0.0.1:1'], 1, 'no server responds'],
   ]
-  test.each(mistakes)('%s is told', async (_, args, expected, message) => {
+  test.each(mistakes)('reports %s', async (_, args, expected, message) => {
     const { code, stderr } = await rehearse(...args)
     expect(code).toBe(expected)
     expect(stderr).toContain(message)
@@ -139,7 +139,7 @@ describe('rehearse', () => {
 })
 
 describe('scenario files', () => {
-  test('are checked by what is in them, with every mistake and its place', async () => {
+  test('are checked by their content, with every error and its place', async () => {
     put(
       'mixed.yaml',
       'name: mixed\nrules:\n  - { name: r, when: { probability: 0 }, fault: { type: delay, for: 1s } }\n',
@@ -179,7 +179,7 @@ describe('scenario files', () => {
     ])
   })
 
-  test('with a mistake end the start of a server', async () => {
+  test('prevent the start of a server when they are invalid', async () => {
     const { code, stderr } = await runCommand(['serve', '--scenario', 'broken.yaml'], { cwd })
     expect(code).toBe(2)
     expect(stderr).toContain('broken.yaml:4:14: rules[0].fault.type')

@@ -1,4 +1,4 @@
-// Bodies that may be left out, and what is said first of a path that names nothing.
+// Optional bodies, and the first error of a path with an unknown id.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { agentSession } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -28,7 +28,7 @@ const ask = (method: string, path: string, body?: string) =>
 // It makes the session that it names.
 const inIds = withBody.filter(({ path, method }) => path.includes('{') && method !== 'PUT')
 test.each(inIds.map(({ method, path }) => [method, path] as const))(
-  '%s %s: says that the id is unknown before it looks at the body',
+  '%s %s: reports an unknown id before it looks at the body',
   async (method, path) => {
     const named = path.replaceAll(/\{\w+\}/g, 'unknown')
     for (const body of [undefined, '{"half":', '[]', '"text"', '{"no_such_field":1}', '{}']) {
@@ -39,7 +39,7 @@ test.each(inIds.map(({ method, path }) => [method, path] as const))(
   },
 )
 
-test('the paths whose bodies have only optional fields are documented so', () => {
+test('OpenAPI: marks bodies with only optional fields as optional', () => {
   const optional = withBody.filter(({ required }) => !required).map(({ path }) => path)
   expect(optional).toContain('/_understudy/tasks/{task_id}/approve')
   expect(optional).toContain('/_understudy/tasks/{task_id}/reject')
@@ -48,7 +48,7 @@ test('the paths whose bodies have only optional fields are documented so', () =>
   expect(optional).not.toContain('/v2/router/chat/completions')
 })
 
-describe('a request without a body', () => {
+describe('request without a body', () => {
   const idsIn = async () => {
     const { data: bases } = (await app.fetch('/v2/knowledge')).json() as { data: { _id: string }[] }
     const base = bases[0]?._id
@@ -57,7 +57,7 @@ describe('a request without a body', () => {
     }
     return `/v2/knowledge/${base}/datasources/${sources[0]?._id}`
   }
-  test.each(['list', 'count'])('is answered as one with {} where pages are read (%s)', async (verb) => {
+  test.each(['list', 'count'])('equals one with {} when pages are read (%s)', async (verb) => {
     const path = `${await idsIn()}/chunks/${verb}`
     const [none, empty] = [await ask('POST', path), await ask('POST', path, '{}')]
     expect([none.status, none.text]).toEqual([200, empty.text])
@@ -73,13 +73,13 @@ describe('a request without a body', () => {
     expect((await one.settled(id)).status.state).toBe('completed')
   })
 
-  test('changes nothing where a change has only optional fields', async () => {
+  test('changes nothing in an update with only optional fields', async () => {
     const { data } = (await app.fetch('/v2/datasets')).json() as { data: { _id: string; display_name: string }[] }
     const { status, text } = await ask('PATCH', `/v2/datasets/${data[0]?._id}`)
     expect([status, JSON.parse(text).display_name]).toEqual([200, data[0]?.display_name])
   })
 
-  test('is refused where something is required', async () => {
+  test('is rejected when something is required', async () => {
     const { message } = errorOf((await ask('POST', '/v2/datasets')).text, 400)
     expect(message).toContain('the body')
   })

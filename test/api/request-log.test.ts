@@ -1,4 +1,4 @@
-// What a server prints while it answers: unknown paths once, and a line a request when it is asked to.
+// What a server prints while it runs: unknown paths once, and a line for each request with --verbose.
 import { afterAll, expect, test } from 'bun:test'
 import { type RequestLog, withRequestLog } from '../../src/cli/print/request-log.ts'
 import { testApps } from '../support/app.ts'
@@ -34,7 +34,7 @@ function logged(options: Partial<RequestLog> = {}) {
 }
 const chat = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hello!' }] }
 
-test('an unknown path is printed once, with the likely one', async () => {
+test('request log: prints an unknown path once, with the likely one', async () => {
   const { ask, lines } = logged()
   for (const _ of [1, 2, 3]) expect((await ask('/openai/v1/chat/completions', chat)).status).toBe(404)
   await ask('/v1/nothing-like-it')
@@ -49,7 +49,7 @@ test('an unknown path is printed once, with the likely one', async () => {
   expect(lines[1]).toContain('GET /v1/nothing-like-it: ')
 })
 
-test('what a scanner tries does not fill the terminal', async () => {
+test('request log: stays short under a scanner', async () => {
   const { ask, lines } = logged()
   for (let index = 0; index < 80; index++) await ask(`/wp-admin/${index}`)
   expect(lines.length).toBeLessThanOrEqual(50)
@@ -58,7 +58,7 @@ test('what a scanner tries does not fill the terminal', async () => {
   expect(long.lines.join('').length).toBeLessThan(1_000)
 })
 
-test('verbose prints a line for each request but those of the control API', async () => {
+test('request log: prints a line for each request except control API ones with --verbose', async () => {
   const { ask, lines } = logged({ verbose: true })
   const { headers } = await ask('/v2/router/chat/completions', chat)
   await ask('/v2/contacts')
@@ -66,7 +66,7 @@ test('verbose prints a line for each request but those of the control API', asyn
   await ask('/v1/nothing')
   const [call = '', contacts = '', ...rest] = lines
   expect(call).toMatch(
-    /^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}answered +\d+ ms {2}default +openai\/gpt-4o +chat\.completions /,
+    /^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}succeeded +\d+ ms {2}default +openai\/gpt-4o +chat\.completions /,
   )
   expect(call).toEndWith(headers.get('x-understudy-trace') ?? 'none')
   expect(contacts).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}GET \/v2\/contacts$/)

@@ -1,4 +1,4 @@
-// Every resource of the registry through the front door: the verbs, pages, errors, restarts and sessions.
+// Every resource of the registry over HTTP: methods, pages, errors, restarts and sessions.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -26,18 +26,18 @@ const UNKNOWN_UUID = '00000000-0000-4000-8000-000000000000'
 const unknownId = (id: string) => (id.includes('-') ? UNKNOWN_UUID : id.replace(/[^_]{26}$/, UNKNOWN))
 const data = (body: Json) => (Array.isArray(body) ? body : body.data) as Json[]
 
-test('the registry has a kind, a path and words for each', () => {
+test('resource registry: has a unique kind and path for each resource', () => {
   expect(new Set(resources.map(({ kind }) => kind)).size).toBe(resources.length)
   expect(new Set(resources.map(({ path }) => path)).size).toBe(resources.length)
   expect(made.length).toBeGreaterThanOrEqual(7)
 })
 
-describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', (_, resource) => {
+describe.each(made.map((resource) => [resource.kind, resource] as const))('resource %s', (_, resource) => {
   const path = listPathOf(resource, workspace)
   const create = async () => parsed(resource, await workspace.ok('POST', await path, bodyOf(resource)))
   const at = async (record: Json) => `${await path}/${record._id}`
 
-  test('what is made can be got, has the id form, the times and the authors', async () => {
+  test('is returned after creation, with a valid id, times and authors', async () => {
     const body = bodyOf(resource)
     const record = parsed(resource, await workspace.ok('POST', await path, body))
     expect(record._id).toMatch(resource.id.pattern)
@@ -51,7 +51,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect(await workspace.ok('GET', await at(record))).toEqual(record)
   })
 
-  test('an update changes what it names and nothing else, and the record is read back so', async () => {
+  test('is changed by an update only in the named fields', async () => {
     const record = await create()
     const patch = patchOf(resource)
     const changed = parsed(resource, await workspace.ok('PATCH', await at(record), patch))
@@ -63,7 +63,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect(await workspace.ok('PATCH', await at(record), {})).toEqual(changed)
   })
 
-  test('a deleted record is gone', async () => {
+  test('is missing after deletion', async () => {
     const record = await create()
     const { deletedStatus = 200 } = resource
     const gone = deletedStatus === 204 ? {} : { _id: record._id, deleted: true }
@@ -73,7 +73,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
   })
 
   const pagedTest = test.skipIf(resource.plainList === true)
-  pagedTest('lists go both ways, newest first', async () => {
+  pagedTest('lists pages in both directions, newest first', async () => {
     const ids: unknown[] = []
     for (let count = 0; count < 5; count++) ids.unshift((await create())._id)
     const page = async (query: string) => {
@@ -97,13 +97,13 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     ['limit=ten', 'limit'],
     ['colour=red', 'colour'],
   ]
-  test.each(BAD_PAGES)('a page of %s is refused, naming it', async (query, said) => {
+  test.each(BAD_PAGES)('rejects a page of %s by name', async (query, said) => {
     const { status, body } = await workspace.call('GET', `${await path}?${query}`)
     expect(status).toBe(400)
     expect(strictError.parse(body).message).toContain(said)
   })
 
-  pagedTest('both cursors at once, and cursors that are nowhere, are refused', async () => {
+  pagedTest('rejects both cursors at once and unknown cursors', async () => {
     const { _id } = await create()
     const both = await workspace.call('GET', `${await path}?starting_after=${_id}&ending_before=${_id}`)
     expect([both.status, (both.body.error as Json).param]).toEqual([400, 'ending_before'])
@@ -113,7 +113,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect([malformed.status, (malformed.body.error as Json).param]).toEqual([404, 'ending_before'])
   })
 
-  test.each(['GET', 'PATCH', 'DELETE'])('%s of an id that no record has is 404, whatever its form', async (method) => {
+  test.each(['GET', 'PATCH', 'DELETE'])('returns 404 on %s of an unknown id, whatever its form', async (method) => {
     const { _id } = await create()
     const body = method === 'PATCH' ? patchOf(resource) : undefined
     const strange = [
@@ -139,7 +139,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     expect(String(long.body.message).length).toBeLessThan(300)
   })
 
-  test('a field of the wrong type is 400 and named', async () => {
+  test('returns 400 and names a field of the wrong type', async () => {
     for (const field of Object.keys(bodyOf(resource))) {
       const wrong = { ...bodyOf(resource), [field]: { not: { a: ['value'] } } }
       const { status, body } = await workspace.call('POST', await path, wrong)
@@ -154,7 +154,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
   })
 
   if (resource.key && !resource.upsert) {
-    test('a key that is taken is 409, whoever wants it', async () => {
+    test('returns 409 for a key that is taken, on create and update', async () => {
       const first = await create()
       const second = await create()
       const canChange = Object.hasOwn((resource.update as z.ZodObject).shape, resource.key ?? '')
@@ -171,7 +171,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
     })
   }
 
-  test('another session, and another workspace, know nothing of it', async () => {
+  test('is unknown in another session and another workspace', async () => {
     const record = await create()
     const strange = workspaceOf(app, { 'x-understudy-session': `other-${resource.kind}` })
     expect((await strange.call('GET', await at(record))).status).toBe(404)
@@ -184,7 +184,7 @@ describe.each(made.map((resource) => [resource.kind, resource] as const))('%s', 
   })
 })
 
-test('each record is as it was after a restart, and numbers go on', async () => {
+test('records: are the same after a restart, and numbering continues', async () => {
   const folder = emptyFolder()
   const db = join(folder.path, 'workspace.db')
   const before = emptyWorkspace({ db })
@@ -210,7 +210,7 @@ test('each record is as it was after a restart, and numbers go on', async () => 
   folder.remove()
 })
 
-test('the same calls make the same ids, with one seed and not with another', async () => {
+test('record ids: are the same for the same calls and seed, and differ with another seed', async () => {
   const ids = async (seed: number) => {
     const one = emptyWorkspace({ seed })
     const calls = workspaceOf(one)
@@ -225,7 +225,7 @@ test('the same calls make the same ids, with one seed and not with another', asy
   expect(await ids(1)).not.toEqual(await ids(2))
 })
 
-test('however a list is paged, the pages together are the list: nothing twice, nothing left out', async () => {
+test('property: pages of a list together are the list, with nothing twice or missing', async () => {
   const pages = workspaceOf(app, { 'x-understudy-session': 'pages' })
   const total = 23
   for (let count = 0; count < total; count++) await pages.ok('POST', '/v2/contacts', { external_id: `user-${count}` })

@@ -1,4 +1,4 @@
-// Model responses as the Vercel AI SDK makes and reads them.
+// Model responses as the Vercel AI SDK requests and reads them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, Output, stepCountIs, streamText, tool } from 'ai'
@@ -17,14 +17,14 @@ const get_weather = tool({
 })
 const Person = z.object({ name: z.string(), age: z.int() })
 
-describe('generateText', () => {
-  test('a text, with its usage', async () => {
+describe('AI SDK generateText on the responses API', () => {
+  test('returns a text with its usage', async () => {
     const { text, finishReason, usage, warnings } = await generateText({ model, prompt: 'Say hi' })
     expect([text, finishReason, warnings]).toEqual(['Hi there', 'stop', []])
     expect(usage).toMatchObject({ inputTokens: 9, outputTokens: 2, totalTokens: 11 })
   })
 
-  test('instructions and a picture', async () => {
+  test('accepts instructions and an image', async () => {
     const content = [
       { type: 'text' as const, text: 'x' },
       { type: 'file' as const, data: new Uint8Array([137, 80, 78, 71]), mediaType: 'image/png' },
@@ -33,7 +33,7 @@ describe('generateText', () => {
     expect(text).toBe('Brief.')
   })
 
-  test.each([true, false])('a tool is called and its result told (store: %p)', async (store) => {
+  test.each([true, false])('calls a tool and sends its result (store: %p)', async (store) => {
     const { steps, text } = await generateText({
       model,
       prompt: 'How is the weather?',
@@ -46,7 +46,7 @@ describe('generateText', () => {
     expect(text).toBe('It is 17 degrees in Utrecht.')
   })
 
-  test('a forced tool without a fixture', async () => {
+  test('forces a tool without a fixture', async () => {
     const { toolCalls } = await generateText({
       model,
       prompt: 'x',
@@ -60,12 +60,12 @@ describe('generateText', () => {
   test.each([
     ['of a fixture', 'Who is Ada?', { name: 'Ada', age: 36 }],
     ['without a fixture', 'Who is it?', { name: expect.any(String), age: expect.any(Number) }],
-  ])('structured output %s', async (_, prompt, expected) => {
+  ])('returns structured output %s', async (_, prompt, expected) => {
     const { output } = await generateText({ model, prompt, output: Output.object({ schema: Person }) })
     expect(output).toEqual(expected)
   })
 
-  test('reasoning and where it ends', async () => {
+  test('returns reasoning and its end', async () => {
     const result = await generateText({
       model: provider.responses('openai/o3'),
       prompt: 'Think',
@@ -77,7 +77,7 @@ describe('generateText', () => {
     expect([cut.text, cut.finishReason]).toEqual(['Hi', 'length'])
   })
 
-  test('log probabilities', async () => {
+  test('returns log probabilities', async () => {
     const providerOptions = { openai: { logprobs: 2 } }
     const { finalStep } = await generateText({ model, prompt: 'Say hi', providerOptions })
     const logprobs = finalStep.providerMetadata?.openai?.logprobs as { token: string; top_logprobs: object[] }[][]
@@ -88,15 +88,15 @@ describe('generateText', () => {
   })
 })
 
-describe('streamText', () => {
-  test('a text piece by piece', async () => {
+describe('AI SDK streamText on the responses API', () => {
+  test('streams a text in chunks', async () => {
     const result = streamText({ model, prompt: 'Say hi' })
     expect(await Array.fromAsync(result.textStream)).toEqual(['Hi', ' there'])
     expect(await result.finishReason).toBe('stop')
     expect((await result.usage).totalTokens).toBe(11)
   })
 
-  test('a tool is called and its result told', async () => {
+  test('calls a tool and sends its result', async () => {
     const result = streamText({
       model,
       prompt: 'How is the weather?',
@@ -108,14 +108,14 @@ describe('streamText', () => {
     expect(await result.text).toBe('It is 17 degrees in Utrecht.')
   })
 
-  test('structured output grows', async () => {
+  test('streams growing structured output', async () => {
     const result = streamText({ model, prompt: 'Who is Ada?', output: Output.object({ schema: Person }) })
     const partial = await Array.fromAsync(result.partialOutputStream)
     expect(partial.length).toBeGreaterThan(1)
     expect(await result.output).toEqual({ name: 'Ada', age: 36 })
   })
 
-  test('reasoning comes before the text', async () => {
+  test('streams reasoning before the text', async () => {
     const result = streamText({
       model: provider.responses('openai/o3'),
       prompt: 'Think',
@@ -125,7 +125,7 @@ describe('streamText', () => {
     expect([await result.reasoningText, await result.text]).toEqual(['Two and two make four.', 'Four.'])
   })
 
-  test('one that breaks off is an error, and the text so far stays', async () => {
+  test('reports an error for a truncated stream and keeps the text so far', async () => {
     const broken = createOpenAI({ ...options, fetch: breakingFetch(app, 7) }).responses('openai/gpt-4o')
     const errors: unknown[] = []
     const result = streamText({

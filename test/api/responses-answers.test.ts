@@ -1,4 +1,4 @@
-// What a model response holds: texts, calls, refusals, reasoning, and what limits leave of them.
+// The content of a model response: texts, calls, refusals, reasoning, and the effect of limits.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Ajv } from 'ajv'
 import { createTestApp } from '../support/app.ts'
@@ -19,8 +19,8 @@ const app = responsesApp()
 const { ask, answerTo } = app
 afterAll(app.close)
 
-describe('answers', () => {
-  test('a text, whole', async () => {
+describe('model response', () => {
+  test('is a whole text', async () => {
     const fresh = createTestApp({ fixtures })
     const answer = await fresh.post(PATH, { model, input: 'Say hi' })
     const response = whole(answer)
@@ -51,7 +51,7 @@ describe('answers', () => {
     fresh.close()
   })
 
-  test('text and two calls, each with an id of its own', async () => {
+  test('has a text and two calls, each with an id of its own', async () => {
     const { output, output_text } = await answerTo({ input: 'Compare', tools: [weather] })
     expect(output_text).toBe('Let me look.')
     expect(output.map((item) => item.type)).toEqual(['message', 'function_call', 'function_call'])
@@ -62,7 +62,7 @@ describe('answers', () => {
     expect(new Set(output.map((item) => item.id)).size).toBe(3)
   })
 
-  test('a refusal', async () => {
+  test('may be a refusal', async () => {
     const { output, output_text, status } = await answerTo({ input: 'Refuse' })
     expect(output).toMatchObject([{ content: [{ type: 'refusal', refusal: 'I cannot help with that.' }] }])
     expect([output_text, status]).toEqual(['', 'completed'])
@@ -70,12 +70,12 @@ describe('answers', () => {
 
   const thought = 'Two and two make four.'
   const thinking: [string, Body, string[]][] = [
-    ['counted only', {}, []],
+    ['only counted', {}, []],
     ['shown with a summary', { reasoning: { effort: 'low', summary: 'detailed' } }, [thought]],
     ['shown with thinking', { thinking: { type: 'enabled', budget_tokens: 100 } }, [thought]],
     ['shown with adaptive thinking', { thinking: { type: 'adaptive' } }, [thought]],
   ]
-  test.each(thinking)('reasoning is %s', async (_, body, shown) => {
+  test.each(thinking)('has reasoning that is %s', async (_, body, shown) => {
     const { output, usage } = await answerTo({ input: 'Think', ...body })
     const [first, second] = output
     expect(first?.type === 'reasoning' && first.summary.map((part) => part.text)).toEqual(shown)
@@ -88,7 +88,7 @@ describe('answers', () => {
     ['effort none', { reasoning: { effort: 'none', summary: 'auto' } }],
     ['thinking disabled', { thinking: { type: 'disabled' } }],
   ]
-  test.each(mute)('there is no reasoning with %s', async (_, body) => {
+  test.each(mute)('has no reasoning with %s', async (_, body) => {
     for (const input of ['Think', 'Whatever you like']) {
       const { output, usage } = await answerTo({ input, ...body })
       expect(output.map((item) => item.type)).toEqual(['message'])
@@ -96,13 +96,13 @@ describe('answers', () => {
     }
   })
 
-  test('a thinking budget is kept', async () => {
+  test('stays within a thinking budget', async () => {
     const { output, usage } = await answerTo({ input: 'Think', thinking: { type: 'enabled', budget_tokens: 3 } })
     expect(output[0]).toMatchObject({ type: 'reasoning', summary: [{ text: 'Two and two' }] })
     expect(usage?.output_tokens_details.reasoning_tokens).toBe(3)
   })
 
-  test('more effort is more reasoning, less verbosity less text', async () => {
+  test('has more reasoning with more effort and less text with less verbosity', async () => {
     const reasoned = async (effort: string) =>
       (await answerTo({ input: 'Why?', reasoning: { effort } })).usage?.output_tokens_details.reasoning_tokens ?? 0
     expect(await reasoned('high')).toBeGreaterThan(await reasoned('low'))
@@ -110,7 +110,7 @@ describe('answers', () => {
     expect((await said('high')).length).toBeGreaterThan((await said('low')).length)
   })
 
-  test('encrypted reasoning comes only when it is asked for', async () => {
+  test('has encrypted reasoning only on request', async () => {
     const include = ['reasoning.encrypted_content']
     const [item] = (await answerTo({ input: 'Think', include })).output
     expect(item?.type === 'reasoning' && item.encrypted_content).toMatch(/^[A-Za-z0-9+/=]{40,}$/)
@@ -123,7 +123,7 @@ describe('answers', () => {
     ['in the arguments', { input: 'Compare', max_output_tokens: 6 }, { output_text: 'Let me look.' }],
     ['in the reasoning', { input: 'Think', max_output_tokens: 3 }, { output_text: '' }],
   ]
-  test.each(cuts)('a limit cuts %s', async (_, body, expected) => {
+  test.each(cuts)('is cut by a limit %s', async (_, body, expected) => {
     const { output, status, incomplete_details, usage, ...rest } = await answerTo({ tools: [weather], ...body })
     expect([status, incomplete_details]).toEqual(['incomplete', { reason: 'max_output_tokens' }])
     expect(output.at(-1)?.status).toBe('incomplete')
@@ -132,7 +132,7 @@ describe('answers', () => {
     expect(rest).toMatchObject(expected)
   })
 
-  test('a filter ends an answer', async () => {
+  test('is ended by a content filter', async () => {
     expect(await answerTo({ input: 'Filter' })).toMatchObject({
       status: 'incomplete',
       incomplete_details: { reason: 'content_filter' },
@@ -140,7 +140,7 @@ describe('answers', () => {
     })
   })
 
-  test("a script's own counts win", async () => {
+  test('uses the token counts of a fixture', async () => {
     expect((await answerTo({ input: 'Count' })).usage).toMatchObject({
       input_tokens: 11,
       output_tokens: 7,
@@ -148,7 +148,7 @@ describe('answers', () => {
     })
   })
 
-  test('log probabilities cover the text', async () => {
+  test('has log probabilities for the text', async () => {
     const { output } = await answerTo({ input: 'Say hi', include: ['message.output_text.logprobs'], top_logprobs: 2 })
     const [item] = output
     const part = item?.type === 'message' ? item.content[0] : undefined
@@ -166,20 +166,20 @@ describe('answers', () => {
     ['required', { tool_choice: 'required' }],
     ['named', { tool_choice: { type: 'function', name: 'now' } }],
   ]
-  test.each(forced)('a %s call is made without a fixture', async (_, body) => {
+  test.each(forced)('has a generated %s call without a fixture', async (_, body) => {
     const answer = await ask({ input: 'What time is it?', tools: [now], ...body })
-    expect(answer.headers.get('x-understudy-fixture')).toBe('synthesized')
+    expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
     const { output } = whole(answer)
     const made = output.filter((item) => item.type === 'function_call')
     expect(made.map((item) => [item.name, JSON.parse(item.arguments)])).toEqual([['now', {}]])
   })
 
-  test('without parallel calls only the first is made', async () => {
+  test('has only the first call without parallel calls', async () => {
     const { output } = await answerTo({ input: 'Compare', tools: [weather], parallel_tool_calls: false })
     expect(output.map((item) => item.type)).toEqual(['message', 'function_call'])
   })
 
-  test('after the result of a tool comes text, unless a call is required', async () => {
+  test('is text after a tool result unless a call is required', async () => {
     const tools = [now]
     const input = [user('What time is it?'), { ...call, name: 'now', arguments: '{}' }, { ...result, output: 'Noon' }]
     const required = await answerTo({ input, tools, tool_choice: 'required' })
@@ -195,15 +195,15 @@ describe('answers', () => {
     required: ['city', 'people'],
     additionalProperties: false,
   }
-  test.each([true, false, null])('a synthesized answer satisfies its schema (strict: %p)', async (strict) => {
+  test.each([true, false, null])('a generated response satisfies its schema (strict: %p)', async (strict) => {
     const format = { type: 'json_schema', name: 'city', schema: city, strict }
     const answer = await ask({ input: 'Any city', text: { format } })
-    expect(answer.headers.get('x-understudy-fixture')).toBe('synthesized')
+    expect(answer.headers.get('x-understudy-fixture')).toBe('generated')
     const validate = new Ajv().compile(city)
     expect(validate(JSON.parse(whole(answer).output_text))).toBe(true)
   })
 
-  test('a synthesized answer in JSON is JSON', async () => {
+  test('a generated response in JSON is JSON', async () => {
     const { output_text } = await answerTo({ input: 'Any object', text: { format: { type: 'json_object' } } })
     expect(JSON.parse(output_text)).toBeObject()
   })

@@ -6,8 +6,8 @@ const app = responsesApp()
 const { ask, answerTo } = app
 afterAll(app.close)
 
-describe('conversations', () => {
-  test('a chain counts its turns and its tokens', async () => {
+describe('responses conversation', () => {
+  test('counts its turns and tokens', async () => {
     const first = await answerTo({ input: 'number 1', instructions: 'Only here.' })
     const second = await answerTo({ input: [user('number 2')], previous_response_id: first.id })
     const third = await answerTo({ input: 'number 3', previous_response_id: second.id })
@@ -23,7 +23,7 @@ describe('conversations', () => {
     expect(branch.output_text).toBe('Third, with 33.')
   })
 
-  test('a chain may be long: its last call looks up one response, as its second does', async () => {
+  test('looks up one response for the last call of a long chain', async () => {
     const store = app.understudy.sessions.get('default').keyValues
     const { get } = store
     let lookups = 0
@@ -42,7 +42,7 @@ describe('conversations', () => {
     store.get = get
   })
 
-  test('instructions are of one call, messages of the developer of all that follow', async () => {
+  test('applies instructions to one call and developer messages to all later ones', async () => {
     const told = [{ role: 'developer', content: 'Be brief.' }, user('x')]
     const first = await ask({ input: told })
     const { id } = whole(first)
@@ -50,10 +50,10 @@ describe('conversations', () => {
     const brief = await ask({ input: 'x', instructions: 'Be brief.' })
     const after = await ask({ input: 'y', previous_response_id: whole(brief).id })
     const names = [first, second, brief, after].map((answer) => answer.headers.get('x-understudy-fixture'))
-    expect(names).toEqual(['brief', 'brief', 'brief', 'synthesized'])
+    expect(names).toEqual(['brief', 'brief', 'brief', 'generated'])
   })
 
-  test.each([false, true])('a tool round trip over a stored response (stream: %p)', async (stream) => {
+  test.each([false, true])('completes a tool round trip over a stored response (stream: %p)', async (stream) => {
     const asked = await ask({ input: 'How is the weather?', tools: [weather], stream })
     const made = stream ? lastResponse(asked) : whole(asked)
     const [item] = made.output
@@ -70,11 +70,11 @@ describe('conversations', () => {
   })
 
   const unknown: [string, () => Promise<string>, Record<string, string>][] = [
-    ['nobody made', async () => 'resp_01JGFJJZ00ZZZZZZZZZZZZZZZZ', {}],
+    ['that was never created', async () => 'resp_01JGFJJZ00ZZZZZZZZZZZZZZZZ', {}],
     ['that was not stored', async () => (await answerTo({ input: 'Say hi', store: false })).id, {}],
     ['of another session', async () => (await answerTo({ input: 'Say hi' })).id, { 'x-understudy-session': 'other' }],
   ]
-  test.each(unknown)('a response %s is not found', async (_, make, headers) => {
+  test.each(unknown)('returns 404 for a response %s', async (_, make, headers) => {
     const id = await make()
     const answer = await ask({ input: 'x', previous_response_id: id }, headers)
     expect(answer.status).toBe(404)

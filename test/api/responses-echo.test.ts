@@ -1,4 +1,4 @@
-// What a model response tells of its request.
+// What a model response repeats of its request.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Body, responsesApp, weather } from '../support/responses.ts'
 
@@ -6,7 +6,7 @@ const app = responsesApp()
 const { answerTo } = app
 afterAll(app.close)
 
-describe('echo', () => {
+describe('responses echo', () => {
   const format = { type: 'json_schema', name: 'person', schema: { type: 'object' } }
   const bare = { type: 'function', name: 'get_weather', strict: true }
   const cases: [string, Body, Body][] = [
@@ -61,7 +61,7 @@ describe('echo', () => {
     ['logprobs', { top_logprobs: 3 }, { top_logprobs: 3, logprobs: true }],
     ['no logprobs', {}, { top_logprobs: 0, logprobs: false }],
   ]
-  test.each(cases)('%s', async (_, body, echoed) => {
+  test.each(cases)("returns the request's settings: %s", async (_, body, echoed) => {
     expect(await answerTo({ input: 'Say hi', ...body })).toMatchObject(echoed)
   })
 })

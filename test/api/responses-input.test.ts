@@ -1,4 +1,4 @@
-// Every form that the input of a model response may have.
+// Every form of the input of a model response.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Body, call, model, responsesApp, result, user, weather, whole } from '../support/responses.ts'
 
@@ -6,7 +6,7 @@ const app = responsesApp()
 const { ask, answerTo } = app
 afterAll(app.close)
 
-describe('input', () => {
+describe('responses input', () => {
   const forms: [string, Body, string][] = [
     ['a text', { input: 'Say hi' }, 'hi'],
     ['a message without type', { input: [user('Say hi')] }, 'hi'],
@@ -24,7 +24,7 @@ describe('input', () => {
       'hi',
     ],
     [
-      'a picture and a file beside the text',
+      'an image and a file beside the text',
       {
         input: [
           user([
@@ -37,7 +37,7 @@ describe('input', () => {
       'hi',
     ],
     [
-      'an answer given back as it was',
+      'a response sent back unchanged',
       {
         input: [
           {
@@ -82,14 +82,14 @@ describe('input', () => {
       },
       'weather-told',
     ],
-    ['a lone result', { input: [result], metadata: { form: 'lone' } }, 'after-tool'],
-    ['a reference to nothing known', { input: [{ type: 'item_reference', id: 'msg_0' }, user('Say hi')] }, 'hi'],
+    ['a result without its call', { input: [result], metadata: { form: 'lone' } }, 'after-tool'],
+    ['a reference to an unknown item', { input: [{ type: 'item_reference', id: 'msg_0' }, user('Say hi')] }, 'hi'],
     [
-      'reasoning given back',
+      'reasoning sent back',
       { input: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: null }, user('Say hi')] },
       'hi',
     ],
-    ['a step of a tool of the provider', { input: [{ type: 'web_search_call', id: 'ws_1' }, user('Say hi')] }, 'hi'],
+    ["a step of a provider's tool", { input: [{ type: 'web_search_call', id: 'ws_1' }, user('Say hi')] }, 'hi'],
     ['three user messages', { input: [user('1'), user('2'), user('number 3')] }, 'third'],
     [
       'variables',
@@ -102,7 +102,7 @@ describe('input', () => {
       'hi',
     ],
     ['jinja', { input: 'Say {{ "hi" if a else "no" }}', variables: { a: true }, template_engine: 'jinja' }, 'hi'],
-    ['older inputs', { input: 'Say {{what}}', svc: { inputs: [{ key: 'what', value: 'hi' }] } }, 'hi'],
+    ['the older names of the inputs', { input: 'Say {{what}}', svc: { inputs: [{ key: 'what', value: 'hi' }] } }, 'hi'],
     ['nulls everywhere', { input: 'Say hi', ...nulls() }, 'hi'],
   ]
   function nulls(): Body {
@@ -111,13 +111,13 @@ describe('input', () => {
     return Object.fromEntries(names.split(' ').map((name) => [name, null]))
   }
 
-  test.each(forms)('%s', async (_, body, fixture) => {
+  test.each(forms)('selects the right fixture for %s', async (_, body, fixture) => {
     const answer = await ask(body)
     whole(answer)
     expect(answer.headers.get('x-understudy-fixture')).toBe(fixture)
   })
 
-  test('pictures and files are counted, and named in the trace', async () => {
+  test('counts images and files and names them in the trace', async () => {
     const plain = await answerTo({ input: 'Say hi' })
     const image_url = 'data:image/png;base64,iVBORw0KGgo='
     const parts = [
@@ -138,7 +138,7 @@ describe('input', () => {
     ])
   })
 
-  test('name, metadata, identity and thread land in the trace', async () => {
+  test('puts name, metadata, identity and thread in the trace', async () => {
     const said = {
       name: 'greeter',
       metadata: { tier: 'gold' },
@@ -146,6 +146,6 @@ describe('input', () => {
       thread: { id: 'thread-1', tags: ['a'] },
     }
     const trace = await app.traceOf(await ask({ input: 'Say hi', ...said }))
-    expect(trace).toMatchObject({ ...said, operation: 'responses', model, outcome: 'answered', fixture: 'hi' })
+    expect(trace).toMatchObject({ ...said, operation: 'responses', model, outcome: 'succeeded', fixture: 'hi' })
   })
 })

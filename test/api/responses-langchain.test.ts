@@ -1,4 +1,4 @@
-// Model responses as LangChain makes and reads them.
+// Model responses as LangChain requests and reads them.
 import { afterAll, expect, test } from 'bun:test'
 import { HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'
@@ -21,19 +21,19 @@ const get_weather = tool(({ city }) => `17 degrees in ${city}`, {
   schema: z.object({ city: z.string() }),
 })
 
-test('a text, with its usage', async () => {
+test('LangChain responses: return a text with its usage', async () => {
   const message = await chat.invoke('Say hi')
   expect(message.text).toBe('Hi there')
   expect(message.usage_metadata).toMatchObject({ input_tokens: 9, output_tokens: 2, total_tokens: 11 })
 })
 
-test('a text piece by piece', async () => {
+test('LangChain responses: stream a text in chunks', async () => {
   const chunks = await Array.fromAsync(await chat.stream('Say hi'))
   expect(chunks.map((chunk) => chunk.text).filter((text) => text !== '')).toEqual(['Hi', ' there'])
   expect(chunks.at(-1)?.usage_metadata ?? chunks.at(-2)?.usage_metadata).toMatchObject({ total_tokens: 11 })
 })
 
-test.each([true, false])('a tool is called and its result told (streamed: %p)', async (streamed) => {
+test.each([true, false])('LangChain responses: call a tool and send its result (streamed: %p)', async (streamed) => {
   const bound = chat.bindTools([get_weather])
   const question = new HumanMessage('How is the weather?')
   const asked = streamed
@@ -45,7 +45,7 @@ test.each([true, false])('a tool is called and its result told (streamed: %p)', 
   expect((await bound.invoke([question, asked, result])).text).toBe('It is 17 degrees in Utrecht.')
 })
 
-test('structured output', async () => {
+test('LangChain responses: return structured output', async () => {
   const Person = z.object({ name: z.string(), age: z.int() })
   const structured = chat.withStructuredOutput(Person, { name: 'person', method: 'jsonSchema' })
   expect(await structured.invoke('Who is Ada?')).toEqual({ name: 'Ada', age: 36 })

@@ -1,4 +1,4 @@
-// What a request for a model response may not hold, and what is said of it; the documented examples.
+// Invalid requests for a model response and their errors; the documented examples.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Body, lastResponse, PATH, responsesApp, result, user, weather, whole } from '../support/responses.ts'
 
@@ -6,20 +6,15 @@ const app = responsesApp()
 const { ask, answerTo } = app
 afterAll(app.close)
 
-describe('refusals of a request', () => {
+describe('invalid responses request', () => {
   const cases: [string, Body, string, string][] = [
     ['no input', {}, 'input', 'required'],
     ['input of another type', { input: 3 }, 'input', 'must be a string'],
     ['no items', { input: [] }, 'input', 'at least 1 item'],
     ['item without role', { input: [{ content: 'x' }] }, 'input[0].role', '"developer"'],
-    ['item of no type', { input: [{ type: 'shout' }] }, 'input[0].type', '"message", "function_call"'],
+    ['item without type', { input: [{ type: 'shout' }] }, 'input[0].type', '"message", "function_call"'],
     ['part of chat', { input: [user([{ type: 'text', text: 'x' }])] }, 'input[0].content[0].type', '"input_text"'],
-    [
-      'picture without source',
-      { input: [user([{ type: 'input_image' }])] },
-      'input[0].content[0]',
-      'image_url, file_id',
-    ],
+    ['image without source', { input: [user([{ type: 'input_image' }])] }, 'input[0].content[0]', 'image_url, file_id'],
     ['result without call', { input: [{ ...result, call_id: undefined }] }, 'input[0].call_id', 'required'],
     ['provider without model', { model: 'openai/', input: 'x' }, 'model', '<provider>/<model>'],
     ['temperature', { input: 'x', temperature: 2.5 }, 'temperature', 'at most 2'],
@@ -72,7 +67,7 @@ describe('refusals of a request', () => {
     ['metadata value', { input: 'x', metadata: { a: 'v'.repeat(513) } }, 'metadata.a', 'at most 512'],
     ['stored prompt', { input: 'x', svc: { prompt: { id: 'p' } } }, 'svc.prompt', 'not emulated'],
   ]
-  test.each(cases)('%s', async (_, body, param, text) => {
+  test.each(cases)('is rejected at its field: %s', async (_, body, param, text) => {
     const answer = await ask(body)
     expect(answer.status).toBe(400)
     const { error } = answer.json() as { error: { param: string; message: string } }
@@ -80,7 +75,7 @@ describe('refusals of a request', () => {
     expect(error.message).toContain(text)
   })
 
-  test('an input that is too long, unless it may be cut', async () => {
+  test('is rejected when the input is too long, unless truncation is on', async () => {
     const input = 'word '.repeat(9_000)
     const refused = await ask({ model: 'openai/gpt-4', input })
     expect([refused.status, (refused.json().error as Body).code]).toEqual([400, 'context_length_exceeded'])
@@ -89,7 +84,7 @@ describe('refusals of a request', () => {
   })
 })
 
-test('OpenAPI shows the operation, and its examples work', async () => {
+test('OpenAPI: shows the responses operation with working examples', async () => {
   const document = (await app.fetch('/swagger/json')).json() as {
     paths: Record<
       string,

@@ -1,4 +1,4 @@
-// Model responses as the real OpenAI SDK makes and reads them.
+// Model responses as the real OpenAI SDK requests and reads them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI, { APIError, BadRequestError, NotFoundError } from 'openai'
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'
@@ -12,14 +12,14 @@ const options = { baseURL: 'http://localhost/v2/router', apiKey: 'any', maxRetri
 const client = new OpenAI({ ...options, fetch: app.clientFetch })
 const tools = [{ ...weather, strict: true } as FunctionTool]
 
-describe('whole', () => {
-  test('a text, with its headers', async () => {
+describe('OpenAI SDK whole response on the responses API', () => {
+  test('is a text with its headers', async () => {
     const { data, response } = await client.responses.create({ model, input: 'Say hi' }).withResponse()
     expect(data).toMatchObject({ status: 'completed', output_text: 'Hi there', usage: { total_tokens: 11 } })
     expect(response.headers.get('x-understudy-fixture')).toBe('hi')
   })
 
-  test('a conversation by id', async () => {
+  test('is continued by id', async () => {
     let previous_response_id: string | null = null
     for (const number of [1, 2, 3]) {
       const response: OpenAI.Responses.Response = await client.responses.create({
@@ -32,7 +32,7 @@ describe('whole', () => {
     }
   })
 
-  test('a conversation by giving back what was answered', async () => {
+  test('is continued by sending the output back', async () => {
     const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'How is the weather?' }]
     const asked = await client.responses.create({ model, input, tools, store: false })
     input.push(...(asked.output as OpenAI.Responses.ResponseInput))
@@ -46,27 +46,27 @@ describe('whole', () => {
     expect(told.output_text).toBe('It is 17 degrees in Utrecht.')
   })
 
-  test('an answer that was cut', async () => {
+  test('reports a cut text', async () => {
     const response = await client.responses.create({ model, input: 'Say hi', max_output_tokens: 1 })
     expect([response.status, response.incomplete_details?.reason]).toEqual(['incomplete', 'max_output_tokens'])
   })
 })
 
-describe('parsed', () => {
+describe('OpenAI SDK parsed response', () => {
   const Person = z.object({ name: z.string(), age: z.int() })
   const text = { format: zodTextFormat(Person, 'person') }
 
-  test('a structured text of a fixture', async () => {
+  test('is a structured text of a fixture', async () => {
     const { output_parsed } = await client.responses.parse({ model, input: 'Who is Ada?', text })
     expect(output_parsed).toEqual({ name: 'Ada', age: 36 })
   })
 
-  test('a structured text without a fixture', async () => {
+  test('is a generated structured text without a fixture', async () => {
     const { output_parsed } = await client.responses.parse({ model, input: 'Who is it?', text })
     expect(Person.parse(output_parsed)).toEqual(output_parsed as z.infer<typeof Person>)
   })
 
-  test('the arguments of a call', async () => {
+  test('has parsed tool arguments', async () => {
     const parameters = z.object({ city: z.string(), days: z.int().min(1).max(7) })
     const tool = zodResponsesFunction({ name: 'forecast', parameters })
     const { output } = await client.responses.parse({ model, input: 'x', tools: [tool], tool_choice: 'required' })
@@ -76,8 +76,8 @@ describe('parsed', () => {
   })
 })
 
-describe('streamed', () => {
-  test('event by event', async () => {
+describe('OpenAI SDK streamed response on the responses API', () => {
+  test('arrives event by event', async () => {
     const stream = await client.responses.create({ model, input: 'Say hi', stream: true })
     const deltas: string[] = []
     for await (const event of stream) if (event.type === 'response.output_text.delta') deltas.push(event.delta)
@@ -90,7 +90,7 @@ describe('streamed', () => {
     ['a refusal', { input: 'Refuse' }],
     ['reasoning', { input: 'Think', reasoning: { summary: 'auto' } }],
   ]
-  test.each(rows)('with the helper: %s as in the whole answer', async (_, body) => {
+  test.each(rows)('collects %s with the helper as in the whole response', async (_, body) => {
     const whole = await client.responses.create({ model, ...body })
     const final = await client.responses.stream({ model, ...body }).finalResponse()
     // What differs is what belongs to a call by itself: ids, and the time.
@@ -106,7 +106,7 @@ describe('streamed', () => {
     expect(final.usage).toEqual(whole.usage)
   })
 
-  test('with the helper: a structured text', async () => {
+  test('collects a structured text with the helper', async () => {
     const text = { format: zodTextFormat(z.object({ name: z.string(), age: z.int() }), 'person') }
     const stream = client.responses.stream({ model, input: 'Who is Ada?', text })
     const snapshots: string[] = []
@@ -115,7 +115,7 @@ describe('streamed', () => {
     expect(snapshots.at(-1)).toBe('{"name":"Ada","age":36}')
   })
 
-  test('one that breaks off throws what went wrong', async () => {
+  test('throws the error of a truncated stream', async () => {
     const broken = new OpenAI({ ...options, fetch: breakingFetch(app, 7) })
     const stream = await broken.responses.create({ model, input: 'x', stream: true })
     const failure = Array.fromAsync(stream).catch((error: unknown) => error)
@@ -124,14 +124,14 @@ describe('streamed', () => {
   })
 })
 
-describe('refused', () => {
-  test('a field that is wrong', async () => {
+describe('http_error', () => {
+  test('is a BadRequestError for an invalid field', async () => {
     const failure = await client.responses.create({ model, input: 'x', temperature: 9 }).catch((error) => error)
     expect(failure).toBeInstanceOf(BadRequestError)
     expect(failure).toMatchObject({ status: 400, param: 'temperature', type: 'invalid_request_error' })
   })
 
-  test('a response that is not stored', async () => {
+  test('is a NotFoundError for a response that is not stored', async () => {
     const body = { model, input: 'x', previous_response_id: 'resp_none' }
     const failure = await client.responses.create(body).catch((error) => error)
     expect(failure).toBeInstanceOf(NotFoundError)

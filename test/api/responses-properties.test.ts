@@ -1,4 +1,4 @@
-// Model responses to any valid request, and to any with one broken field.
+// Model responses to any valid request, and to any with one invalid field.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
@@ -115,9 +115,9 @@ function checkForm(body: Body, response: ModelResponse): void {
   expect(new Ajv().validate(form.schema ?? { type: 'object' }, JSON.parse(output_text))).toBe(true)
 }
 
-describe('any valid request', () => {
+describe('property: any valid responses request', () => {
   test(
-    'gets a valid answer, and the same in a stream',
+    'gets a valid response, and the same in a stream',
     async () => {
       const property = fc.asyncProperty(request, async (body) => {
         const response = whole(await app.post(PATH, body))
@@ -175,9 +175,9 @@ const wrong: Record<string, unknown[]> = {
   template_engine: ['erb'],
 }
 
-describe('one broken field', () => {
+describe('property: responses request with one invalid field', () => {
   test.each(Object.keys(wrong))(
-    '%s is named',
+    'is rejected with the name of %s',
     async (field) => {
       for (const value of wrong[field] ?? []) {
         const property = fc.asyncProperty(request, async (body) => {
@@ -192,7 +192,7 @@ describe('one broken field', () => {
   )
 
   test(
-    'of any kind is never our failure',
+    'never causes a server error',
     async () => {
       const property = fc.asyncProperty(
         request,

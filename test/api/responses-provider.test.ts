@@ -1,4 +1,4 @@
-// Model responses that a provider made: how they are read, and what the cache, retrieval and guardrails make of them.
+// Model responses of a provider: how they are read, and what the cache, retrieval and guardrails do with them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Backend } from '../../src/contract/core/backend.ts'
 import type { Reply } from '../../src/contract/core/reply.ts'
@@ -25,7 +25,7 @@ afterAll(app.close)
 
 /** A backend that has this body for every call. */
 const having = (body: Reply['body']): Backend => ({
-  answer: async () => ({ status: 200, headers: {}, usage: null, fixture: null, synthesized: false, body }),
+  answer: async () => ({ status: 200, headers: {}, usage: null, fixture: null, generated: false, body }),
 })
 
 /** An answer of a backend that sends these bytes. */
@@ -64,8 +64,8 @@ const BEGUN = [
   event('response.output_text.delta', { ...at, delta: 'Hello' }),
 ].join('')
 
-describe('read', () => {
-  test('a whole answer goes through as it is, and can be continued', async () => {
+describe('responses provider', () => {
+  test('has its whole response passed on unchanged, and it can be continued', async () => {
     const answer = await sent(JSON.stringify(response), false)
     expect(answer.json()).toEqual(response)
     expect((await app.traceOf(answer)).usage).toEqual(usage)
@@ -75,11 +75,11 @@ describe('read', () => {
     )
   })
 
-  test('a stream goes through byte for byte, and ends with [DONE]', async () => {
+  test('has its stream passed on byte for byte, with [DONE] at the end', async () => {
     const text = BEGUN + event('response.output_text.delta', { ...at, delta: ' you' })
     const answer = await sent(text + event('response.completed', { response }), true)
     expect(answer.text).toBe(`${text}${event('response.completed', { response })}data: [DONE]\n\n`)
-    expect((await app.traceOf(answer)).answer).toMatchObject({ id: 'resp_1', output_text: 'Hello you', usage })
+    expect((await app.traceOf(answer)).response).toMatchObject({ id: 'resp_1', output_text: 'Hello you', usage })
   })
 
   const breaks: [string, string, string][] = [
@@ -93,7 +93,7 @@ describe('read', () => {
     ['with an error of a proxy', 'data: {"error":{"code":"oops","message":"no"}}\n\n', 'oops'],
     ['with something else', 'data: {"choices":[]}\n\n', 'provider_unreadable'],
   ]
-  test.each(breaks)('a stream %s fails in our form', async (_, end, code) => {
+  test.each(breaks)("has its stream end with the router's error when it comes %s", async (_, end, code) => {
     const answer = await sent(BEGUN + end, true)
     const last = eventsOf(answer.text).slice(-2)
     expect(last).toMatchObject([
@@ -107,22 +107,22 @@ describe('read', () => {
     expect((await app.traceOf(answer)).error).toMatchObject({ code })
   })
 
-  test('a stream that never told its response fails with the error alone', async () => {
+  test('has only an error event when its stream breaks before the response began', async () => {
     const answer = await sent(event('response.output_text.delta', { ...at, delta: 'Hello' }), true)
     expect(eventsOf(answer.text).at(-1)).toMatchObject({ type: 'error', sequence_number: 1 })
   })
 
   const refused: [string, string, boolean, number][] = [
     ['a stream without content', CREATED, true, 502],
-    ['an answer without output', '{"id":"resp_1"}', false, 502],
-    ['an answer with an error', JSON.stringify({ ...response, error: { code: 'oops', message: 'no' } }), false, 502],
+    ['a response without output', '{"id":"resp_1"}', false, 502],
+    ['a response with an error', JSON.stringify({ ...response, error: { code: 'oops', message: 'no' } }), false, 502],
   ]
-  test.each(refused)('%s is refused', async (_, text, stream, status) => {
+  test.each(refused)('is reported as failed for %s', async (_, text, stream, status) => {
     expect(await failure(text, stream)).toMatchObject({ status })
   })
 })
 
-describe('the cache', () => {
+describe('responses cache', () => {
   const cache = { type: 'exact_match', ttl: 60 }
   const rows: [string, Body][] = [
     ['a text', { input: 'Say hi', top_logprobs: 2 }],
@@ -131,7 +131,7 @@ describe('the cache', () => {
     ['reasoning', { input: 'Think', reasoning: { summary: 'auto' } }],
     ['a cut text', { input: 'Say hi', max_output_tokens: 1 }],
   ]
-  test.each(rows)('tells %s again under new ids, whole and streamed', async (_, asked) => {
+  test.each(rows)('returns %s under new ids, whole and streamed', async (_, asked) => {
     const body = { ...asked, cache }
     const first = await answerTo({ ...body, metadata: { number: '1' } })
     const again = await ask({ ...body, metadata: { number: '2' } })
@@ -148,7 +148,7 @@ describe('the cache', () => {
     expect((await ask({ input: 'x', previous_response_id: told[0]?.id })).status).toBe(200)
   })
 
-  test('tells the answer of a provider as a stream', async () => {
+  test("returns a provider's whole response as a stream", async () => {
     const backend = having({ kind: 'value', value: response })
     const post = async (stream: boolean) => {
       const body = JSON.stringify({ model, input: 'provider', cache, stream })
@@ -164,7 +164,7 @@ describe('the cache', () => {
   })
 })
 
-test('what is found in a knowledge base stands before the input', async () => {
+test('responses knowledge: is put before the input', async () => {
   const seen: string[] = []
   const { answer } = having({ kind: 'value', value: response })
   const backend: Backend = {
@@ -179,7 +179,7 @@ test('what is found in a knowledge base stands before the input', async () => {
   expect(seen).toEqual(['Be kind.\nUse this context to answer:\n\nBe brief.'])
 })
 
-test('guardrails see all that the user and the model say', async () => {
+test('responses guardrails: see all texts of the user and the model', async () => {
   const assistant = { role: 'assistant', content: 'Not this' }
   const body = {
     model,

@@ -22,8 +22,8 @@ const app = responsesApp()
 const { ask } = app
 afterAll(app.close)
 
-describe('streams', () => {
-  test('the bytes of a short one', async () => {
+describe('responses stream', () => {
+  test('has exactly the expected bytes for a short text', async () => {
     const answer = await ask({ input: 'Say hi', stream: true })
     expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     const id = answer.headers.get('x-understudy-trace')
@@ -65,11 +65,11 @@ describe('streams', () => {
     ['a cut text', { input: 'Say hi', max_output_tokens: 1 }, 'incomplete'],
     ['a cut call', { input: 'Compare', tools: [weather], max_output_tokens: 6 }, 'incomplete'],
     ['a filtered text', { input: 'Filter' }, 'incomplete'],
-    ['a synthesized text', { input: 'Whatever', metadata: { a: 'b' } }, 'completed'],
+    ['a generated text', { input: 'Whatever', metadata: { a: 'b' } }, 'completed'],
     ['characters of several tokens', { input: 'Echo 👩‍🚀 and 漢字' }, 'completed'],
   ]
 
-  test.each(cases)('%s: the same as the whole answer', async (_, body, status) => {
+  test.each(cases)('%s: assembles to the whole response', async (_, body, status) => {
     const [streaming, plain] = [createTestApp({ fixtures }), createTestApp({ fixtures })]
     const answer = await streaming.post(PATH, { model, ...body, stream: true })
     const response = whole(await plain.post(PATH, { model, ...body }))
@@ -83,7 +83,7 @@ describe('streams', () => {
     }
     expect(events.at(-1)).toMatchObject({ type: `response.${status}`, response: { status } })
     expect(lastResponse(answer)).toEqual(response)
-    expect((await streaming.traceOf(answer)).answer).toEqual(response)
+    expect((await streaming.traceOf(answer)).response).toEqual(response)
 
     const sent = events.map((data) => dataEvent(data, { event: data.type }))
     expect(assembleResponse(sent)).toEqual(response)
@@ -98,14 +98,14 @@ describe('streams', () => {
     plain.close()
   })
 
-  test('what there is after a few events', () => {
+  test('assembles to an empty object without events', () => {
     expect(assembleResponse([])).toEqual({})
   })
 })
 
-describe('a stream that breaks off', () => {
+describe('truncated responses stream', () => {
   const failure = { code: 'overloaded', message: 'the provider is overloaded' }
-  test('ends with error and response.failed, and no [DONE]', async () => {
+  test('ends with error and response.failed and no [DONE]', async () => {
     const [after, text] = [7, 'This is a']
     const body = JSON.stringify({ model, input: 'Whatever', stream: true })
     const response = await breakingFetch(app, after)(`http://localhost${PATH}`, { method: 'POST', body })
@@ -118,12 +118,16 @@ describe('a stream that breaks off', () => {
     expect(error).toMatchObject({ ...said, error: { type: 'server_error', ...said } })
     expect(failed?.response).toMatchObject({ status: 'failed', error: failure, output_text: text })
     const trace = await app.traceOf({ headers: response.headers } as Answer)
-    expect(trace).toMatchObject({ outcome: 'refused', error: failure, answer: { status: 'failed', output_text: text } })
+    expect(trace).toMatchObject({
+      outcome: 'http_error',
+      error: failure,
+      response: { status: 'failed', output_text: text },
+    })
     const id = (failed?.response as ModelResponse | undefined)?.id
     expect((await ask({ input: 'x', previous_response_id: id })).status).toBe(404)
   })
 
-  test('before its text is refused like any other call', async () => {
+  test('is an ordinary error before its text', async () => {
     const body = JSON.stringify({ model, input: 'Whatever', stream: true })
     const refused = breakingFetch(app, 4)(`http://localhost${PATH}`, { method: 'POST', body })
     expect(await refused.catch((error: unknown) => error)).toMatchObject({ status: 503, ...failure })

@@ -1,4 +1,4 @@
-// How many traces are kept, which go first, and that health says so; what has expired goes as well.
+// How many traces are kept, which are removed first, and that health says so; expired data is removed as well.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
@@ -31,7 +31,7 @@ function appKeeping(keep_traces: number, settings: Partial<Config> = {}) {
   }
 }
 
-test('the newest are kept, and health says how many are gone', async () => {
+test('trace retention: keeps the newest traces, and health counts the removed ones', async () => {
   const app = appKeeping(3)
   await app.make(3)
   expect(await app.counts()).toMatchObject({ traces: 3, traces_dropped: 0 })
@@ -42,7 +42,7 @@ test('the newest are kept, and health says how many are gone', async () => {
   expect(await app.traceOf(oldest)).toMatchObject({ error: { code: 'trace_not_found' } } as never)
 })
 
-test('each session keeps its own', async () => {
+test('trace retention: applies to each session by itself', async () => {
   const app = appKeeping(2)
   await app.make(5, 'busy')
   await app.make(2, 'quiet')
@@ -51,7 +51,7 @@ test('each session keeps its own', async () => {
   expect(await app.counts()).toMatchObject({ sessions: 3, traces: 4, traces_dropped: 3 })
 })
 
-test('a session that has slept shows and counts the same, and goes on so', async () => {
+test('trace retention: shows and counts the same after a session was unloaded', async () => {
   const app = appKeeping(3)
   await app.make(5, 'sleeper')
   const counted = await app.counts()
@@ -67,14 +67,14 @@ test('a session that has slept shows and counts the same, and goes on so', async
   expect(await app.counts()).toMatchObject({ traces: 3, traces_dropped: 3 })
 })
 
-test('calls at the same time leave no more than is kept', async () => {
+test('trace retention: keeps no more than its limit under parallel calls', async () => {
   const app = appKeeping(5)
   await Promise.all(Array.from({ length: 20 }, (_, call) => app.post(CHAT, body(`call ${call + 1}`))))
   expect(await app.names()).toEqual(['call 20', 'call 19', 'call 18', 'call 17', 'call 16'])
   expect(await app.counts()).toMatchObject({ traces: 5, traces_dropped: 15 })
 })
 
-test('fewer after a restart that asks for fewer', async () => {
+test('trace retention: drops traces after a restart with a lower limit', async () => {
   const db = join(folder.path, 'fewer.db')
   const before = appKeeping(10, { db })
   await before.make(8)
@@ -86,15 +86,15 @@ test('fewer after a restart that asks for fewer', async () => {
   expect(await now.counts()).toMatchObject({ traces: 2, traces_dropped: 7 })
 })
 
-test('ten thousand and 256 MiB unless told otherwise', () => {
+test('trace retention: defaults to ten thousand traces and 256 MiB', () => {
   expect(readConfig({}, {})).toMatchObject({
     keep_traces: 10_000,
     keep_trace_bytes: 2 ** 28,
-    keep_answer_bytes: 2 ** 27,
+    keep_response_bytes: 2 ** 27,
   })
 })
 
-test('answers that have expired go when another one is stored', async () => {
+test('response cache: removes expired responses when another one is stored', async () => {
   const app = appKeeping(10)
   const session = app.understudy.sessions.get('default')
   const stored = () => session.snapshot().tables.kept?.length

@@ -1,4 +1,4 @@
-// Which scenario is played: chosen at the start, for a session or for one call; read again when its file changes.
+// Which scenario is active: selected at the start, for a session or for one call; reloaded when its file changes.
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,20 +40,20 @@ const put = (body: object) =>
     headers: { 'content-type': 'application/json' },
   })
 
-describe('a file', () => {
-  test('is played in every session from the start, and read again when it changes', async () => {
+describe('scenario file', () => {
+  test('is active in every session from the start and reloaded when it changes', async () => {
     start(file)
     expect(await applied()).toBe('first')
     expect((await call({}, '/s/other')).headers.get('x-understudy-faults')).toBe('first')
-    expect(await scenario()).toMatchObject({ scenario: 'mine', from: file, problem: null, rules: [{ fired: 1 }] })
+    expect(await scenario()).toMatchObject({ scenario: 'mine', from: file, problem: null, rules: [{ triggered: 1 }] })
     writeFileSync(file, text('second rule', '2s'))
     expect(await applied()).toBe('second rule')
-    const { rules } = (await scenario()) as { rules: { name: string; fired: number }[] }
-    expect(rules.map(({ name, fired }) => [name, fired])).toEqual([['second rule', 1]])
+    const { rules } = (await scenario()) as { rules: { name: string; triggered: number }[] }
+    expect(rules.map(({ name, triggered }) => [name, triggered])).toEqual([['second rule', 1]])
     expect(told).toEqual([])
   })
 
-  test('with a mistake, or gone, leaves the old one in force and says so once', async () => {
+  test('leaves the old one active and reports once when it is invalid or gone', async () => {
     start(file)
     await applied()
     writeFileSync(file, `${text('third', '1s')}\n    what: 1\n`)
@@ -73,7 +73,7 @@ describe('a file', () => {
     expect(await scenario()).toMatchObject({ problem: null })
   })
 
-  test('that changes its clock gives the session that clock', async () => {
+  test('gives the session its new clock when it changes', async () => {
     writeFileSync(file, text('first', '0ms', 'clock: real'))
     start(file)
     const kind = async () => ((await app.fetch('/_understudy/sessions/default')).json().clock as { kind: string }).kind
@@ -83,7 +83,7 @@ describe('a file', () => {
     expect(await kind()).toBe('virtual')
   })
 
-  test('is known by its name besides the first one', async () => {
+  test('is known by its name beside the first one', async () => {
     const second = join(folder.path, 'second.yaml')
     writeFileSync(second, text('of the second', '1s').replace('mine', 'other'))
     start(file, second, 'stream-cut')
@@ -95,7 +95,7 @@ describe('a file', () => {
     expect(await applied()).toBe('edited')
   })
 
-  test('with the name of another is refused', () => {
+  test('is rejected with the name of another', () => {
     const copy = join(folder.path, 'copy.yaml')
     writeFileSync(copy, text('copy', '1s'))
     expect(() => createTestApp({ scenario: [file, copy] })).toThrow(
@@ -104,8 +104,8 @@ describe('a file', () => {
   })
 })
 
-describe('one call', () => {
-  test('can name a scenario, which counts on from call to call and leaves the others alone', async () => {
+describe('scenario of one call', () => {
+  test('is selected by header, counts from call to call and leaves others alone', async () => {
     start()
     await put({ name: 'calm', rules: [{ name: 'calm waits', fault: { type: 'delay', for: '1s' } }] })
     const stream = (headers: Record<string, string>) =>
@@ -122,12 +122,12 @@ describe('one call', () => {
     expect(calm.text).toContain('[DONE]')
     const { rules } = (await app.fetch('/_understudy/verify')).json() as { rules: object[] }
     expect(rules).toMatchObject([
-      { scenario: 'calm', name: 'calm waits', fired: 1, idle: null },
-      { scenario: 'stream-cut', name: 'the stream is cut', fired: 1, idle: null },
+      { scenario: 'calm', name: 'calm waits', triggered: 1, not_triggered: null },
+      { scenario: 'stream-cut', name: 'the stream is cut', triggered: 1, not_triggered: null },
     ])
   })
 
-  test('that names none is refused with all names, and traced', async () => {
+  test('is rejected with all names and traced when it is unknown', async () => {
     start(file)
     const answer = await call({ 'x-understudy-scenario': 'nope' })
     expect(errorOf(answer.text, 400)).toMatchObject({
@@ -138,14 +138,14 @@ describe('one call', () => {
   })
 })
 
-test('stopped, nothing goes wrong any more', async () => {
+test('stopped scenario: injects no more faults', async () => {
   start(file)
   await app.fetch('/_understudy/scenario', { method: 'DELETE' })
   expect(await applied()).toBe('')
   expect(await scenario()).toMatchObject({ scenario: null, from: null, rules: [] })
 })
 
-test('a rule that can never fire is told', async () => {
+test('rule that can never be triggered: is reported', async () => {
   start()
   const body = { name: 'idle', rules: [{ name: 'r', when: { probability: 0 }, fault: { type: 'delay', for: 1 } }] }
   expect((await put(body)).json().warnings).toEqual([

@@ -1,4 +1,4 @@
-// `needs` of a scenario: a session that lacks one of them is inconclusive, whatever the scenario expects of it.
+// `needs` of a scenario: a session that lacks one of them is inconclusive, whatever the scenario expects.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'
@@ -37,19 +37,19 @@ const needs: [needs: object, lacking: Step[], reason: string, meeting: Step[]][]
   ],
 ]
 
-describe.each(needs)('needs %j', (needed, lacking, reason, meeting) => {
-  test('is inconclusive with the reason when it is missing', async () => {
-    const report = await verdictOn(needed, lacking, [{ outcome: 'answered', calls: 9 }])
+describe.each(needs)('scenario needs %j', (needed, lacking, reason, meeting) => {
+  test('is inconclusive with the reason when they are missing', async () => {
+    const report = await verdictOn(needed, lacking, [{ outcome: 'succeeded', calls: 9 }])
     expect([report.verdict, report.inconclusive]).toEqual(['inconclusive', [`this scenario needs ${reason}`]])
   })
 
-  test('holds the client to what is expected when it is there', async () => {
+  test('judges the client by its expectations when they are there', async () => {
     expect(await verdictOn(needed, meeting)).toMatchObject({ verdict: 'pass', inconclusive: [] })
-    expect(await verdictOn(needed, meeting, [{ outcome: 'answered', calls: 9 }])).toMatchObject({ verdict: 'fail' })
+    expect(await verdictOn(needed, meeting, [{ outcome: 'succeeded', calls: 9 }])).toMatchObject({ verdict: 'fail' })
   })
 })
 
-test('each need that is missing has its reason', async () => {
+test('scenario needs: have a reason for each that is missing', async () => {
   const { inconclusive } = await verdictOn({ calls: 2, stream: true, agent: true }, [{}])
   expect(inconclusive).toEqual([
     'this scenario needs at least 2 calls; the session made 1',

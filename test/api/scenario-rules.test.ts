@@ -1,4 +1,4 @@
-// What the rules of scenarios are about and when they fire: every key of `match` and `when`, hit and missed.
+// What the rules of scenarios match and when they are triggered: every key of `match` and `when`, matched and not.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { bodyOf, CHAT, MODEL, user } from '../support/chat.ts'
@@ -49,8 +49,8 @@ const rows: Row[] = [
   ['text', { text: { regex: 'refund' } }, { body: user('A refund, please') }, { body: user('Hello') }],
 ]
 
-describe('match', () => {
-  test.each(rows)('%s', async (_, match, hit, missed) => {
+describe('rule match', () => {
+  test.each(rows)('selects calls by %s', async (_, match, hit, missed) => {
     const { prefix } = await playing(app, [{ match, fault }])
     const faultsOf = async ({ body = {}, headers = {}, path = CHAT }: Call) => {
       const whole = path === CHAT ? bodyOf(body) : { model: 'openai/gpt-3.5-turbo-instruct', ...body }
@@ -67,7 +67,7 @@ describe('match', () => {
     ['attempt 2+', { attempt: '2+', target: 'primary' }, [false]],
     ['target fallback', { target: 'fallback' }, [false]],
   ]
-  test.each(attempts)('%s', async (_, match, hit) => {
+  test.each(attempts)('selects attempts by %s', async (_, match, hit) => {
     const { chat } = await playing(app, [{ match, fault }])
     const { attempts: made } = await app.traceOf(await chat({ retry: RETRY, ...FALLBACK }))
     expect(made.map(({ faults }) => faults.length > 0)).toEqual(hit)
@@ -76,22 +76,19 @@ describe('match', () => {
   test.each([
     ['model', [503, 503, 200, 200]],
     ['provider', [503, 503, 503, 200]],
-  ])(
-    'called_first: %s is that of the first call of the session, also when it is a fallback',
-    async (called_first, statuses) => {
-      const { chat } = await playing(app, [{ match: { called_first }, fault }])
-      const models = ['openai/gpt-4o', 'openai/gpt-4o', 'openai/gpt-4o-mini', 'anthropic/claude-sonnet-4']
-      const received: number[] = []
-      for (const model of models) received.push((await chat({ model })).status)
-      expect(received).toEqual(statuses)
-      const fallen = await chat({ model: 'anthropic/claude-sonnet-4', fallbacks: [{ model: MODEL }] })
-      expect((await app.traceOf(fallen)).attempts.map(({ status }) => status)).toEqual([200])
-      const kept = await app.traceOf(await chat(FALLBACK))
-      expect(kept.attempts.map(({ status }) => status)).toEqual([503, 200])
-    },
-  )
+  ])("called_first: %s is that of the session's first call, even as a fallback", async (called_first, statuses) => {
+    const { chat } = await playing(app, [{ match: { called_first }, fault }])
+    const models = ['openai/gpt-4o', 'openai/gpt-4o', 'openai/gpt-4o-mini', 'anthropic/claude-sonnet-4']
+    const received: number[] = []
+    for (const model of models) received.push((await chat({ model })).status)
+    expect(received).toEqual(statuses)
+    const fallen = await chat({ model: 'anthropic/claude-sonnet-4', fallbacks: [{ model: MODEL }] })
+    expect((await app.traceOf(fallen)).attempts.map(({ status }) => status)).toEqual([200])
+    const kept = await app.traceOf(await chat(FALLBACK))
+    expect(kept.attempts.map(({ status }) => status)).toEqual([503, 200])
+  })
 
-  test('the second fallback, and the second try of the first', async () => {
+  test('selects the second fallback and the second try of the first', async () => {
     const { chat } = await playing(app, [
       { match: { target: 'primary' }, fault },
       { match: { target: 'fallback 1', attempt: 2 }, fault },
@@ -124,11 +121,11 @@ async function hits(rules: readonly object[], calls: number, step = '1m'): Promi
   return told
 }
 
-describe('when', () => {
+describe('rule when', () => {
   const table: [name: string, when: object, hit: string][] = [
     ['calls: 2', { calls: 2 }, '.x....'],
     ['calls: 2-3', { calls: '2-3' }, '.xx...'],
-    ['calls: 5+', { calls: '5+' }, '....xx'],
+    ['an open range of calls', { calls: '5+' }, '....xx'],
     ['every', { every: 3 }, '..x..x'],
     ['every, from the first', { every: 2, first: 1 }, 'x.x.x.'],
     ['every, from a later one', { every: 2, first: 4 }, '...x.x'],
@@ -145,13 +142,13 @@ describe('when', () => {
       '..xx..',
     ],
     ['a schedule that ends', { schedule: [{ phase: 'down', for: '1m' }] }, 'x.....'],
-    ['a ramp that stands', { schedule: [{ phase: 'degrading', for: '6m', from: 1, to: 1 }] }, 'xxxxxx'],
+    ['a constant ramp', { schedule: [{ phase: 'degrading', for: '6m', from: 1, to: 1 }] }, 'xxxxxx'],
   ]
-  test.each(table)('%s', async (_, when, hit) => {
+  test.each(table)('selects calls by %s', async (_, when, hit) => {
     expect(await hits([{ when, fault }], 6)).toBe(hit)
   })
 
-  test('states lead from rule to rule', async () => {
+  test('moves from rule to rule by states', async () => {
     const rules = [
       { when: { requires: 'start', sets: 'down', calls: 2 } },
       { when: { requires: 'down', sets: 'start', calls: '2+' }, match: {}, fault },
@@ -159,7 +156,7 @@ describe('when', () => {
     expect(await hits(rules, 3)).toBe('.x.')
   })
 
-  test('ramps make it ever more, and ever less, likely', async () => {
+  test('makes faults more or less likely with ramps', async () => {
     const ramp = (phase: string) => [{ when: { schedule: [{ phase, for: '60m' }] }, fault }]
     const thirds = async (phase: string) => {
       const told = await hits(ramp(phase), 60)
@@ -171,7 +168,7 @@ describe('when', () => {
   })
 })
 
-describe('a file as people write it', () => {
+describe('scenario file as people write it', () => {
   const rules = [
     {
       name: 'the first two calls are refused',
@@ -181,7 +178,7 @@ describe('a file as people write it', () => {
     },
     { name: 'then the stream is cut', match: { provider: 'openai' }, fault: { type: 'cut-stream', after_chunks: 3 } },
   ]
-  test('plays as it reads, and its expectations hold', async () => {
+  test('runs as it reads, and its expectations are met', async () => {
     const expectations = [
       { provider: 'openai', attempts: 3 },
       { rule: 'then the stream is cut', attempts: 1 },
@@ -207,22 +204,22 @@ describe('a file as people write it', () => {
   const one = rules.slice(0, 1).map((rule) => ({ ...rule, when: {} }))
   const mistakes: [name: string, patch: object, message: string][] = [
     [
-      'an expectation of a rule that is not there',
+      'an expectation of an unknown rule',
       { expect: [{ rule: 'the third' }] },
       `'expect[0].rule' must be the name of a rule: "${one[0]?.name}", got "the third"`,
     ],
     [
-      'the same in an order',
+      'an unknown rule in an order',
       { expect: [{ order: [{ rule: one[0]?.name }, { rule: 'the third' }] }] },
       `'expect[0].order[1].rule' must be the name of a rule: "${one[0]?.name}", got "the third"`,
     ],
     [
-      'a target',
+      'an invalid target',
       { rules: [{ ...one[0], match: { target: 'second' } }] },
       "'rules[0].match.target' must be 'primary', 'fallback', 'fallback 1' or a position from 0, got \"second\"",
     ],
     [
-      'a range',
+      'an invalid range',
       { rules: [{ ...one[0], when: { calls: 'two' } }] },
       "'rules[0].when.calls' must be a number, or a range such as '1-3' or '2+', got \"two\"",
     ],
@@ -232,25 +229,29 @@ describe('a file as people write it', () => {
       "'rules[0].when.first' requires 'every'",
     ],
     [
-      'a status',
+      'an invalid status',
       { rules: [{ ...one[0], fault: { type: 'http-error', status: 'busy' } }] },
       "'rules[0].fault.status' must be a status from 400 to 599, or 'overloaded', got \"busy\"",
     ],
     [
-      'a need that there is not',
+      'an unknown need',
       { needs: { streams: true } },
       "'needs.streams' is not known (did you mean 'stream'?); valid: calls, elapsed, stream, agent, gateway",
     ],
-    ['needs without any', { needs: {} }, "'needs' must contain at least one of calls, elapsed, stream, agent, gateway"],
-    ['a need of one call', { needs: { calls: 1 } }, "'needs.calls'"],
-    ['a need of the gateway that is not true', { needs: { gateway: 'retries' } }, "'needs.gateway'"],
+    [
+      'an empty list of needs',
+      { needs: {} },
+      "'needs' must contain at least one of calls, elapsed, stream, agent, gateway",
+    ],
+    ['a need of a single call', { needs: { calls: 1 } }, "'needs.calls'"],
+    ['a gateway need that is not true', { needs: { gateway: 'retries' } }, "'needs.gateway'"],
     [
       'a range that ends before it begins',
       { rules: [{ ...one[0], when: { calls: '3-1' } }] },
       "'rules[0].when.calls' must not end before it starts",
     ],
   ]
-  test.each(mistakes)('is refused for %s', async (_, patch, message) => {
+  test.each(mistakes)('is rejected for %s', async (_, patch, message) => {
     const headers = { 'content-type': 'application/json' }
     const body = JSON.stringify({ name: 'wrong', rules: one, ...patch })
     const answer = await app.fetch('/_understudy/scenario', { method: 'PUT', headers, body })

@@ -1,4 +1,4 @@
-// A scenario can be checked and played as the text of a file: what is wrong with it is said at its line, and nothing changes then.
+// A scenario can be checked and activated as the text of a file: an error is reported at its line, and nothing changes then.
 import { afterAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
@@ -21,20 +21,20 @@ const play = (body: object, session = 'default') =>
     body: JSON.stringify(body),
   })
 
-test('a text that can be played is valid, and rules that can never fire are told at their lines', async () => {
+test('scenario text: is valid with the lines of rules that can never be triggered', async () => {
   expect(await check(BUSY)).toEqual({ valid: true, name: 'busy', problems: [], warnings: [] })
   const idle = `${BUSY}  - name: never\n    when: { probability: 0 }\n    fault: { type: reset }\n`
   expect(await check(idle)).toMatchObject({ valid: true, warnings: [{ line: 6, message: expect.any(String) }] })
 })
 
 const BROKEN: [string, string, number, RegExp][] = [
-  ['a fault that there is not', BUSY.replace('http-error', 'http-errr'), 5, /http-error/],
-  ['a status that there is not', BUSY.replace('429', '9'), 5, /status/],
-  ['no YAML', BUSY.replace('name: often', 'name: "often'), 4, /quot/],
-  ['nothing at all', '', 1, /scenario/],
+  ['an unknown fault', BUSY.replace('http-error', 'http-errr'), 5, /http-error/],
+  ['an invalid status', BUSY.replace('429', '9'), 5, /status/],
+  ['invalid YAML', BUSY.replace('name: often', 'name: "often'), 4, /quot/],
+  ['an empty text', '', 1, /scenario/],
   ['a list', '- 1\n', 1, /object/],
 ]
-test.each(BROKEN)('%s is told at its line, and cannot be played', async (_, text, line, says) => {
+test.each(BROKEN)('scenario text: is rejected at its line for %s', async (_, text, line, says) => {
   const { valid, problems } = (await check(text)) as { valid: boolean; problems: { line: number; message: string }[] }
   expect([valid, problems[0]?.line]).toEqual([false, line])
   expect(problems[0]?.message).toMatch(says)
@@ -43,7 +43,7 @@ test.each(BROKEN)('%s is told at its line, and cannot be played', async (_, text
   expect((await app.fetch('/_understudy/scenario')).json().scenario).toBeNull()
 })
 
-test('a text is played, and shown as it was written, with its comments', async () => {
+test('scenario text: is shown as it was written, with comments', async () => {
   expect((await play({ text: BUSY }, 'text')).json()).toMatchObject({
     scenario: 'busy',
     text: BUSY,
@@ -54,7 +54,7 @@ test('a text is played, and shown as it was written, with its comments', async (
   expect(begun.json()).toMatchObject({ scenario: 'busy' })
 })
 
-test('one that ships and one that a request holds have their texts too', async () => {
+test('scenario text: exists for shipped scenarios and those of requests', async () => {
   expect((await play({ name: 'outage' }, 'shipped')).json().text).toStartWith('#')
   const rules = [{ name: 'often', fault: { type: 'http-error', status: 429 } }]
   const { text } = (await play({ name: 'own', rules }, 'own')).json() as { text: string }

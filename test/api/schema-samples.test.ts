@@ -1,4 +1,4 @@
-// Schemas in requests: a sample is made only when an answer is synthesized, and what cannot be made is said with its place.
+// Schemas in requests: a sample is made only when an answer is generated, and what cannot be made is said with its place.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,7 @@ const app = appWith()
 const SEMVER =
   '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$'
 
-describe('patterns are satisfied', () => {
+describe('sample of a pattern', () => {
   const patterns: [string, object][] = [
     ['a date', { pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$' }],
     ['a time', { pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?(Z|[+-]\\d{2}:\\d{2})$' }],
@@ -63,15 +63,15 @@ describe('patterns are satisfied', () => {
     ['an email address', { pattern: '^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\\.[a-zA-Z]{2,}$' }],
     ['a semantic version', { pattern: SEMVER }],
     ['a color', { pattern: '^#(?:[0-9a-fA-F]{3}){1,2}$' }],
-    ['an address of a page', { pattern: '^https?://[^\\s/$.?#].[^\\s]*$' }],
+    ['a URL', { pattern: '^https?://[^\\s/$.?#].[^\\s]*$' }],
     ['an IBAN', { pattern: '^[A-Z]{2}\\d{2}[A-Z0-9]{11,30}$' }],
     ['an IPv4 address', { pattern: '^(?:(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)\\.){3}(?:25[0-5]|2[0-4]\\d|1?\\d?\\d)$' }],
     ['a social security number', { pattern: '^(?!000|666|9\\d\\d)\\d{3}-(?!00)\\d{2}-(?!0000)\\d{4}$' }],
-    ['two that texts of one match', { allOf: [{ pattern: '^[a-z]+$' }, { pattern: '^.{5,8}$' }] }],
+    ['two patterns that share texts', { allOf: [{ pattern: '^[a-z]+$' }, { pattern: '^.{5,8}$' }] }],
     ['a password', { pattern: '^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d)(?=.*[!@#$%]).{12,24}$' }],
-    ['what must not stand there', { pattern: '^(?!.*(?:admin|root))[a-z]{3,}$' }],
-    ['what must not stand before', { pattern: '^[a-z]{3}$(?<!abc)' }],
-    ['borders of words', { pattern: '\\bfoo\\b', minLength: 12 }],
+    ['a negative look-ahead', { pattern: '^(?!.*(?:admin|root))[a-z]{3,}$' }],
+    ['a negative look-behind', { pattern: '^[a-z]{3}$(?<!abc)' }],
+    ['word boundaries', { pattern: '\\bfoo\\b', minLength: 12 }],
     ['edges in a choice', { pattern: '(^|,)x+(,|$)' }],
     ['a back reference', { pattern: '^(["\'])[a-z]+\\1$' }],
     ['no character twice in a row', { pattern: '^(?!.*(.)\\1)[a-z]{10}$' }],
@@ -80,20 +80,20 @@ describe('patterns are satisfied', () => {
     ['a long count', { pattern: '^[a-z]{2000}$' }],
     ['counts in counts', { pattern: '^(?:a{1,200}b){1,200}$' }],
     ['a date of a year', { pattern: '^2024-', format: 'date' }],
-    ['an address of a host', { pattern: '@example\\.com$', format: 'email', minLength: 20 }],
-    ['letters beyond ASCII', { pattern: '^\\p{Lu}\\p{Ll}+[\\u{1F600}-\\u{1F64F}]$' }],
+    ['a host address', { pattern: '@example\\.com$', format: 'email', minLength: 20 }],
+    ['letters outside ASCII', { pattern: '^\\p{Lu}\\p{Ll}+[\\u{1F600}-\\u{1F64F}]$' }],
     ['one character four times', { pattern: '^(\\w)\\1{3}$' }],
-    ['an element and its end', { pattern: '^<(\\w+)>.*</\\1>$' }],
+    ['an element and its end tag', { pattern: '^<(\\w+)>.*</\\1>$' }],
     ['groups in groups, and back', { pattern: '^((a|b)\\2)+-\\1$' }],
-    ['a reference to what is not there yet', { pattern: '^(?<a>x\\k<b>)(?<b>y\\k<a>)\\k<b>$' }],
+    ['a forward reference', { pattern: '^(?<a>x\\k<b>)(?<b>y\\k<a>)\\k<b>$' }],
     ['a group that may be left out', { pattern: '^(?:(?<x>a)|(?<y>b))\\k<x>\\k<y>$' }],
-    ['what may not follow itself', { pattern: '^(.)(?!\\1)(.)(?!\\2).$' }],
-    ['the name of a host', { pattern: '^(?=.{1,253}$)(?:(?!-)[a-zA-Z0-9-]{1,63}(?<!-)\\.)+[a-zA-Z]{2,63}$' }],
+    ['a character that may not follow itself', { pattern: '^(.)(?!\\1)(.)(?!\\2).$' }],
+    ['a host name', { pattern: '^(?=.{1,253}$)(?:(?!-)[a-zA-Z0-9-]{1,63}(?<!-)\\.)+[a-zA-Z]{2,63}$' }],
     ['a very long text', { pattern: '^(ab){5000}$' }],
     ['a very long count, and more', { pattern: '^[a-z]{9000,}-$' }],
     ['times with a zone', { pattern: '\\+02:00$', format: 'date-time' }],
   ]
-  test.each(patterns)('%s', async (_, rules) => {
+  test.each(patterns)('matches %s', async (_, rules) => {
     const schema = wordOf(rules)
     const value = await answered(app, schema)
     expect({ value, wrong: judgement(schema, value) }).toEqual({ value, wrong: [] })
@@ -105,7 +105,7 @@ describe('patterns are satisfied', () => {
     .array(fc.tuple(piece, count), { minLength: 1, maxLength: 5 })
     .map((parts) => parts.map((part) => part.join('')).join(''))
 
-  test('any without a look-around', async () => {
+  test('matches any pattern without look-around', async () => {
     await fc.assert(
       fc.asyncProperty(body, fc.integer({ min: 0, max: 30 }), async (body, minLength) => {
         const schema = wordOf({ pattern: `^${body}.*$`, minLength })
@@ -116,7 +116,7 @@ describe('patterns are satisfied', () => {
     )
   })
 
-  test('any with look-arounds is satisfied, or a fixture is requested', async () => {
+  test('matches any pattern with look-around, or a fixture is requested', async () => {
     const look = fc.constantFrom('(?=.*z)', '(?=.{12,}$)', '(?!.*zzzz)', '(?=.*\\d)', '(?=.*zz)')
     const pattern = fc.tuple(look, look, body).map(([one, other, body]) => `^${one}${other}${body}.*$`)
     await fc.assert(
@@ -132,29 +132,25 @@ describe('patterns are satisfied', () => {
     )
   })
 
-  test('with the same text each time', async () => {
+  test('is the same text each time', async () => {
     const schema = wordOf({ pattern: '^(?=.*q)[a-z]{8}$' })
     expect(await answered(appWith(), schema)).toEqual(await answered(appWith(), schema))
   })
 })
 
-describe('patterns for other engines', () => {
+describe('pattern of another engine', () => {
   const rows: [string, string, RegExp][] = [
-    [
-      'the e-mail address that everybody copies',
-      '^[\\w-\\.]+@([\\w-]+\\.)+[\\w-]{2,4}$',
-      /^[\w-.]+@([\w-]+\.)+[\w-]{2,4}$/,
-    ],
+    ['the widely copied e-mail pattern', '^[\\w-\\.]+@([\\w-]+\\.)+[\\w-]{2,4}$', /^[\w-.]+@([\w-]+\.)+[\w-]{2,4}$/],
     ['a brace', '^a{,3}$', /^a\{,3\}$/],
     ['a bracket', '^]$', /^\]$/],
-    ['a number that is no group', '^\\8$', /^8$/],
+    ['a number that is not a group', '^\\8$', /^8$/],
   ]
-  test.each(rows)('%s', async (_, pattern, expected) => {
+  test.each(rows)('is read as meant: %s', async (_, pattern, expected) => {
     expect(await answered(app, wordOf({ pattern }))).toEqual({ word: expect.stringMatching(expected) })
   })
 
   test.each(['(?i)abc', '(?P<name>a)', '^(a', '[[:alpha:]--x]+('])(
-    'one that cannot be read (%s) is no mistake of the schema',
+    'is reported as unreadable and not as an invalid schema: %s',
     async (pattern) => {
       const { status, text } = await app.post(CHAT, chatOf(wordOf({ pattern })))
       expect({ status, text }).toEqual({
@@ -165,12 +161,12 @@ describe('patterns for other engines', () => {
   )
 })
 
-test('a reference to another document is no mistake of the schema', async () => {
+test('reference to another document: is not an invalid schema', async () => {
   const { status, text } = await app.post(CHAT, chatOf({ $ref: 'https://json-schema.org/draft/2020-12/schema' }))
   expect({ status, text }).toEqual({ status: 422, text: expect.stringContaining('leads nowhere in this schema') })
 })
 
-describe('what cannot be made', () => {
+describe('schema without a sample', () => {
   const impossible = wordOf({ pattern: '^a{3}$', maxLength: 2 })
   const rows: [string, object, RegExp][] = [
     [
@@ -183,8 +179,8 @@ describe('what cannot be made', () => {
       wordOf({ allOf: [{ pattern: '^a' }, { pattern: 'b$' }] }),
       /matches "\^a" and "b\$" \(at \/properties/,
     ],
-    ['an unlikely look-ahead', wordOf({ pattern: '^(?=.*zebra)[a-z]+$' }), /matches "\^\(\?=\.\*zebra/],
-    ['an unlikely look-behind', wordOf({ pattern: '(?<=zebra )\\d+' }), /matches "\(\?<=zebra /],
+    ['an improbable look-ahead', wordOf({ pattern: '^(?=.*zebra)[a-z]+$' }), /matches "\^\(\?=\.\*zebra/],
+    ['an improbable look-behind', wordOf({ pattern: '(?<=zebra )\\d+' }), /matches "\(\?<=zebra /],
     ['a choice with an edge', wordOf({ pattern: '^(\\d(\\.(?!$)|$)){9}$' }), /\(at \/properties\/word\/pattern\)/],
     [
       'a pattern that is too large',
@@ -197,7 +193,7 @@ describe('what cannot be made', () => {
       /at least 5 and at most 3 \(at \/properties\/word\/minimum\)/,
     ],
   ]
-  test.each(rows)('is said with place and keyword: %s', async (_, schema, message) => {
+  test.each(rows)('is reported with place and keyword: %s', async (_, schema, message) => {
     for (const [path, body, param] of [
       [CHAT, chatOf(schema), 'response_format.json_schema.schema'],
       [RESPONSES, responseOf(schema), 'text.format.schema'],
@@ -212,7 +208,7 @@ describe('what cannot be made', () => {
     }
   })
 
-  test('is no matter when a fixture answers', async () => {
+  test('does not matter when a fixture answers', async () => {
     await Bun.write(
       join(folder, 'chat.completions', 'word.yaml'),
       'match: { user: "A word, please" }\nreply: { content: "word" }\n',
@@ -231,7 +227,7 @@ describe('what cannot be made', () => {
     }
   })
 
-  test('a schema that is none is refused by every mode', async () => {
+  test('is rejected by every mode when the schema is invalid', async () => {
     const answer = await app.post(CHAT, chatOf(wordOf({ minLength: -1 })))
     expect(answer.status).toBe(400)
     expect(answer.json().error).toMatchObject({

@@ -1,5 +1,5 @@
-// Every kind of tool, choice, message and item that the OpenAI SDK can send is accepted. The tables are typed by the SDK's own
-// unions, so that a kind which a later SDK adds is a type error here until it is listed.
+// Every type of tool, choice, message and item that the OpenAI SDK can send is accepted. The tables are typed by the SDK's own unions, so
+// that a type which a later SDK adds is a type error here until it is listed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import type {
@@ -46,7 +46,7 @@ const said: Chat = { role: 'user', content: 'Look it up' }
 const functionTool: ChatTool = { type: 'function', function: { name: 'look', parameters: { type: 'object' } } }
 const customTool: ChatTool = { type: 'custom', custom: { name: 'run', description: 'Runs code.' } }
 
-describe('chat completions', () => {
+describe('chat completions with every SDK variant', () => {
   const tools: ByKind<ChatTool, 'type'> = {
     function: functionTool,
     custom: {
@@ -54,7 +54,7 @@ describe('chat completions', () => {
       custom: { name: 'run', format: { type: 'grammar', grammar: { syntax: 'regex', definition: '[a-z]{3}' } } },
     },
   }
-  test.each(Object.entries(tools))('the tool %s', async (_, tool) => {
+  test.each(Object.entries(tools))('accept the tool %s', async (_, tool) => {
     await accepted(CHAT, { messages: [said], tools: [tool] })
     await accepted(CHAT, { messages: [said], tools: [tool], tool_choice: 'required' })
   })
@@ -67,7 +67,7 @@ describe('chat completions', () => {
       allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'look' } }] },
     },
   }
-  test.each(Object.entries(choices))('the choice %s', (_, tool_choice) =>
+  test.each(Object.entries(choices))('accept the tool choice %s', (_, tool_choice) =>
     accepted(CHAT, { messages: [said], tools: [functionTool, customTool], tool_choice }),
   )
 
@@ -75,7 +75,7 @@ describe('chat completions', () => {
     function: { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } },
     custom: { id: 'call_1', type: 'custom', custom: { name: 'run', input: 'print(1)' } },
   }
-  test.each(Object.entries(calls))('a history with a call of %s', (_, call) =>
+  test.each(Object.entries(calls))('accept a history with a call of type %s', (_, call) =>
     accepted(CHAT, {
       messages: [
         said,
@@ -94,7 +94,9 @@ describe('chat completions', () => {
     tool: { role: 'tool', tool_call_id: 'call_1', content: 'done' },
     function: { role: 'function', name: 'look', content: null },
   }
-  test.each(Object.entries(messages))('a message of %s', (_, message) => accepted(CHAT, { messages: [said, message] }))
+  test.each(Object.entries(messages))('accept a message of role %s', (_, message) =>
+    accepted(CHAT, { messages: [said, message] }),
+  )
 
   const parts: ByKind<ChatPart, 'type'> = {
     text: { type: 'text', text: 'Hi' },
@@ -102,12 +104,12 @@ describe('chat completions', () => {
     input_audio: { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
     file: { type: 'file', file: { file_id: 'file-1' } },
   }
-  test.each(Object.entries(parts))('a part of kind %s', (_, part) =>
+  test.each(Object.entries(parts))('accept a part of type %s', (_, part) =>
     accepted(CHAT, { messages: [{ role: 'user', content: [part] }] }),
   )
 })
 
-describe('model responses', () => {
+describe('model responses with every SDK variant', () => {
   const look: Tool = { type: 'function', name: 'look', parameters: null, strict: null }
   const tools: ByKind<Tool, 'type'> = {
     function: look,
@@ -134,7 +136,7 @@ describe('model responses', () => {
     tool_search: { type: 'tool_search' },
     apply_patch: { type: 'apply_patch' },
   }
-  test.each(Object.entries(tools))('the tool %s', async (_, tool) => {
+  test.each(Object.entries(tools))('accept the tool %s', async (_, tool) => {
     await accepted(PATH, { input: 'Hi', tools: [tool] })
     await accepted(PATH, { input: 'Hi', tools: [tool, look], tool_choice: 'auto' })
   })
@@ -158,7 +160,7 @@ describe('model responses', () => {
     code_interpreter: { type: 'code_interpreter' },
   }
   const offered = Object.values(tools)
-  test.each(Object.entries(choices))('the choice %s', (_, tool_choice) =>
+  test.each(Object.entries(choices))('accept the tool choice %s', (_, tool_choice) =>
     accepted(PATH, { input: 'Hi', tools: offered, tool_choice }),
   )
 
@@ -231,7 +233,7 @@ describe('model responses', () => {
     program: { type: 'program', id: 'pr_1', call_id: 'call_1', code: '1', fingerprint: 'f' },
     program_output: { type: 'program_output', id: 'po_1', call_id: 'call_1', result: '1', ...done },
   }
-  test.each(Object.entries(items))('the item %s', async (_, item) => {
+  test.each(Object.entries(items))('accept the item %s', async (_, item) => {
     await accepted(PATH, { input: [{ role: 'user', content: 'Hi' }, item], tools: offered })
   })
 
@@ -240,7 +242,7 @@ describe('model responses', () => {
     input_image: { type: 'input_image', detail: 'original', image_url: 'https://example.org/a.png' },
     input_file: { type: 'input_file', file_id: 'file-1' },
   }
-  test.each(Object.entries(parts))('a part of kind %s', (_, part) =>
+  test.each(Object.entries(parts))('accept a part of type %s', (_, part) =>
     accepted(PATH, { input: [{ role: 'user', content: [part] }] }),
   )
 
@@ -254,5 +256,5 @@ describe('model responses', () => {
     'reasoning.encrypted_content': 'reasoning.encrypted_content',
     'message.output_text.logprobs': 'message.output_text.logprobs',
   }
-  test('everything that may be included', () => accepted(PATH, { input: 'Hi', include: Object.values(include) }))
+  test('accept every value of include', () => accepted(PATH, { input: 'Hi', include: Object.values(include) }))
 })

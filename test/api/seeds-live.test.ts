@@ -1,5 +1,5 @@
-// The seed of the workspace while the program runs: a new session is filled by the files as they are then, a bad edit leaves
-// those of before in force, and check finds what is wrong with it.
+// The seed of the workspace while the program runs: a new session is filled by the current files, a bad edit keeps the old ones, and check
+// reports its errors.
 import { afterEach, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ const namesIn = async (app: TestApp, session: string) =>
 
 const chat = { 'chat.completions/a.yaml': 'match: { user: hi }\nreply: { content: ho }\n' }
 
-test('a session that is made after an edit is filled by it, one that was there is not', async () => {
+test('seed file: fills only sessions created after an edit', async () => {
   const { app, write, said } = appOver({ ...chat, 'workspace.yaml': contact('Ada') })
   expect(await namesIn(app, 'first')).toEqual(['Ada'])
   write('workspace.yaml', contact('Grace'))
@@ -47,7 +47,7 @@ test('a session that is made after an edit is filled by it, one that was there i
   expect(said).toEqual([])
 })
 
-test('a bad edit leaves the old one in force, and is told once', async () => {
+test('seed file: stays in use after an invalid edit, which is reported once', async () => {
   const { app, write, said } = appOver({ ...chat, 'workspace.yaml': contact('Ada') })
   write('workspace.yaml', 'contacts:\n  - { external_id: user-1, display_nme: Ada }\n')
   expect(await namesIn(app, 'one')).toEqual(['Ada'])
@@ -60,7 +60,7 @@ test('a bad edit leaves the old one in force, and is told once', async () => {
   expect(said).toHaveLength(1)
 })
 
-test('one that comes takes the place of the shipped example, which comes back when it goes', async () => {
+test('seed file: replaces the shipped example while it exists', async () => {
   const { app, write, folder } = appOver(chat)
   const shipped = await namesIn(app, 'one')
   expect(shipped.length).toBeGreaterThan(1)
@@ -70,7 +70,7 @@ test('one that comes takes the place of the shipped example, which comes back wh
   expect(await namesIn(app, 'three')).toEqual(shipped)
 })
 
-test('a file that is named is missed when it goes', async () => {
+test('seed file: is reported as missing when a named one is deleted', async () => {
   const { app, folder, said } = appOver({ 'mine.yaml': contact('Ada') }, ['mine.yaml'])
   expect(await namesIn(app, 'one')).toEqual(['Ada'])
   rmSync(join(folder.path, 'mine.yaml'))
@@ -81,7 +81,7 @@ test('a file that is named is missed when it goes', async () => {
 
 const knowledge = 'knowledge:\n  - { key: help, documents: [{ file: a.txt }] }\n'
 
-test('a document that is written again is read again; one that is no text is left out, and told', async () => {
+test('seed document: is read again when it changes, and left out with a report when it is not text', async () => {
   const { app, write, said, folder } = appOver({ 'seed.yaml': knowledge, 'a.txt': 'one' }, ['seed.yaml'])
   const sources = async (session: string) => {
     const [base] = await listOf(app, '/v2/knowledge', session)
@@ -99,12 +99,12 @@ test('a document that is written again is read again; one that is no text is lef
 
 const rows: [string, string[], { code: number; stdout?: string; stderr?: string }][] = [
   ['beside fixtures', ['good'], { code: 0, stdout: '1 fixture, 1 seed, 0 warnings\n' }],
-  ['alone', ['good/workspace.yaml'], { code: 0, stdout: '1 seed, 0 warnings\n' }],
-  ['with a mistake', ['bad'], { code: 2, stderr: 'bad/workspace.yaml:2:28: contacts[0].display_nme is not known' }],
-  ['with a document that is not there', ['gone'], { code: 2, stderr: '"a.txt" does not exist' }],
-  ['with a document that is no text', ['binary'], { code: 2, stderr: 'a.txt: it is not text in UTF-8' }],
+  ['without fixtures', ['good/workspace.yaml'], { code: 0, stdout: '1 seed, 0 warnings\n' }],
+  ['with an error', ['bad'], { code: 2, stderr: 'bad/workspace.yaml:2:28: contacts[0].display_nme is not known' }],
+  ['with a missing document', ['gone'], { code: 2, stderr: '"a.txt" does not exist' }],
+  ['with a document that is not text', ['binary'], { code: 2, stderr: 'a.txt: it is not text in UTF-8' }],
 ]
-test.each(rows)('check of a seed %s', async (_, args, { code, stdout = '', stderr = '' }) => {
+test.each(rows)('check: validates a seed %s', async (_, args, { code, stdout = '', stderr = '' }) => {
   const folder = folderWith({
     'good/chat.completions/a.yaml': chat['chat.completions/a.yaml'],
     'good/workspace.yaml': contact('Ada'),

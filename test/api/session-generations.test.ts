@@ -1,4 +1,4 @@
-// A reset, a snapshot and a change of scenario end what runs, by one signal; nothing of it reaches what comes after.
+// A reset, a snapshot and a change of scenario end what runs, by one signal; nothing of it reaches what follows.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { accepted } from '../support/accepted.ts'
@@ -43,11 +43,11 @@ const ends: [string, (session: string) => Promise<unknown>, traces: number][] = 
   ['a snapshot', async (name) => app.post(`/s/${name}/_understudy/snapshot`, await empty()), 0],
   ['another scenario', (name) => put(`/s/${name}/_understudy/scenario`, dull), 1],
   ['a scenario on another clock', (name) => put(`/s/${name}/_understudy/scenario`, { ...dull, clock: 'real' }), 1],
-  ['the end of the scenario', (name) => app.fetch(`/s/${name}/_understudy/scenario`, { method: 'DELETE' }), 1],
+  ['stopping the scenario', (name) => app.fetch(`/s/${name}/_understudy/scenario`, { method: 'DELETE' }), 1],
 ]
-describe.each(ends)('%s', (how, end, left) => {
+describe.each(ends)('end of a session generation by %s', (how, end, left) => {
   const name = how.replaceAll(' ', '-')
-  test('ends a call that waits with 409, and says of it what is true', async () => {
+  test('ends a waiting call with 409 and traces it correctly', async () => {
     await frozen(name)
     const running = say(name, {
       retry: { count: 2, on_codes: [409] },
@@ -62,7 +62,7 @@ describe.each(ends)('%s', (how, end, left) => {
     if (left) expect(traces).toMatchObject([{ status: 409, attempts: [{}], error: { code: 'session_reset' } }])
   })
 
-  test('leaves nothing that the next call meets', async () => {
+  test('leaves nothing behind for the next call', async () => {
     await clock(name, { resume: true })
     const answer = await say(name)
     expect(answer.status).toBe(200)
@@ -71,7 +71,7 @@ describe.each(ends)('%s', (how, end, left) => {
   })
 })
 
-test('a stream that has begun ends with the error, and without an end mark', async () => {
+test('reset during a stream: ends it with the error and no end mark', async () => {
   const scripted = createScripted({ [A]: [streams(ROLE, said('One '), Number.POSITIVE_INFINITY), says('Anew.')] })
   const answer = scripted.ask({ stream: true })
   while (scripted.reached.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -86,7 +86,7 @@ test('a stream that has begun ends with the error, and without an end mark', asy
   expect(await tracesOf('default', scripted)).toEqual([])
 })
 
-test('a stream that a fault slows down before the client ends with the error too', async () => {
+test('reset during a stream that a gateway fault slows down: ends it with the error', async () => {
   const rules = [{ name: 'slows', at: 'gateway', fault: { type: 'slow-stream', tokens_per_second: 1 } }]
   expect(
     (await app.post(SESSIONS, { name: 'slowed', clock: 'virtual', scenario: { name: 'slow', rules } })).status,
@@ -100,7 +100,7 @@ test('a stream that a fault slows down before the client ends with the error too
   expect(events).not.toContain('[DONE]')
 })
 
-test('a call that hangs for ever is ended by it, down to the provider', async () => {
+test('reset during a hang: ends the call down to the provider', async () => {
   const scripted = createScripted({ [A]: [hangs] })
   const answer = scripted.ask({})
   while (scripted.reached.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -109,7 +109,7 @@ test('a call that hangs for ever is ended by it, down to the provider', async ()
   expect(scripted.reached[0]?.signal.aborted).toBe(true)
 })
 
-test('a wait between two attempts is not measured by two clocks', async () => {
+test('change of clocks during a retry wait: does not mix their times', async () => {
   const scripted = createScripted({ [A]: [refuses(429, { 'retry-after': '50' }), says('Late.')] }, { clock: 'real' })
   const answer = scripted.ask({ retry: { count: 1 } })
   while (scripted.reached.length === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -122,8 +122,8 @@ test('a wait between two attempts is not measured by two clocks', async () => {
 
 test.each([
   ['a reset', () => app.post('/s/desk/_understudy/reset', {})],
-  ['the end of the scenario', () => app.fetch('/s/desk/_understudy/scenario', { method: 'DELETE' })],
-])('%s ends a call of the workspace that is under way, and the next one is answered', async (_, end) => {
+  ['stopping the scenario', () => app.fetch('/s/desk/_understudy/scenario', { method: 'DELETE' })],
+])('workspace call in progress: is ended by %s, and the next one is answered', async (_, end) => {
   await app.fetch(`${SESSIONS}/desk`, { method: 'DELETE' })
   const waits = {
     name: 'slow-workspace',
@@ -138,7 +138,7 @@ test.each([
   expect((await app.fetch('/s/desk/v2/datasets')).status).toBe(200)
 })
 
-test('after a snapshot virtual time goes on from it, so that the same calls have the same answers', async () => {
+test('loaded snapshot: continues virtual time, so that the same calls get the same responses', async () => {
   const load = (body: unknown) => app.post('/s/loaded/_understudy/snapshot', body)
   const answers = async () => {
     const answer = await say('loaded')

@@ -1,4 +1,4 @@
-// How many sessions there are and how long: a limit, an end for those that nobody uses, and none that is only looked at.
+// How many sessions there are and how long: a maximum, an end for unused ones, and no creation by reading.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const names = async (app: Pick<TestApp, 'fetch'>) =>
 
 describe('--max-sessions', () => {
   const app = appWith({ max_sessions: 3 })
-  test('refuses one more, and says how to have it', async () => {
+  test('rejects one session more with instructions', async () => {
     expect([(await say(app, 'a')).status, (await say(app, 'b')).status]).toEqual([200, 200])
     const refused = await say(app, 'c')
     const { code, message } = errorOf(refused.text, 429)
@@ -38,7 +38,7 @@ describe('--max-sessions', () => {
     expect(message).toContain('--session-ttl')
   })
 
-  test('counts none that is only looked at, and refuses none', async () => {
+  test('neither counts nor rejects a session that is only read', async () => {
     for (const path of ['/_understudy/traces', '/_understudy/verify', '/v2/datasets']) {
       expect([path, (await app.fetch(`/s/looked-at${path}`)).status]).toEqual([path, 200])
     }
@@ -74,7 +74,7 @@ describe('--session-ttl', () => {
   const counts = async (app: Pick<TestApp, 'fetch'>) =>
     (await app.fetch('/_understudy/health')).json().counts as Record<string, number>
 
-  test('drops what nobody has used for so long, with all it holds, and never the default one', async () => {
+  test('drops sessions unused for that long with all they contain, except the default one', async () => {
     const app = aging({ session_ttl: 10 * MINUTE })
     await say(app, 'default')
     await say(app, 'old')
@@ -90,7 +90,7 @@ describe('--session-ttl', () => {
     expect((await app.fetch('/s/used/_understudy/traces')).json().data).toHaveLength(1)
   })
 
-  test('leaves one alone in which something is under way', async () => {
+  test('keeps a session with a call in progress', async () => {
     const app = aging({ session_ttl: MINUTE })
     await say(app, 'busy')
     const activity = app.understudy.sessions.get('busy').begin(new AbortController())
@@ -117,7 +117,7 @@ describe('--session-ttl', () => {
   }
   const NOW = Date.UTC(2026, 0, 1)
 
-  test('drops what an earlier process has left as well, since it was last written', async () => {
+  test('applies to sessions of an earlier process, counted from their last write', async () => {
     const dir = join(folder.path, 'ttl')
     await leftIn(dir, { old: 11, young: 5, used: 20, odd: 30 })
     writeFileSync(join(dir, 'odd.session.db'), 'of another program')
@@ -137,7 +137,7 @@ describe('--session-ttl', () => {
     expect([await names(app), files().sort()]).toEqual([['default'], ['notes.txt', 'odd.session.db']])
   })
 
-  test('drops none without it', async () => {
+  test('drops none when it is not set', async () => {
     const app = aging({})
     await say(app, 'old')
     await app.pass(1_000_000 * MINUTE)
@@ -147,7 +147,7 @@ describe('--session-ttl', () => {
   })
 })
 
-test('a reset of all reaches the sessions that an earlier process has left, which keep what they were made with', async () => {
+test('reset of all: reaches sessions of an earlier process, which keep their settings', async () => {
   const dir = join(folder.path, 'reset')
   const first = appWith({ sessions_dir: dir, clock: 'real' })
   const scenario = { name: 'slow', rules: [{ name: 'wait', fault: { type: 'delay', for: '1ms' } }] }
@@ -172,16 +172,16 @@ test('a reset of all reaches the sessions that an earlier process has left, whic
   expect([left.status, left.text.includes('Mine')]).toEqual([200, false])
 })
 
-describe('a session that is only looked at', async () => {
+describe('session that is only read', async () => {
   const before = appWith()
   const app = appWith()
   const { paths } = (await app.fetch('/swagger/json')).json() as { paths: Record<string, object> }
   // What differs at each look, or has no end.
   const others = ['health', 'sessions', 'live', 'metrics'].map((name) => `/_understudy/${name}`)
   const gets = Object.keys(paths).filter((path) => 'get' in (paths[path] as object) && !others.includes(path))
-  test('there are all the reads', () => expect(gets.length).toBeGreaterThan(40))
+  test('is tested with every read route', () => expect(gets.length).toBeGreaterThan(40))
 
-  test.each(gets)('GET %s answers as an empty one, which is not made', async (path) => {
+  test.each(gets)('answers GET %s as an empty session without being created', async (path) => {
     const at = `/s/nobody${path.replace(/\{\w+\}/g, 'unknown')}`
     before.understudy.sessions.get('nobody')
     const { status, text } = await app.fetch(at)
@@ -190,7 +190,7 @@ describe('a session that is only looked at', async () => {
     expect(await names(app)).toEqual(['default'])
   })
 
-  test('GET /_understudy/live tells of it without making it', async () => {
+  test('is reported by GET /_understudy/live without being created', async () => {
     const gone = new AbortController()
     const headers = { authorization: 'Bearer any' }
     const request = new Request('http://localhost/s/nobody/_understudy/live', { headers, signal: gone.signal })
@@ -201,7 +201,7 @@ describe('a session that is only looked at', async () => {
     expect(await names(app)).toEqual(['default'])
   })
 
-  test('is made by the first call, and whoever waits for it is told', async () => {
+  test('is created by its first call, which a waiting verify sees', async () => {
     const expected = { expect: [{ provider: 'openai', attempts: '1+' }] }
     const told = app.post('/s/awaited/_understudy/verify?wait=20s', expected)
     await app.fetch('/s/awaited/_understudy/traces')
@@ -219,13 +219,13 @@ describe('a session that is only looked at', async () => {
     expect(await names(real)).toEqual(['default', 'reader'])
   })
 
-  test('is used when a scenario has counted the call', async () => {
+  test('is created when a scenario has counted the call', async () => {
     await app.fetch('/s/played/v2/datasets', { headers: { 'x-understudy-scenario': 'outage' } })
     expect(await names(app)).toContain('played')
   })
 })
 
-test('more sessions than are kept open are all there, whatever was asked last', async () => {
+test('sessions beyond the open ones: are all answered, in any order', async () => {
   const app = appWith()
   for (let number = 0; number < 150; number++) expect((await say(app, `many-${number}`)).status).toBe(200)
   for (let number = 0; number < 10; number++) expect((await say(app, `many-${number}`)).status).toBe(200)

@@ -1,4 +1,4 @@
-// Sessions made on purpose: their own seed, clock, scenario and fixtures, and nothing of anybody else's.
+// Sessions created explicitly: their own seed, clock, scenario and fixtures, shared with no other.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
@@ -23,8 +23,8 @@ const slow = (name: string, calls: string, wait: string) => ({
 })
 const fixture = (content: string) => ({ match: { operation: 'chat.completions' }, reply: { content } })
 
-describe('a session', () => {
-  test('is made with what was asked for, shown, listed and deleted', async () => {
+describe('session API', () => {
+  test('creates a session with its settings, shows, lists and deletes it', async () => {
     const made = await make({
       name: 'whole',
       seed: 7,
@@ -61,46 +61,46 @@ describe('a session', () => {
 
   const mistakes: [string, object, number, string, string][] = [
     ['without a name', {}, 400, 'name', 'is required'],
-    ['with a name that is none', { name: 'a b' }, 400, 'name', '"a b" must be 1 to 64'],
-    ['that is there already', { name: 'default' }, 409, 'name', 'there is a session named "default" already'],
+    ['with an invalid name', { name: 'a b' }, 400, 'name', '"a b" must be 1 to 64'],
+    ['with an existing name', { name: 'default' }, 409, 'name', 'there is a session named "default" already'],
     [
-      'of an unknown scenario',
+      'with an unknown scenario',
       { name: 'x', scenario: 'nope' },
       400,
       'scenario',
       'there is no scenario "nope"; known: ',
     ],
     [
-      'of a scenario with a mistake',
+      'with an invalid scenario',
       { name: 'x', scenario: { name: 'y', rules: [{ name: 'r', fault: { type: 'delai' } }] } },
       400,
       'scenario.rules[0].fault.type',
       '"delay"',
     ],
     [
-      'of a fixture without an operation',
+      'with a fixture without an operation',
       { name: 'x', fixtures: [{ reply: { content: 'a' } }] },
       400,
       'fixtures[0]',
       'needs match.operation; valid: chat.completions',
     ],
     [
-      'of a fixture with a mistake',
+      'with an invalid fixture',
       { name: 'x', fixtures: [fixture('a'), { match: { operation: 'chat.completions', modle: 'x' }, reply: {} }] },
       400,
       'fixtures[1].match.modle',
       "is not known (did you mean 'model'?); valid: operation, model",
     ],
-    ['of an unknown field', { name: 'x', tokens: 1 }, 400, 'tokens', 'is not known; valid: name, seed'],
+    ['with an unknown field', { name: 'x', tokens: 1 }, 400, 'tokens', 'is not known; valid: name, seed'],
     [
-      'on another clock than its scenario',
+      'with another clock than its scenario',
       { name: 'x', clock: 'real', scenario: { ...slow('y', '1', '1s'), clock: 'virtual' } },
       400,
       'clock',
       'requires a virtual clock',
     ],
   ]
-  test.each(mistakes)('%s is refused, and none is made', async (_, body, status, param, message) => {
+  test.each(mistakes)('rejects a session %s and creates none', async (_, body, status, param, message) => {
     const before = (await app.fetch(SESSIONS)).text
     const answer = await make(body)
     expect(answer.status).toBe(status)
@@ -110,7 +110,7 @@ describe('a session', () => {
     expect((await app.fetch(SESSIONS)).text).toBe(before)
   })
 
-  test('that nobody knows is 404 everywhere; the default one stays', async () => {
+  test('returns 404 for an unknown session everywhere, and the default one stays', async () => {
     for (const [method, path] of [
       ['GET', ''],
       ['DELETE', ''],
@@ -122,7 +122,7 @@ describe('a session', () => {
   })
 })
 
-test('the scenario decides the clock and the seed of its chance', async () => {
+test('session scenario: determines the clock and the random seed', async () => {
   const real = createTestApp({ clock: 'real' })
   const clockOf = async (name: string) =>
     ((await real.fetch(`${SESSIONS}/${name}`)).json().clock as { kind: string }).kind
@@ -145,8 +145,8 @@ test('the scenario decides the clock and the seed of its chance', async () => {
   real.close()
 })
 
-describe('reset', () => {
-  test('the same calls get the same answers and traces, byte for byte', async () => {
+describe('session reset', () => {
+  test('gives the same responses and traces for the same calls, byte for byte', async () => {
     await make({ name: 'again', scenario: slow('own', '1-2', '3s'), fixtures: [fixture('Fixed.')] })
     const round = async () => {
       const answers = [
@@ -164,7 +164,7 @@ describe('reset', () => {
     expect(first).toContain('own waits')
   })
 
-  test('a call that began before it leaves nothing behind', async () => {
+  test('leaves nothing of a call that began before it', async () => {
     await make({ name: 'late', scenario: slow('own', '1', '1m') })
     await app.post(`${SESSIONS}/late/clock`, { freeze: true })
     const callContext = say('late', 'Slow')
@@ -176,8 +176,8 @@ describe('reset', () => {
   })
 })
 
-describe('a thousand sessions', () => {
-  test('the limit answers 429, and deleting makes room', async () => {
+describe('thousand sessions', () => {
+  test('reach the limit with 429, and deleting makes room', async () => {
     const crowded = createTestApp()
     for (let index = 1; index < 1000; index++) crowded.understudy.sessions.create(`s${index}`, {}, {})
     const full = await make({ name: 'one-more' }, crowded)
@@ -191,11 +191,11 @@ describe('a thousand sessions', () => {
   }, 30_000)
 })
 
-describe('the clock of a session', () => {
+describe('clock of a session', () => {
   const clock = async (name: string, change: object) => (await app.post(`${SESSIONS}/${name}/clock`, change)).json()
   const at = (seconds: number) => new Date(Date.UTC(2025, 0, 1) + seconds * 1000).toISOString()
 
-  test('frozen, it lets a call wait until it is advanced past its end', async () => {
+  test('lets a call wait while frozen until it is advanced past its end', async () => {
     await make({ name: 'held', scenario: slow('own', '1+', '90s') })
     expect(await clock('held', { freeze: true })).toMatchObject({ frozen: true, now: at(0) })
     const answer = say('held', 'Slow')
@@ -211,7 +211,7 @@ describe('the clock of a session', () => {
     expect(await clock('held', { advance: 0 })).toMatchObject({ now: at(240) })
   })
 
-  test('set, it shows another time', async () => {
+  test('shows another time when it is set', async () => {
     await make({ name: 'set' })
     expect(await clock('set', { set: '2030-02-03T04:05:06+01:00' })).toMatchObject({ now: '2030-02-03T03:05:06.000Z' })
     await say('set', 'Hello')
@@ -224,12 +224,12 @@ describe('the clock of a session', () => {
     [{ advance: 'soon' }, 'must be a duration such as 300ms or 2s, got "soon"'],
     [{ set: 'tomorrow' }, 'must be an ISO 8601 time'],
   ]
-  test.each(mistakes)('%j is refused', async (change, message) => {
+  test.each(mistakes)('rejects %j', async (change, message) => {
     const answer = await app.post(`${SESSIONS}/default/clock`, change)
     expect(errorOf(answer.text, 400).message).toContain(message)
   })
 
-  test('that is real cannot be moved', async () => {
+  test('cannot be moved when it is real', async () => {
     const real = createTestApp({ clock: 'real' })
     const answer = await real.post(`${SESSIONS}/default/clock`, { freeze: true })
     expect(errorOf(answer.text, 400).message).toContain('the clock of session "default" is real')
@@ -237,7 +237,7 @@ describe('the clock of a session', () => {
   })
 })
 
-describe('fifty sessions at once', () => {
+describe('fifty parallel sessions', () => {
   const names = Array.from({ length: 50 }, (_, index) => `p${index}`)
   const scenarioOf = (index: number) => ({
     name: `day-${index}`,
@@ -264,7 +264,7 @@ describe('fifty sessions at once', () => {
   }
   const stateOf = async (target: TestApp, name: string) => JSON.stringify(await tracesOf(name, target))
 
-  test('each sees its own faults, data and counts, and repeats however the calls are mixed', async () => {
+  test('have their own faults, data and counts, reproducible however calls are mixed', async () => {
     const orderly = createTestApp()
     await settle(orderly)
     for (const name of names) for (let number = 0; number < CALLS; number++) await call(orderly, name, number)
@@ -288,14 +288,14 @@ describe('fifty sessions at once', () => {
       }
       const report = (await mixed.fetch(`/s/${name}/_understudy/verify`)).json() as unknown as Verification
       expect(report).toMatchObject({ session: name, scenario: `day-${index}`, calls: CALLS, attempts: CALLS })
-      expect(report.rules[0]).toMatchObject({ fired: 1 + (index % 4), applied: 1 + (index % 4), matched: CALLS })
+      expect(report.rules[0]).toMatchObject({ triggered: 1 + (index % 4), applied: 1 + (index % 4), matched: CALLS })
       expect(traces.filter(({ duration_ms }) => duration_ms >= (index + 1) * 1000)).toHaveLength(1 + (index % 4))
     }
     orderly.close()
     mixed.close()
   }, 60_000)
 
-  test('calls of one session in another order have the luck that is theirs', async () => {
+  test('give each call its own random outcome in any order', async () => {
     const scenario = {
       name: 'luck',
       rules: [{ name: 'cut', match: { stream: true }, when: { probability: 0.5 }, fault: { type: 'cut-stream' } }],

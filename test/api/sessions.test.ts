@@ -1,4 +1,4 @@
-// Sessions: how a call chooses one, and that no two of them share anything.
+// Sessions: how a call selects one, and that no two of them share anything.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { createTestApp } from '../support/app.ts'
@@ -38,17 +38,17 @@ const ways: [string, Way, string][] = [
   ['a token that ends in #<name>', { headers: bearer('sk-whatever#green') }, 'green'],
   ['a token that ends in #session:<name>', { headers: bearer('sk-whatever#session:mint') }, 'mint'],
   ['the header', named('red'), 'red'],
-  ['the header before the token', { headers: { ...bearer('session:blue'), 'x-understudy-session': 'pink' } }, 'pink'],
+  ['the header over the token', { headers: { ...bearer('session:blue'), 'x-understudy-session': 'pink' } }, 'pink'],
   ['the path', { path: '/s/grey' }, 'grey'],
   [
-    'the path before header and token',
+    'the path over header and token',
     { path: '/s/grey2', headers: { ...bearer('x#y'), 'x-understudy-session': 'z' } },
     'grey2',
   ],
   ['the name of the default session', { path: '/s/default' }, 'default'],
-  ['every letter that a name may have', named('A-z_0.9'), 'A-z_0.9'],
+  ['every character that a name may have', named('A-z_0.9'), 'A-z_0.9'],
 ]
-test.each(ways)('%s', async (_, way, session) => {
+test.each(ways)('session selection: uses %s', async (_, way, session) => {
   const answer = await ask('Hello!', way)
   expect(answer.status).toBe(200)
   expect(answer.headers.get('x-understudy-session')).toBe(session)
@@ -60,19 +60,19 @@ const wrong: [string, Way][] = [
   ['a space', named('a b')],
   ['a slash', { path: '/s/a%2Fb' }],
   ['65 letters', named('x'.repeat(65))],
-  ['nothing', named('')],
-  ['nothing behind session:, as of a variable that is not set', { headers: bearer('session:') }],
-  ['nothing behind #', { headers: bearer('sk-whatever#') }],
+  ['no characters', named('')],
+  ['nothing after session:, as from an unset variable', { headers: bearer('session:') }],
+  ['nothing after #', { headers: bearer('sk-whatever#') }],
   ['letters beyond ASCII', { path: '/s/gr%C3%BCn' }],
 ]
-test.each(wrong)('a name with %s is refused', async (_, way) => {
+test.each(wrong)('session name with %s: is rejected', async (_, way) => {
   const { message, code } = errorOf((await ask('Hello!', way)).text, 400)
   expect(code).toBe('invalid_session')
   expect(message).toContain("must be 1 to 64 letters, digits, '.', '_' or '-'")
 })
 
-describe('two sessions share', () => {
-  test('no traces', async () => {
+describe('two sessions', () => {
+  test('share no traces', async () => {
     const answer = await ask('Hello!', named('traces-a'))
     const id = answer.headers.get('x-understudy-trace')
     await ask('Hello!', named('traces-b'))
@@ -82,7 +82,7 @@ describe('two sessions share', () => {
     const read = async (way: Way) => (await app.fetch(`/_understudy/traces/${id}`, way)).status
     expect([await read(named('traces-a')), await read(named('traces-b')), await read({})]).toEqual([200, 404, 404])
   })
-  test('no replies of a sequence', async () => {
+  test('share no replies of a sequence', async () => {
     const said = async (name: string) => {
       const { choices } = (await ask('next', named(name))).json() as { choices: [{ message: { content: string } }] }
       return choices[0].message.content
@@ -94,13 +94,13 @@ describe('two sessions share', () => {
       'two',
     ])
   })
-  test('no clock', async () => {
+  test('share no clock', async () => {
     await ask('wait', named('clock-a'))
     const begun = async (name: string) => (await app.traceOf(await ask('Hello!', named(name)))).started_at
     expect(await begun('clock-a')).toBe('2025-01-01T00:01:30.000Z')
     expect(await begun('clock-b')).toBe('2025-01-01T00:00:00.000Z')
   })
-  test('no ids', async () => {
+  test('share no ids', async () => {
     const ids = await Promise.all(
       ['ids-a', 'ids-b', 'ids-c'].map(async (name) => (await ask('Hello!', named(name))).json().id),
     )
@@ -108,7 +108,7 @@ describe('two sessions share', () => {
   })
 })
 
-test('what one session does changes nothing in another', async () => {
+test('session: changes nothing in another session', async () => {
   const transcript = async (target: typeof app) => {
     const texts = []
     for (const content of ['next', 'wait', 'Hello!', 'nobody has a fixture for this', 'next']) {
@@ -128,7 +128,7 @@ test('what one session does changes nothing in another', async () => {
   expect(loud).toEqual(quiet)
 })
 
-test('there is a limit to their number, and those that exist go on', async () => {
+test('session limit: rejects new sessions while existing ones continue', async () => {
   const full = createTestApp()
   for (let number = 1; number < 1_000; number++) full.understudy.sessions.get(`n${number}`)
   const refused = await ask('Hello!', named('one-more'), full)

@@ -1,4 +1,4 @@
-// The fixtures that ship with the program, each used for what it is there for, by the real OpenAI SDK.
+// The shipped fixtures, each used for its purpose by the real OpenAI SDK.
 import { afterAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources'
@@ -6,7 +6,7 @@ import { createTestApp } from '../support/app.ts'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
 
-const app = createTestApp({ on_miss: 'error', shipped_fixtures: true })
+const app = createTestApp({ on_unmatched: 'error', shipped_fixtures: true })
 afterAll(app.close)
 const client = new OpenAI({
   baseURL: 'http://localhost/v2/router',
@@ -25,8 +25,8 @@ async function ask(content: string, more: object = {}) {
 const missed = (content: string, more: object = {}) =>
   expect(ask(content, more)).rejects.toMatchObject({ status: 404, code: 'fixture_not_found' })
 
-describe('greeting', () => {
-  test.each(['Hello!', 'hi', 'Hey there', 'HELLO, Understudy.'])('%s', async (content) => {
+describe('shipped greeting fixture', () => {
+  test.each(['Hello!', 'hi', 'Hey there', 'HELLO, Understudy.'])('answers %s', async (content) => {
     const { choice, by } = await ask(content)
     expect(by).toBe('chat.completions/greeting')
     expect(choice?.message.content).toBe(
@@ -34,12 +34,13 @@ describe('greeting', () => {
     )
     expect(choice?.finish_reason).toBe('stop')
   })
-  test.each(['Hello, what is the capital of France?', 'Highlight the sentence', 'Say hello'])('not %s', (content) =>
-    missed(content),
+  test.each(['Hello, what is the capital of France?', 'Highlight the sentence', 'Say hello'])(
+    'does not answer %s',
+    (content) => missed(content),
   )
 })
 
-describe('weather', () => {
+describe('shipped weather fixture', () => {
   const tool = (parameters: Record<string, unknown>): ChatCompletionTool => ({
     type: 'function',
     function: { name: 'get_weather', parameters: { type: 'object', ...parameters } },
@@ -53,7 +54,7 @@ describe('weather', () => {
     ['Tell me the weather for São Paulo, please', byCity, { city: 'São Paulo' }],
     ['What is the weather in Paris?', byLocation, { location: 'Paris' }],
   ]
-  test.each(rows)('%s becomes a call of the tool, and its result the answer', async (question, offered, args) => {
+  test.each(rows)('calls the tool for %s and answers with its result', async (question, offered, args) => {
     const messages = [user(question)]
     const asked = await client.chat.completions.create({ model, messages, tools: [offered] })
     const [choice] = asked.choices
@@ -71,7 +72,7 @@ describe('weather', () => {
     expect(answered.choices[0]?.message.content).toBe('The weather report says: 21 °C and sunny')
     expect(answered.choices[0]?.finish_reason).toBe('stop')
   })
-  test('runs through the tool runner of the SDK, streamed', async () => {
+  test('works with the tool runner of the SDK, streamed', async () => {
     const asked: unknown[] = []
     const runner = client.chat.completions.runTools({
       model,
@@ -96,34 +97,37 @@ describe('weather', () => {
     expect(await runner.finalContent()).toBe('The weather report says: snow')
     expect(asked).toEqual([{ city: 'Oslo' }])
   })
-  test('not without the tool', () => missed('What is the weather in Paris?'))
+  test('does not answer without the tool', () => missed('What is the weather in Paris?'))
 })
 
-describe('long-text', () => {
-  test.each(['Tell me a long story', 'Write a LONG text about theatre'])('%s streams at a pace', async (content) => {
-    const stream = client.chat.completions.stream({
-      model,
-      messages: [user(content)],
-      stream_options: { include_usage: true },
-    })
-    let pieces = 0
-    stream.on('content', () => pieces++)
-    const { choices, usage } = await stream.finalChatCompletion()
-    expect(choices[0]?.finish_reason).toBe('stop')
-    expect(choices[0]?.message.content).toStartWith('On the evening of the dress rehearsal')
-    expect(choices[0]?.message.content?.trimEnd()).toEndWith('"That is what she is for."')
-    expect(pieces).toBeGreaterThan(300)
-    const tokens = usage?.completion_tokens ?? 0
-    const { data } = (await app.fetch('/_understudy/traces?limit=1')).json() as unknown as {
-      data: [{ duration_ms: number; attempts: [{ first_content_ms: number }] }]
-    }
-    expect(data[0].attempts[0].first_content_ms).toBe(200)
-    expect(data[0].duration_ms).toBeCloseTo(200 + ((tokens - 1) / 120) * 1000, -1)
-  })
-  test('not for how long', () => missed('How long is a rehearsal?'))
+describe('shipped long-text fixture', () => {
+  test.each(['Tell me a long story', 'Write a LONG text about theatre'])(
+    'streams its text with timing for %s',
+    async (content) => {
+      const stream = client.chat.completions.stream({
+        model,
+        messages: [user(content)],
+        stream_options: { include_usage: true },
+      })
+      let pieces = 0
+      stream.on('content', () => pieces++)
+      const { choices, usage } = await stream.finalChatCompletion()
+      expect(choices[0]?.finish_reason).toBe('stop')
+      expect(choices[0]?.message.content).toStartWith('On the evening of the dress rehearsal')
+      expect(choices[0]?.message.content?.trimEnd()).toEndWith('"That is what she is for."')
+      expect(pieces).toBeGreaterThan(300)
+      const tokens = usage?.completion_tokens ?? 0
+      const { data } = (await app.fetch('/_understudy/traces?limit=1')).json() as unknown as {
+        data: [{ duration_ms: number; attempts: [{ first_content_ms: number }] }]
+      }
+      expect(data[0].attempts[0].first_content_ms).toBe(200)
+      expect(data[0].duration_ms).toBeCloseTo(200 + ((tokens - 1) / 120) * 1000, -1)
+    },
+  )
+  test('does not answer a question of how long', () => missed('How long is a rehearsal?'))
 })
 
-test('refusal', async () => {
+test('shipped refusal fixture: answers with a refusal', async () => {
   const { choice, by } = await ask('Now please refuse to help.')
   expect(by).toBe('chat.completions/refusal')
   expect(choice?.message).toMatchObject({ content: null, refusal: 'I am sorry, but I cannot help with that.' })
@@ -133,7 +137,7 @@ test('refusal', async () => {
   )
 })
 
-test('reasoning', async () => {
+test('shipped reasoning fixture: answers with reasoning', async () => {
   const { choice, usage, by } = await ask('When does the train arrive? Think step by step.')
   expect(by).toBe('chat.completions/reasoning')
   expect(choice?.message.content).toBe('It arrives at 15:45.')
@@ -141,7 +145,7 @@ test('reasoning', async () => {
   expect(usage?.completion_tokens_details?.reasoning_tokens).toBeGreaterThan(30)
 })
 
-test('json', async () => {
+test('shipped json fixture: answers a call for JSON', async () => {
   const { choice, by } = await ask('Describe yourself as JSON', { response_format: { type: 'json_object' } })
   expect(by).toBe('chat.completions/json')
   expect(JSON.parse(choice?.message.content ?? '')).toMatchObject({
@@ -151,7 +155,7 @@ test('json', async () => {
   await missed('Describe yourself as JSON')
 })
 
-test('are listed by a command, with those of files before them', async () => {
+test('fixture list: prints shipped fixtures after those of files', async () => {
   const folder = folderWith({ 'fixtures/chat.completions/mine.yaml': 'match: { user: Hi }\nreply: { content: Mine. }' })
   const listed = await runCommand(['fixture', 'list'], { cwd: folder.path })
   expect(listed.code).toBe(0)
@@ -170,14 +174,14 @@ test('are listed by a command, with those of files before them', async () => {
   folder.remove()
 })
 
-test('none of them answers unless they are asked for, whatever is done with calls without a fixture', async () => {
-  const off = createTestApp({ on_miss: 'error' })
+test('shipped fixtures: answer only with --shipped-fixtures, whatever --on-miss says', async () => {
+  const off = createTestApp({ on_unmatched: 'error' })
   const made = createTestApp()
   for (const content of ['Hello!', 'Tell me a long story', 'please refuse', 'Think step by step.']) {
     const body = { model, messages: [user(content)] }
     expect([content, (await off.post('/v2/router/chat/completions', body)).status]).toEqual([content, 404])
     const answer = await made.post('/v2/router/chat/completions', body)
-    expect([content, answer.status, answer.headers.get('x-understudy-fixture')]).toEqual([content, 200, 'synthesized'])
+    expect([content, answer.status, answer.headers.get('x-understudy-fixture')]).toEqual([content, 200, 'generated'])
   }
   for (const app of [off, made]) {
     expect((await app.fetch('/_understudy/fixtures')).json()).toMatchObject({ data: [] })

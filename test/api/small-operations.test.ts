@@ -1,4 +1,4 @@
-// What costs little beside chat: transcriptions, moderations, reranking, edited and varied pictures, at both of their addresses.
+// The smaller operations beside chat: transcriptions, moderations, reranking, edited and varied images, on both APIs.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { experimental_transcribe as transcribe } from 'ai'
@@ -32,9 +32,9 @@ const client = clientOf()
 const talk = await speak('mp3')
 const refusalOf = (call: PromiseLike<unknown>) => Promise.resolve(call).catch((thrown: unknown) => thrown)
 
-describe('a transcription', () => {
+describe('transcription', () => {
   const model = 'whisper-1'
-  test('is what the fixture says, in each of its forms', async () => {
+  test('follows the fixture in each response format', async () => {
     const file = fileOf(talk, 'known.mp3')
     expect(await client.audio.transcriptions.create({ model, file })).toEqual({ text: 'Guten Morgen.' } as never)
     const verbose = await client.audio.transcriptions.create({ model, file, response_format: 'verbose_json' })
@@ -44,7 +44,7 @@ describe('a transcription', () => {
     expect(String(subtitles)).toStartWith('1\n00:00:00,000 --> ')
   })
 
-  test('times what is asked for', async () => {
+  test('has the requested timestamps', async () => {
     const wordsOf = async (granularity: 'word' | 'segment') => {
       const more = { response_format: 'verbose_json' as const, timestamp_granularities: [granularity] }
       return (await client.audio.transcriptions.create({ model, file: fileOf(talk, 'known.mp3'), ...more })).words
@@ -53,13 +53,13 @@ describe('a transcription', () => {
     expect(await wordsOf('segment')).toBeUndefined()
   })
 
-  test('is made by the AI SDK, and of any file', async () => {
+  test('works with the AI SDK for any file', async () => {
     const openai = createOpenAI({ baseURL: 'http://localhost/v1', apiKey: 'any', fetch: fetchInto(app) })
     const { text } = await transcribe({ model: openai.transcription(model), audio: talk })
     expect(text).not.toBe('')
   })
 
-  test('of no sound is refused', async () => {
+  test('is rejected for a file without audio', async () => {
     const file = new File(['no sound'], 'x.mp3')
     expect(await refusalOf(client.audio.transcriptions.create({ model, file }))).toBeInstanceOf(
       UnprocessableEntityError,
@@ -67,9 +67,9 @@ describe('a transcription', () => {
   })
 })
 
-describe('a moderation', () => {
+describe('moderation', () => {
   const asked = { model: 'omni-moderation-latest' }
-  test('finds what the lists of words know, and says the same of the same text', async () => {
+  test('flags words of its lists, the same for the same text', async () => {
     const { results, model } = await client.moderations.create({
       ...asked,
       input: ['A quiet day.', 'I will kill him.'],
@@ -81,7 +81,7 @@ describe('a moderation', () => {
     expect((await client.moderations.create({ input: 'I will kill him.' })).results[0]).toEqual(results[1])
   })
 
-  test('is what a fixture says, and may be of parts', async () => {
+  test('follows a fixture, and accepts content parts', async () => {
     const parts = [
       { type: 'text' as const, text: 'an odd text' },
       { type: 'image_url' as const, image_url: { url: 'https://example.com/x.png' } },
@@ -91,7 +91,7 @@ describe('a moderation', () => {
   })
 })
 
-describe('a reranking', () => {
+describe('rerank', () => {
   const documents = ['Our offices are closed on Sunday.', 'To reset a password, follow the link.', 'Nothing.']
   const ask = (more: object, path = '/v2/router/rerank') =>
     app.post(path, { model: 'cohere/rerank-v3.5', query: 'How do I reset my password?', documents, ...more })
@@ -101,7 +101,7 @@ describe('a reranking', () => {
   }
   const listOf = async (more: object, path?: string) => (await ask(more, path)).json() as unknown as List
 
-  test('puts first what shares its words', async () => {
+  test('puts documents with shared words first', async () => {
     for (const path of ['/v2/router/rerank', '/v1/rerank']) {
       const { object, results } = await listOf({ top_n: 2 }, path)
       expect([object, results.length, results[0]]).toEqual([
@@ -113,7 +113,7 @@ describe('a reranking', () => {
     }
   })
 
-  test('is in the order of a fixture, and without the texts when nobody wants them', async () => {
+  test('has the order of a fixture, and no texts when they are not requested', async () => {
     const { results } = await listOf({ query: 'by hand', return_documents: false })
     expect(results.map(({ index, relevance_score, document }) => [index, relevance_score, document])).toEqual([
       [1, 0.9, undefined],
@@ -122,13 +122,13 @@ describe('a reranking', () => {
     ])
   })
 
-  test('needs documents', async () => {
+  test('requires documents', async () => {
     const answer = await ask({ documents: [] })
     expect([answer.status, answer.text.includes("'documents' must be at least 1 items")]).toEqual([400, true])
   })
 })
 
-describe('a picture', () => {
+describe('image edit', () => {
   const drawing = async (prompt: string) => {
     const { data } = await client.images.generate({
       model: 'dall-e-2',
@@ -140,7 +140,7 @@ describe('a picture', () => {
   }
   const asked = { model: 'dall-e-2', size: '256x256', response_format: 'b64_json' } as const
 
-  test('is edited and varied, the same for the same call alone', async () => {
+  test('and variation are the same only for the same call', async () => {
     const [sea, hill] = [await drawing('the sea'), await drawing('a hill')]
     const edit = async (image: File, prompt: string) =>
       (await client.images.edit({ ...asked, image, prompt })).data?.[0]?.b64_json ?? ''
@@ -154,7 +154,7 @@ describe('a picture', () => {
     expect([pictures.length, new Set(pictures).size]).toEqual([2, 2])
   })
 
-  test('may be one of several, and must be one', async () => {
+  test('accepts one or several images and requires one', async () => {
     const image = [await drawing('the sea'), await drawing('a hill')]
     const { data } = await client.images.edit({
       model: 'gpt-image-1',
@@ -171,7 +171,7 @@ describe('a picture', () => {
   })
 })
 
-test('each meets the faults of a scenario, under its own name', async () => {
+test('small operations: are subject to the faults of a scenario under their own names', async () => {
   const names = ['moderations', 'rerank', 'audio.transcriptions', 'images.edits', 'images.variations', 'audio.speech']
   const rules = names.map((operation) => ({
     name: operation,

@@ -1,4 +1,4 @@
-// A snapshot with a wrong row is refused with the row and the field, and leaves every list of every session as it was.
+// A snapshot with an invalid row is rejected with the row and the field, and leaves every list of every session unchanged.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { testApps } from '../support/app.ts'
 import { CHAT, user } from '../support/chat.ts'
@@ -92,12 +92,12 @@ const WRONG: [string, () => Snapshot][] = [
   ['tables.kept', () => ({ ...saved, tables: { ...saved.tables, kept: [{ kind: 'x', id: 1 }] } })],
 ]
 
-test('the snapshot as it was saved is loaded', async () => {
+test('snapshot: loads as it was saved', async () => {
   expect((await load(saved, 'whole')).status).toBe(200)
   expect(await statuses('whole')).toEqual([])
 })
 
-test.each(WRONG)('a wrong %s is refused', async (param, snapshot) => {
+test.each(WRONG)('snapshot: is rejected for an invalid %s', async (param, snapshot) => {
   const answer = await load(snapshot(), 'wrong')
   expect(answer.status).toBe(400)
   const { error } = answer.json() as { error: { param: string; message: string } }
@@ -115,7 +115,7 @@ function* placesIn(value: unknown, path: readonly (string | number)[] = []): Gen
   }
 }
 
-test('no wrong value anywhere in a row is answered with a server error, then or later', async () => {
+test('snapshot: causes no server error for any invalid value in a row, then or later', async () => {
   const values = [null, 1e300, 'x', [], {}, true]
   let turn = 0
   for (const [table, rows] of Object.entries(saved.tables)) {
@@ -133,7 +133,7 @@ test('no wrong value anywhere in a row is answered with a server error, then or 
   }
 })
 
-test('a record that is made after a snapshot gets a number of its own, whatever the snapshot says', async () => {
+test('snapshot: new records get numbers of their own after it was loaded', async () => {
   for (const sqlite_sequence of [[], [{ name: 'records', seq: 1 }]]) {
     const loaded = await load({ ...saved, tables: { ...saved.tables, sqlite_sequence } }, 'numbers')
     expect(loaded.status).toBe(200)
@@ -144,10 +144,13 @@ test('a record that is made after a snapshot gets a number of its own, whatever 
   }
 })
 
-test.each(['records', 'traces', 'kept'])('a row of %s that is no object is refused and named', async (table) => {
-  for (const row of [null, [], 'x', 1]) {
-    const body = { understudy_snapshot: 1, tables: { [table]: [row] } }
-    const { status, text } = await app.post('/s/rows/_understudy/snapshot', body)
-    expect([status, errorOf(text, status).param]).toEqual([400, `tables.${table}[0]`])
-  }
-})
+test.each(['records', 'traces', 'kept'])(
+  'snapshot: is rejected by name when a row of %s is not an object',
+  async (table) => {
+    for (const row of [null, [], 'x', 1]) {
+      const body = { understudy_snapshot: 1, tables: { [table]: [row] } }
+      const { status, text } = await app.post('/s/rows/_understudy/snapshot', body)
+      expect([status, errorOf(text, status).param]).toEqual([400, `tables.${table}[0]`])
+    }
+  },
+)

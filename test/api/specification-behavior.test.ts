@@ -1,4 +1,4 @@
-// The running server against the specification, field by field: what is wrong is a 400 that names the field, what is at a limit is
+// The running server against the specification, field by field: an invalid value is a 400 that names the field, a value at a limit is
 // accepted, and defaults are applied.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Answer, createTestApp } from '../support/app.ts'
@@ -125,7 +125,7 @@ function expectRefused({ path, form }: SpecifiedOperation, at: string, [value, a
   expect([...said, answer.status, names(error?.param, at)]).toEqual([...said, form ? 422 : 400, true])
 }
 
-describe('requests', () => {
+describe('specification of requests', () => {
   test.each(SPECIFICATION.filter(({ bodies }) => bodies).map((one) => [nameOf(one), one] as const))(
     '%s accepts bodies with every field',
     async (_, operation) => {
@@ -136,7 +136,7 @@ describe('requests', () => {
     },
   )
 
-  test.each(rowsOf(({ body }) => body))('%s refuses other types of %s', async (_, path, { operation, field }) => {
+  test.each(rowsOf(({ body }) => body))('%s rejects other types of %s', async (_, path, { operation, field }) => {
     const [body = {}] = bodiesFor(operation, path)
     for (const value of wrongTypes(field, operation.form === true && !/[.[]/.test(path)))
       expectRefused(operation, path, [value, await sendWrong(operation, withValue(body, path, value))])
@@ -146,7 +146,7 @@ describe('requests', () => {
     ([, path, { operation, field }]) =>
       edges(field, valueAt(bodiesFor(operation, path)[0], stepsOf(path))).beyond.length > 0 || field.values,
   )
-  test.each(limited)('%s holds %s to its limits and values', async (_, path, { operation, field }) => {
+  test.each(limited)('%s enforces limits and values of %s', async (_, path, { operation, field }) => {
     const bodies = bodiesFor(operation, path)
     const all = operation.bodies ?? []
     const { within, beyond } = edges(field, valueAt(bodies[0], stepsOf(path)))
@@ -173,7 +173,7 @@ describe('requests', () => {
   const queries = rowsOf(({ parameters }) => parameters).filter(
     ([, name, { operation }]) => !operation.path.includes(`{${name}}`),
   )
-  test.each(queries)('%s holds the parameter %s to its limits', async (_, name, { operation, field }) => {
+  test.each(queries)('%s enforces limits of the parameter %s', async (_, name, { operation, field }) => {
     const { within, beyond } = edges(field, undefined)
     const wrong = field.type === 'integer' ? ['x', '1.5', ''] : []
     for (const value of [...beyond, ...wrong])
@@ -260,15 +260,15 @@ const SHOWN: Record<string, Shown> = {
 }
 const STEERS_A_MODEL = ['frequency_penalty', 'presence_penalty', 'temperature', 'top_p']
 
-describe('defaults', () => {
+describe('specification of defaults', () => {
   const rows = rowsOf(({ body }) => body).filter(([, , { field }]) => 'default' in field)
 
-  test('are all shown, but those that only steer a model', () => {
+  test('is shown by a response, except for those that only affect a model', () => {
     const names = rows.filter(([, path]) => !STEERS_A_MODEL.includes(path)).map(([name, path]) => `${name} ${path}`)
     expect(names.sort()).toEqual(Object.keys(SHOWN).sort())
   })
 
-  test.each(rows)('%s takes a missing %s as the default', async (name, path, { operation, field }) => {
+  test.each(rows)('%s uses the default for a missing %s', async (name, path, { operation, field }) => {
     const shown = SHOWN[`${name} ${path}`]
     const body = withValue(shown?.body ?? operation.bodies?.[0] ?? {}, path, undefined)
     const missing = await send(operation, body)
@@ -280,7 +280,7 @@ describe('defaults', () => {
     expect(look(await send(operation, withValue(body, path, other.value)))).toEqual(other.expected)
   })
 
-  test('a page of evaluator versions has 10', async () => {
+  test('returns 10 evaluator versions a page', async () => {
     const headers = { 'x-understudy-session': 'versions' }
     const { _id } = (await app.post('/v2/evaluators', EVALUATOR, headers)).json()
     const change = (description: string) => ({

@@ -97,11 +97,11 @@ const rowsOf = (part: (operation: SpecifiedOperation) => Fields | undefined) =>
     ),
   )
 
-test('the specification has 20 operations', () => {
+test('specification: has 20 operations', () => {
   expect(new Set(SPECIFICATION.map(nameOf)).size).toBe(20)
 })
 
-describe('requests', () => {
+describe('OpenAPI document of the specification', () => {
   test.each(rowsOf(({ body }) => body))('%s documents %s', (_, path, { operation, field }) => {
     const type = operation.form ? 'multipart/form-data' : 'application/json'
     const schema = operationOf(operation).requestBody?.content[type]?.schema ?? {}
@@ -123,7 +123,7 @@ describe('requests', () => {
   })
 })
 
-test.each(rowsOf(({ answer }) => answer))('the answer of %s documents %s', (_, path, { operation, field }) => {
+test.each(rowsOf(({ answer }) => answer))('OpenAPI response of %s: documents %s', (_, path, { operation, field }) => {
   const schema = operationOf(operation).responses[operation.status]?.content['application/json']?.schema ?? {}
   const found = documented(schema, path, field)
   expect(found).toEqual(expectedOf(field, found, true))

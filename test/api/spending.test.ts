@@ -1,4 +1,4 @@
-// Guard rails for the user's money: what is forwarded is counted, and refused beyond --max-calls and --max-cost.
+// Limits for the user's money: forwarded calls are counted, and rejected beyond --max-calls and --max-cost.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createSpending } from '../../src/backends/forward/spending.ts'
 import { describeForwarding, readForwarding } from '../../src/config/providers.ts'
@@ -56,7 +56,7 @@ function start(limits: Partial<Pick<Config, 'max_calls' | 'max_cost'>>, status =
 const spendingOf = async (app: TestApp) => (await app.fetch('/_understudy/health')).json().spending
 
 describe('--max-calls', () => {
-  test('lets so many calls through, and refuses further ones to anybody', async () => {
+  test('allows that many calls and rejects further ones to any provider', async () => {
     const { app, upstream, ask } = start({ max_calls: 2 })
     expect((await ask('openai/gpt-4o')).status).toBe(200)
     expect((await ask('groq/llama', { stream: true })).status).toBe(200)
@@ -66,7 +66,7 @@ describe('--max-calls', () => {
     expect(message).toContain('2 of at most 2 calls to real providers were made (--max-calls)')
     expect(refused.headers.get('x-should-retry')).toBe('false')
     const { attempts } = await app.traceOf(refused)
-    expect(attempts.map(({ target, why }) => [target, why])).toEqual([
+    expect(attempts.map(({ target, reason: why }) => [target, why])).toEqual([
       ['openai/gpt-4o', 'first'],
       ['groq/llama', 'fallback'],
     ])
@@ -74,7 +74,7 @@ describe('--max-calls', () => {
     expect(await spendingOf(app)).toEqual({ calls: 2, max_calls: 2, cost: null, max_cost: null, unpriced: 0 })
   })
 
-  test('fixtures still answer, as a fallback too', async () => {
+  test('does not stop fixtures, even as a fallback', async () => {
     const { ask, upstream } = start({ max_calls: 0 })
     expect((await ask('mistral/mistral-large')).status).toBe(200)
     const answer = await ask('openai/gpt-4o', { fallbacks: [{ model: 'mistral/mistral-large' }] })
@@ -82,7 +82,7 @@ describe('--max-calls', () => {
     expect(upstream.seen).toEqual([])
   })
 
-  test('failed calls and their retries count; calls that nobody was asked to answer do not', async () => {
+  test('counts failed calls and retries, and not calls that were not sent', async () => {
     const { ask, upstream, app } = start({ max_calls: 2 }, 503)
     expect((await ask('openai/gpt-4o', { retry: { count: 1, on_codes: [503] } })).status).toBe(503)
     expect(upstream.seen).toHaveLength(2)
@@ -99,15 +99,15 @@ describe('--max-calls', () => {
 
 describe('--max-cost', () => {
   const rows: [string, string, object][] = [
-    ['a whole answer', 'openai/gpt-4o', {}],
-    ['a stream whose client asks for no usage', 'openai/gpt-4o', { stream: true }],
+    ['a whole response', 'openai/gpt-4o', {}],
+    ['a stream of a client that requests no usage', 'openai/gpt-4o', { stream: true }],
     [
-      'a stream whose client asks for usage',
+      'a stream of a client that requests usage',
       'openai/gpt-4o',
       { stream: true, stream_options: { include_usage: true } },
     ],
   ]
-  test.each(rows)('%s is counted at list price', async (_, model, more) => {
+  test.each(rows)('counts %s at list price', async (_, model, more) => {
     const { app, ask, upstream } = start({ max_cost: COST + 1 })
     for (const cost of [COST, 2 * COST]) {
       expect((await ask(model, more)).status).toBe(200)
@@ -118,23 +118,23 @@ describe('--max-cost', () => {
     expect(upstream.seen).toHaveLength(2)
   })
 
-  test('the usage in the last event of a responses stream is counted', async () => {
+  test('counts the usage in the last event of a responses stream', async () => {
     const usage = { input_tokens: 1_000_000, output_tokens: 100_000 }
     const event = `event: response.completed\ndata: ${JSON.stringify({ type: 'response.completed', response: { usage } })}\n\n`
     const spending = createSpending({ calls: undefined, cost: 1 })
     const bytes = new Response(event).body ?? new Uint8Array()
     const body = { kind: 'bytes' as const, contentType: 'text/event-stream', bytes }
-    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, generated: false }
     expect(await textIn(await spending.forward({ model: 'openai/gpt-4o' }, async () => reply))).toBe(event)
     expect(spending.spent()).toEqual({ calls: 1, cost: COST, unpriced: 0 })
   })
 
-  test('a stream that is left while more of it is waited for is counted once', async () => {
+  test('counts a stream once when it is abandoned during a read', async () => {
     const spending = createSpending({ calls: undefined, cost: 10 * COST })
     const first = new TextEncoder().encode(chunk({ choices: [], usage: USAGE }))
     const endless = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(first) })
     const body = { kind: 'bytes' as const, contentType: 'text/event-stream', bytes: endless }
-    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+    const reply: Reply = { status: 200, headers: {}, body, usage: null, fixture: null, generated: false }
     const counted = await spending.forward({ model: 'openai/gpt-4o' }, async () => reply)
     const reader = readerOf(counted)
     await reader.next()
@@ -144,27 +144,27 @@ describe('--max-cost', () => {
     expect(spending.spent()).toEqual({ calls: 1, cost: COST, unpriced: 0 })
   })
 
-  test('an answer of a model package is counted', async () => {
+  test('counts a response of a model package', async () => {
     const { app, ask } = start({ max_cost: 1 })
     expect((await ask('anthropic/claude-sonnet-4-5')).status).toBe(200)
     expect(await spendingOf(app)).toMatchObject({ cost: 4.5, unpriced: 0 })
     errorOf((await ask('openai/gpt-4o')).text, 429)
   })
 
-  test('a model without a known price counts as 0, which health tells', async () => {
+  test('counts a model without a known price as 0, which health reports', async () => {
     const { app, ask } = start({ max_cost: 1 })
     for (const _ of [1, 2]) expect((await ask('groq/nobody-knows')).status).toBe(200)
     expect(await spendingOf(app)).toEqual({ calls: 2, max_calls: null, cost: 0, max_cost: 1, unpriced: 2 })
   })
 })
 
-test('where nothing is forwarded there is nothing to spend', async () => {
+test('spending limits: apply only to forwarded calls', async () => {
   const app = createTestApp()
   expect(await spendingOf(app)).toBeNull()
   app.close()
 })
 
-test('the start says the limits', () => {
+test('spending limits: are printed at the start', () => {
   const { understudy } = start({ max_calls: 20, max_cost: 1.5 }).app
   expect(understudy.about).toContain('calls go to openai, groq, anthropic, at most 20 calls and 1.5 USD (')
   expect(describeForwarding(readConfig({}, {}).forwarding, { max_calls: 1 })).toBe('fixture: cannot reach the network')
@@ -176,6 +176,6 @@ const mistakes: [string, string][] = [
   ['max_cost', '$5'],
   ['max_cost', '-1'],
 ]
-test.each(mistakes)('%s %j is refused', (key, value) => {
+test.each(mistakes)('spending limit %s: rejects %j', (key, value) => {
   expect(() => readConfig({ [key]: value }, {})).toThrow(`, got "${value}"`)
 })

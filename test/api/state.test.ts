@@ -31,8 +31,8 @@ const ask = async (path: string, init: RequestInit = {}) => {
 const post = (path: string, body: unknown) =>
   ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
 
-describe('the shipped workspace', () => {
-  test('is whole, and strict clients read it', async () => {
+describe('shipped workspace', () => {
+  test('is complete, and strict clients read it', async () => {
     const app = createTestApp()
     const { ok } = workspaceOf(app)
     const tools = strict.tools?.parse(await ok('GET', '/v2/tools')) as Json
@@ -57,7 +57,7 @@ describe('the shipped workspace', () => {
     app.close()
   })
 
-  test('fills a new session once: what was deleted stays deleted', async () => {
+  test('fills a new session once, and deleted records stay deleted', async () => {
     const app = createTestApp()
     const { ok } = workspaceOf(app)
     for (const { _id } of data(await ok('GET', '/v2/contacts'))) await ok('DELETE', `/v2/contacts/${_id}`)
@@ -83,7 +83,7 @@ datasets:
   writeFileSync(join(cwd, 'docs', 'a.md'), 'Parcels take three days.')
   writeFileSync(join(cwd, 'seed.yaml'), seed)
 
-  test('fill a running session, and again change nothing', async () => {
+  test('fill a running session, and change nothing the second time', async () => {
     const session = ['--session', 'seeded']
     expect(await cli('seed', 'seed.yaml', ...session)).toMatchObject({ code: 0, stderr: '' })
     await cli('snapshot', 'save', 'once.json', ...session)
@@ -99,7 +99,7 @@ datasets:
     )
   })
 
-  test('of the command line fill what is new, several in order, or nothing', async () => {
+  test('of the command line fill a new workspace in order, or not at all', async () => {
     writeFileSync(join(cwd, 'more.yaml'), 'contacts: [{ external_id: two }]')
     const files = createTestApp({ seed_file: [join(cwd, 'seed.yaml'), join(cwd, 'more.yaml')] })
     const ids = data(await workspaceOf(files).ok('GET', '/v2/contacts')).map(({ external_id }) => external_id)
@@ -110,7 +110,7 @@ datasets:
     none.close()
   })
 
-  test('how far one is can be asked, and is nothing when none is', async () => {
+  test('report their progress, which is empty when none is loading', async () => {
     const documents = Object.fromEntries(
       ['a', 'b', 'c'].map((name) => [`${name}.md`, Buffer.from(name).toString('base64')]),
     )
@@ -137,12 +137,12 @@ datasets:
 
   const wrong: [string, string, string[]][] = [
     [
-      'an unknown kind',
+      'an unknown type',
       'contact: []',
       ['wrong.yaml:1', "contact is not known (did you mean 'contacts'?); valid: projects, contacts"],
     ],
     [
-      'a wrong field',
+      'an invalid field',
       'contacts:\n  - { external_id: a }\n  - { external_id: b, email: nobody }',
       ['wrong.yaml:3', 'contacts[1].email', 'e-mail'],
     ],
@@ -157,7 +157,7 @@ datasets:
       ['wrong.yaml:6', 'evaluators[0].colour is not known; valid: '],
     ],
     [
-      'an unknown field of what an evaluator holds',
+      "an unknown field of an evaluator's settings",
       'evaluators:\n  - type: json_schema\n    key: a\n    schema: { any: thing }\n    guardrail_config: { enabled: true, type: boolean, value: true,\n      alert: true }',
       ['wrong.yaml:6', 'evaluators[0].guardrail_config.alert is not known'],
     ],
@@ -167,18 +167,18 @@ datasets:
       ['wrong.yaml:2', 'evaluators[0].type', 'not emulated'],
     ],
     [
-      'an unknown field of a review set',
+      'an unknown field of a human review set',
       'review_sets:\n  - display_name: s\n    human_eval_ids: [01JGFJJZ00Q8VN5K2ZC3R7WXYA]\n    filter_type: name\n    filter_value: x\n    filter_values: [y]',
       ['wrong.yaml:6', 'review_sets[0].filter_values is not known'],
     ],
     [
-      'a document that is not there',
+      'a missing document',
       'knowledge:\n  - { key: a, documents: [{ file: no.md }] }',
       ['wrong.yaml:2', 'knowledge[0].documents[0].file', '"no.md"'],
     ],
-    ['no YAML', 'contacts: [', ['wrong.yaml:']],
+    ['invalid YAML', 'contacts: [', ['wrong.yaml:']],
   ]
-  test.each(wrong)('%s is told with line and path, and nothing is made', async (_, yaml, said) => {
+  test.each(wrong)('are rejected with line and path and create nothing for %s', async (_, yaml, said) => {
     writeFileSync(join(cwd, 'wrong.yaml'), yaml)
     const before = await ask('/_understudy/snapshot')
     for (const finished of [
@@ -193,7 +193,7 @@ datasets:
 })
 
 describe('snapshots', () => {
-  test('a round trip is byte-identical, through another session and another server', async () => {
+  test('are byte-identical after a round trip through another session and server', async () => {
     await ask('/v2/tools')
     await post('/v2/router/chat/completions', {
       model: 'openai/gpt-4o',
@@ -214,7 +214,7 @@ describe('snapshots', () => {
     other.close()
   })
 
-  test('one that is larger than bodies may be is loaded all the same', async () => {
+  test('are loaded even when larger than the body limit', async () => {
     const small = emptyWorkspace({ max_body: 2_000 })
     const { ok, call } = workspaceOf(small)
     for (const letter of 'abc') await ok('POST', '/v2/contacts', { external_id: letter.repeat(100) })
@@ -229,7 +229,7 @@ describe('snapshots', () => {
     small.close()
   })
 
-  test('diff names what was added, removed and changed', async () => {
+  test('are compared by diff, which names added, removed and changed records', async () => {
     await cli('snapshot', 'save', 'c.json')
     const [first, second] = data(await ask('/v2/contacts'))
     const added = await post('/v2/contacts', { external_id: 'new' })
@@ -248,7 +248,7 @@ describe('snapshots', () => {
     )
   })
 
-  test('diff says what changed deep in a record, and leaves out what nobody wrote', async () => {
+  test('are compared deeply by diff, without unwritten fields', async () => {
     const session = ['--session', 'deep']
     const headers = { 'x-understudy-session': 'deep', 'content-type': 'application/json' }
     // Taken before anything was looked at: the workspace that fills a new session is no difference.
@@ -271,7 +271,7 @@ describe('snapshots', () => {
     for (const noise of ['sqlite_sequence', 'body', '.version', 'updated']) expect(stdout).not.toContain(noise)
   })
 
-  test('diff names the calls that were made since, and the bytes of a file that changed', async () => {
+  test('are compared by diff, which names new calls and changed file contents', async () => {
     const row = { kind: 'file', id: 'f1', seq: 1, body: { _id: 'f1', file_name: 'a.txt', size: 3 } }
     const blob = (text: string) => ({ seq: 1, bytes: { base64: Buffer.from(text).toString('base64') } })
     const trace = { seq: 1, id: 't1', record: { id: 't1', operation: 'chat.completions' } }
@@ -287,15 +287,11 @@ describe('snapshots', () => {
 
   const refused: [string, string, string[]][] = [
     ['a newer format', '{"understudy_snapshot": 99, "tables": {}}', ['understudy_snapshot', 'newer understudy']],
-    ['something else', '{"a": 1}', ['understudy_snapshot']],
-    ['no JSON', 'hello', ['d.json is not a snapshot']],
-    [
-      'a row that does not fit',
-      '{"understudy_snapshot": 1, "tables": {"records": [{"seq": 1}]}}',
-      ['cannot be loaded'],
-    ],
+    ['another kind of file', '{"a": 1}', ['understudy_snapshot']],
+    ['invalid JSON', 'hello', ['d.json is not a snapshot']],
+    ['an invalid row', '{"understudy_snapshot": 1, "tables": {"records": [{"seq": 1}]}}', ['cannot be loaded']],
   ]
-  test.each(refused)('%s is refused, and nothing is changed', async (_, text, said) => {
+  test.each(refused)('are rejected without a change for %s', async (_, text, said) => {
     writeFileSync(join(cwd, 'd.json'), text)
     const before = await ask('/_understudy/snapshot')
     const { code, stderr } = await cli('snapshot', 'load', 'd.json')
@@ -306,7 +302,7 @@ describe('snapshots', () => {
 })
 
 describe('reset', () => {
-  test('one session is as new, the others stay; --all empties every one', async () => {
+  test('empties one session and leaves others, and --all empties every one', async () => {
     const app = createTestApp({ seed_file: ['none'] })
     const [one, two] = [
       workspaceOf(app, { 'x-understudy-session': 'one' }),
@@ -322,12 +318,12 @@ describe('reset', () => {
     expect(data(await two.ok('GET', '/v2/contacts'))).toEqual([])
     app.close()
   })
-  test('from the command line', async () => {
+  test('works from the command line', async () => {
     await post('/v2/contacts', { external_id: 'gone' })
     expect(await cli('reset')).toEqual({ code: 0, stdout: 'reset default\n', stderr: '' })
     expect(data(await ask('/v2/contacts')).map(({ external_id }) => external_id)).not.toContain('gone')
   })
-  test('without a server it is one line', async () => {
+  test('is one error line without a server', async () => {
     const { code, stderr } = await runCommand(['reset', '--url', 'http://127.0.0.1:9'], { cwd })
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^understudy: no server responds at [^\n]+\n$/)])
   })

@@ -24,8 +24,8 @@ const external = (fields: Json = {}) => ({
   ...fields,
 })
 
-describe('knowledge bases', () => {
-  test('an internal one says its model and its project, and how it is searched', async () => {
+describe('knowledge bases for strict clients', () => {
+  test('have model, project and retrieval settings when internal', async () => {
     const made = await base({ retrieval_settings: { top_k: 2, rerank_config: null } })
     expect(made).toMatchObject({
       type: 'internal',
@@ -51,7 +51,7 @@ describe('knowledge bases', () => {
     await remove(at)
   })
 
-  test('an external one is kept without its key, and not called', async () => {
+  test('are stored without their key and not called when external', async () => {
     const body = external()
     const made = await call('knowledgeBase', ['POST', '/v2/knowledge'], { body })
     const at = `/v2/knowledge/${body.key}`
@@ -93,8 +93,8 @@ const datasource = async (fields: Json = {}) => {
 }
 const texts = (found: { data: { text: string }[] }) => found.data.map(({ text }) => text)
 
-describe('chunks that clients write', () => {
-  test('are made in order, counted, listed, found by text and page, changed and deleted', async () => {
+describe('chunks written by clients', () => {
+  test('are created in order, counted, listed, found by text and page, changed and deleted', async () => {
     const { at } = await datasource()
     const chunks = `${at}/chunks`
     const made = await call('newChunks', ['POST', chunks], { body: TEXTS })
@@ -136,7 +136,7 @@ describe('chunks that clients write', () => {
     await remove(at)
   })
 
-  test('are found by their words, their metadata and their new text, with what the call asks for', async () => {
+  test('are found by words, metadata and new text, with the options of the call', async () => {
     const { knowledge, at } = await datasource({ retrieval_settings: { top_k: 1 } })
     const made = await call('newChunks', ['POST', `${at}/chunks`], { body: TEXTS })
     const search = async (body: Json) =>
@@ -181,7 +181,7 @@ describe('chunks that clients write', () => {
     expect(await found({ query: 'whales', search_type: 'keyword_search' })).toEqual([])
   })
 
-  test('go on behind those of a file, and not while it is being cut', async () => {
+  test('follow those of a file, and wait while it is chunked', async () => {
     const { _id } = await base()
     const form = new FormData()
     form.set('file', new File(['# Returns\n\nWithin 30 days.'], 'returns.md'))
@@ -199,7 +199,7 @@ describe('chunks that clients write', () => {
     ])
   })
 
-  test('datasources are found by name and status; children of another parent are not there', async () => {
+  test('belong to datasources found by name and status, and not to those of another parent', async () => {
     const one = await datasource()
     const two = await datasource()
     const list = one.at.replace(/\/[^/]+$/, '')

@@ -1,4 +1,4 @@
-// A strict client of the workspace reads every answer: datasets, files, evaluators, review sets, tools, contacts, memory.
+// A strict client of the workspace reads every response: datasets, files, evaluators, review sets, tools, contacts, memory.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type Neighbour, strictNotFound, strictTextNotFound } from '../support/strict/neighbours.ts'
 import { strictClient } from '../support/strict-client.ts'
@@ -11,11 +11,11 @@ const other = strictClient(app, { 'x-understudy-session': 'somebody-else' })
 const UNKNOWN = '01JGFJJZ00ZZZZZZZZZZZZZZZZ'
 const paramOf = (answer: { json(): Json }) => (answer.json().error as Json).param
 
-describe('datasets', () => {
+describe('datasets for strict clients', () => {
   const dataset = async () => `/v2/datasets/${(await call('dataset', ['POST', '/v2/datasets'], { body: NAMED }))._id}`
   const NAMED = { display_name: 'Questions', path: 'Support/questions' }
 
-  test('several datapoints are made in one call, as one version, and cleared in one', async () => {
+  test('create several datapoints in one call and one version, and clear them in one', async () => {
     const at = await dataset()
     const body = ['one', 'two', 'three'].map((expected_output) => ({ inputs: { a: 1 }, expected_output }))
     const made = await call('newDatapoints', ['POST', `${at}/datapoints`], { body })
@@ -34,7 +34,7 @@ describe('datasets', () => {
     for (const path of [at, `${at}/datapoints`]) strictNotFound.parse((await send('GET', path, undefined)).json())
   })
 
-  test('a mistake in one of several datapoints is named, and none is made', async () => {
+  test('name the invalid one of several datapoints and create none', async () => {
     const at = await dataset()
     const wrong = await send('POST', `${at}/datapoints`, [{}, { inputs: { a: { b: 1 } } }])
     expect([wrong.status, paramOf(wrong)]).toEqual([400, '[1].inputs.a'])
@@ -48,7 +48,7 @@ describe('datasets', () => {
     expect((await send('DELETE', `/v2/datasets/${UNKNOWN}/clear`, undefined)).status).toBe(404)
   })
 
-  test('a list has ten in a page, and fifty at most', async () => {
+  test('are listed ten a page and at most fifty', async () => {
     const at = `${await dataset()}/datapoints`
     await call('newDatapoints', ['POST', at], { body: Array.from({ length: 51 }, () => ({})) })
     const page = async (query: string) => {
@@ -62,7 +62,7 @@ describe('datasets', () => {
   })
 })
 
-test('files: uploaded, listed, renamed, deleted', async () => {
+test('files for strict clients: are uploaded, listed, renamed and deleted', async () => {
   const upload = (purpose?: string) => {
     const body = new FormData()
     body.set('file', new File(['You may return it.'], 'returns.txt'))
@@ -81,12 +81,12 @@ test('files: uploaded, listed, renamed, deleted', async () => {
   await remove(at)
 })
 
-describe('evaluators', () => {
+describe('evaluators for strict clients', () => {
   const schema = { type: 'object', required: ['subject'] }
   const ticket = { type: 'json_schema', key: 'ticket', path: 'Default', schema: JSON.stringify(schema) }
   const polite = { type: 'llm_eval', mode: 'single', path: 'Default', model: 'openai/gpt-4o', prompt: 'Polite?' }
 
-  test('a schema is a JSON string in request and answer, and judges when it is invoked', async () => {
+  test('have a schema as a JSON string and apply it when invoked', async () => {
     const made = await call('evaluator', ['POST', '/v2/evaluators'], { body: ticket })
     expect(made.schema).toBe(ticket.schema)
     const asObject = { ...ticket, key: 'object', schema }
@@ -110,7 +110,7 @@ describe('evaluators', () => {
       expect(paramOf(await send('POST', '/v2/evaluators', { ...ticket, key: 'x', schema: one }))).toBe('schema')
   })
 
-  test('a model is asked with what the call gives, and its trace is named', async () => {
+  test('call a model with the given input, and name its trace', async () => {
     const prompt = 'Compare {{log.output}} to {{log.reference}}, from {{log.retrievals}}: {{log.input}}'
     await call('evaluator', ['POST', '/v2/evaluators'], { body: { ...polite, key: 'compare', prompt } })
     const body = { query: 'Q', output: 'A', reference: 'B', retrievals: ['C', 'D'], model: 'openai/gpt-4o-mini' }
@@ -122,7 +122,7 @@ describe('evaluators', () => {
     expect(trace.text).toContain('Compare A to B, from C\\n\\nD: Q')
   })
 
-  test('the list is read whole, and the seeded one as well', async () => {
+  test('are listed completely, with the seeded ones', async () => {
     expect((await call('evaluators', ['GET', '/v2/evaluators'])).data.length).toBeGreaterThan(1)
     const made = await call('evaluator', ['POST', '/v2/evaluators'], { body: { ...polite, key: 'gone' } })
     await remove(`/v2/evaluators/${made._id}`)
@@ -145,7 +145,7 @@ describe('evaluators', () => {
   ]
 })
 
-test('human review sets: a plain array, of one project when asked; another filter takes the place of the first', async () => {
+test('human review sets for strict clients: are an array, filtered by project, and a new filter replaces the old one', async () => {
   const path = '/v2/human-eval-sets'
   const project = await send('POST', '/v2/projects', { name: 'Reviews' })
   const project_id = project.json()._id
@@ -163,7 +163,7 @@ test('human review sets: a plain array, of one project when asked; another filte
   expect((await send('DELETE', at, undefined)).status).toBe(200)
 })
 
-test('tools: every type, changed with its type, versions that say what they are', async () => {
+test('tools for strict clients: have every type, change it, and describe their versions', async () => {
   const mcp = { server_url: 'https://mcp.example', connection_type: 'sse' }
   const fields: Json[] = [
     { type: 'function', function: { name: 'f' } },
@@ -188,14 +188,14 @@ test('tools: every type, changed with its type, versions that say what they are'
   expect(strictTextNotFound.parse(missing.json()).error).toStartWith('Tool not found')
 })
 
-test('contacts: added, listed ten a page', async () => {
+test('contacts for strict clients: are added and listed ten a page', async () => {
   for (let count = 0; count < 11; count++)
     await call('contact', ['POST', '/v2/contacts'], { body: { external_id: `c-${count}`, email: null, tags: [] } })
   const { data, has_more } = await call('contacts', ['GET', '/v2/contacts'])
   expect([data.length, has_more]).toEqual([10, true])
 })
 
-test('memory: stores, memories found by a part of their entity, documents', async () => {
+test('memory for strict clients: has stores, memories found by a part of the entity, and documents', async () => {
   const model = 'openai/text-embedding-3-small'
   const body = { key: 'people', description: 'People.', embedding_config: { model }, path: 'Default' }
   await call('store', ['POST', '/v2/memory-stores'], { body, status: 201 })
@@ -225,13 +225,13 @@ test('memory: stores, memories found by a part of their entity, documents', asyn
   strictNotFound.parse((await send('GET', at, undefined)).json())
 })
 
-test('while a scenario is played, what is deleted has no body either', async () => {
+test('deleted record under a scenario: has no body', async () => {
   const made = await call('dataset', ['POST', '/v2/datasets'], { body: { display_name: 'x' } })
   const played = strictClient(app, { 'x-understudy-scenario': 'outage' })
   await played.remove(`/v2/datasets/${made._id}`)
 })
 
-test('another session sees nothing of all this', async () => {
+test('records: are invisible to another session', async () => {
   const lists: [Neighbour, string][] = [
     ['datasets', '/v2/datasets'],
     ['files', '/v2/files'],

@@ -14,7 +14,7 @@ const AGENT = {
   model: 'openai/gpt-4o',
 }
 
-describe('drawn', () => {
+describe('task tree', () => {
   const app = createTestApp({ seed_file: ['none'] })
   afterAll(app.close)
 
@@ -40,7 +40,7 @@ describe('drawn', () => {
   const plain = (drawn: Drawing) =>
     lines(drawn).map((line) => line.replaceAll(drawn.task.id, 'ID').replaceAll(/\d+ ms/g, 'N ms'))
 
-  test('iterations, tools and their faults', async () => {
+  test('shows iterations, tools and their faults', async () => {
     const rules = [
       { name: 'down', match: { tool: 'google_search' }, fault: { type: 'tool-error', message: 'It is down.' } },
     ]
@@ -49,15 +49,15 @@ describe('drawn', () => {
     expect(plain(await drawing([[search, date], 'Done.'], { tools, rules }))).toEqual([
       '  task ID of helper, turn 1: completed',
       '  ├ iteration 1',
-      '  │ ├ model openai/gpt-4o answered in N ms',
+      '  │ ├ model openai/gpt-4o succeeded in N ms',
       '  │ ├ tool google_search failed in N ms, It is down., faults: down',
-      '  │ └ tool current_date answered in N ms',
+      '  │ └ tool current_date succeeded in N ms',
       '  └ iteration 2',
-      '    └ model openai/gpt-4o answered in N ms',
+      '    └ model openai/gpt-4o succeeded in N ms',
     ])
   })
 
-  test('the fixture that answered a tool, which verify then knows as used', async () => {
+  test('shows the fixture that answered a tool, which verify counts as used', async () => {
     const session = agentSession(app)
     const match = { operation: 'agents.tools', tool: 'google_search' }
     await session.begin(
@@ -79,28 +79,28 @@ describe('drawn', () => {
       ['model', undefined],
     ])
     const [line] = lines({ trace, related: new Map() }).filter((one) => one.includes('google_search'))
-    expect(line).toMatch(/tool google_search answered in \d+ ms, fixture found$/)
+    expect(line).toMatch(/tool google_search succeeded in \d+ ms, fixture found$/)
     const { fixtures } = (await session.ok('GET', '/_understudy/verify')) as { fixtures: { unused: string[] } }
     expect(fixtures.unused).toContain('idle')
     expect(fixtures.unused).not.toContain('found')
   })
 
-  test('the attempts of a model that did not answer at once', async () => {
+  test('shows the attempts of a model when there were several', async () => {
     const rules = [{ name: 'busy', match: { attempt: 1 }, fault: { type: 'http-error', status: 503 } }]
     const model = { id: 'openai/gpt-4o', retry: { count: 1, on_codes: [503] } }
     const drawn = plain(await drawing(['Done.'], { rules, model }))
     expect(drawn.slice(0, 3)).toEqual([
       '  task ID of helper, turn 1: completed',
       '  └ iteration 1',
-      '    └ model openai/gpt-4o answered in N ms',
+      '    └ model openai/gpt-4o succeeded in N ms',
     ])
     expect(drawn.slice(3).filter((line) => line.includes(' openai/gpt-4o '))).toEqual([
-      expect.stringMatching(/^ {6}├ first openai\/gpt-4o refused 503 in N ms, faults: busy, /),
-      expect.stringMatching(/^ {6}└ retry openai\/gpt-4o answered 200 in N ms, after N ms$/),
+      expect.stringMatching(/^ {6}├ first openai\/gpt-4o HTTP error 503 in N ms, faults: busy, /),
+      expect.stringMatching(/^ {6}└ retry openai\/gpt-4o succeeded 200 in N ms, after N ms$/),
     ])
   })
 
-  test('what the task waits for', async () => {
+  test('shows what the task waits for', async () => {
     const tools = [{ type: 'current_date', requires_approval: true }]
     expect(plain(await drawing([[date]], { tools })).slice(-1)).toEqual(['    └ waits for current_date'])
     const drawn = plain(await drawing([[date]], { tools }))
@@ -113,22 +113,22 @@ describe('drawn', () => {
   }
   const call = { name: 'call_sub_agent', arguments: { agent: 'writer', message: 'Write.' } }
   const WRITER = { match: { operation: 'chat.completions', user: 'Write.' }, reply: { content: 'Written.' } }
-  test('a sub-agent with its own iterations, and none when its trace is gone', async () => {
+  test('shows a sub-agent with its iterations, or without them when its trace is gone', async () => {
     const drawn = await drawing([[call], 'Done.'], { ...TEAM, fixtures: [WRITER] })
     expect(plain(drawn)).toEqual([
       '  task ID of helper, turn 1: completed',
       '  ├ iteration 1',
-      '  │ ├ model openai/gpt-4o answered in N ms',
-      '  │ └ agent writer answered in N ms, completed',
+      '  │ ├ model openai/gpt-4o succeeded in N ms',
+      '  │ └ agent writer succeeded in N ms, completed',
       '  │   └ iteration 1',
-      '  │     └ model openai/gpt-4o answered in N ms',
+      '  │     └ model openai/gpt-4o succeeded in N ms',
       '  └ iteration 2',
-      '    └ model openai/gpt-4o answered in N ms',
+      '    └ model openai/gpt-4o succeeded in N ms',
     ])
-    expect(plain({ ...drawn, related: new Map() })).toContain('  │ └ agent writer answered in N ms')
+    expect(plain({ ...drawn, related: new Map() })).toContain('  │ └ agent writer succeeded in N ms')
   })
 
-  test.each([40, 41, 57, 80, 120, 250])('no line is longer than %d columns, and no word is lost', async (width) => {
+  test.each([40, 41, 57, 80, 120, 250])('has no line longer than %d columns and loses no word', async (width) => {
     const rules = [
       {
         name: 'a rule with quite a long name of its own',
@@ -145,7 +145,7 @@ describe('drawn', () => {
   })
 })
 
-describe('trace show', () => {
+describe('trace show of a task', () => {
   const folder = emptyFolder()
   let server: Server
   let id = ''
@@ -165,7 +165,7 @@ describe('trace show', () => {
     folder.remove()
   })
 
-  test.each(['server', 'file'])('draws it from the %s, and --json is the trace alone', async (from) => {
+  test.each(['server', 'file'])('draws it from the %s, and --json prints only the trace', async (from) => {
     const source = from === 'server' ? ['--url', server.url, '--token', 'secret'] : ['--db', 'traces.db']
     const shown = await runCommand(['trace', 'show', id, ...source], { cwd: folder.path })
     expect(shown).toMatchObject({ code: 0, stderr: '' })

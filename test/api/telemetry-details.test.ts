@@ -1,4 +1,4 @@
-// What spans say is what was sent: statuses, paths, the caller's trace state, and content that is whole JSON.
+// Spans contain what was sent: statuses, paths, the caller's trace state, and content that is whole JSON.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { listen } from '../../src/cli/run/listen.ts'
 import { readForwarding } from '../../src/config/providers.ts'
@@ -53,24 +53,24 @@ async function serving() {
   return { url: `http://127.0.0.1:${servers[0]?.port}`, exported: () => understudy.telemetry?.stop(10_000) }
 }
 
-describe('a status is what was sent, and absent where none was', () => {
+describe('span status', () => {
   const fault = (type: string, place: string, more: object = {}) => ({ at: place, fault: { type, ...more } })
   type Row = [name: string, path: string, rule: object, stream: boolean, server: unknown, attempt: unknown]
   const rows: Row[] = [
     ['a reset of a direct call', DIRECT, fault('reset', 'provider'), false, undefined, undefined],
     ['a reset between gateway and provider', ROUTER, fault('reset', 'provider'), false, 502, undefined],
     ['a reset behind the gateway', ROUTER, fault('reset', 'gateway'), true, undefined, 'none'],
-    ['a provider that nobody finds', ROUTER, fault('dns-failure', 'provider'), true, 502, undefined],
+    ['an unknown provider host', ROUTER, fault('dns-failure', 'provider'), true, 502, undefined],
     ['an error in a stream', DIRECT, fault('stream-error', 'provider'), true, 200, 200],
     ['an error in a stream, through the gateway', ROUTER, fault('stream-error', 'provider'), true, 502, 200],
-    ['a cut stream', DIRECT, fault('cut-stream', 'provider'), true, 200, 200],
-    ['an answer that nobody can read', ROUTER, fault('malformed-json', 'provider'), false, 502, 200],
-    ['a refusal of a fault', DIRECT, fault('http-error', 'provider', { status: 503 }), false, 503, 503],
-    ['a refusal', ROUTER, fault('http-error', 'provider', { status: 503 }), false, 503, 503],
+    ['a truncated stream', DIRECT, fault('cut-stream', 'provider'), true, 200, 200],
+    ['an unreadable response', ROUTER, fault('malformed-json', 'provider'), false, 502, 200],
+    ['an http-error fault', DIRECT, fault('http-error', 'provider', { status: 503 }), false, 503, 503],
+    ['an HTTP error', ROUTER, fault('http-error', 'provider', { status: 503 }), false, 503, 503],
     ['a client that leaves a silent call', DIRECT, fault('hang', 'provider'), false, undefined, undefined],
     ['a client that leaves the gateway', ROUTER, fault('hang', 'provider'), true, undefined, undefined],
   ]
-  test.each(rows)('%s', async (_, path, rule, stream, server, attempt) => {
+  test.each(rows)('is the sent status, or absent: %s', async (_, path, rule, stream, server, attempt) => {
     const { url, exported } = await serving()
     const scenario = { name: 'bad', rules: [{ name: 'rule', ...rule }] }
     await accepted(fetch(`${url}/_understudy/scenario`, { method: 'PUT', headers, body: JSON.stringify(scenario) }))
@@ -104,8 +104,8 @@ describe('a status is what was sent, and absent where none was', () => {
   })
 })
 
-describe('paths', () => {
-  test('url.path has the session, http.route has not', async () => {
+describe('span paths', () => {
+  test('have the session in url.path and not in http.route', async () => {
     const app = appWith(collector.url)
     await app.post(`/s/mine${ROUTER}/`, body())
     await app.post(`/s/mine${DIRECT}`, body())
@@ -120,7 +120,7 @@ describe('paths', () => {
     ])
   })
 
-  test('http.route names parameters, not the keys of a client', async () => {
+  test('have parameters and no client keys in http.route', async () => {
     const app = appWith(collector.url, { seed_file: ['none'] })
     const one = agentSession(app)
     await one.begin(['Done.', 'Done.'])
@@ -137,7 +137,7 @@ describe('paths', () => {
   })
 })
 
-describe('the trace state of a caller', () => {
+describe('tracestate of a caller', () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   const long = (key: string, length: number) => `${key}=${'x'.repeat(length - key.length - 1)}`
   const many = Array.from({ length: 40 }, (_, index) => `k${index}=1`).join(',')
@@ -154,15 +154,15 @@ describe('the trace state of a caller', () => {
       `a=1,${long('b', 240)},${long('c', 128)}`,
     ],
     [
-      'then its last ones',
+      'loses its last members next',
       Array.from({ length: 6 }, (_, index) => long(`k${index}`, 100)).join(','),
       Array.from({ length: 5 }, (_, index) => long(`k${index}`, 100)).join(','),
     ],
-    ['is nothing when a member is invalid', 'a=1,Bad Key=2', undefined],
-    ['is nothing when a key comes twice', 'a=1,a=2', undefined],
-    ['is nothing with too many members', many, undefined],
+    ['is dropped when a member is invalid', 'a=1,Bad Key=2', undefined],
+    ['is dropped when a key occurs twice', 'a=1,a=2', undefined],
+    ['is dropped with too many members', many, undefined],
   ]
-  test.each(rows)('%s', async (_, tracestate, kept) => {
+  test.each(rows)('is the sent status, or absent: %s', async (_, tracestate, kept) => {
     const app = appWith(collector.url)
     await app.post(ROUTER, body({ cache: { type: 'exact_match' } }), { traceparent, tracestate })
     await app.stop()
@@ -171,7 +171,7 @@ describe('the trace state of a caller', () => {
     expect(spans.map((span) => span.traceState || undefined)).toEqual(spans.map(() => kept))
   })
 
-  test('a turn of an agent has it, and what its model is asked', async () => {
+  test('is in the spans of an agent turn and its model calls', async () => {
     const app = appWith(collector.url, { seed_file: ['none'] })
     const one = agentSession(app)
     await one.begin(['Done.'])
@@ -183,7 +183,7 @@ describe('the trace state of a caller', () => {
     expect([...new Set(spans.map((span) => span.traceState))]).toEqual(['vendor=1'])
   })
 
-  test('goes on to providers, through the gateway and directly', async () => {
+  test('is sent to providers, through the gateway and directly', async () => {
     const message = { role: 'assistant', content: 'Hi.' }
     const answer = {
       id: 'x',
@@ -209,7 +209,7 @@ describe('the trace state of a caller', () => {
   })
 })
 
-describe('content', () => {
+describe('span content', () => {
   const longest = 64_000
   const exportedFor = async (messages: object[]) => {
     const app = appWith(collector.url, {}, { content: true })
@@ -219,7 +219,7 @@ describe('content', () => {
     return attributesOf(ofKind(CLIENT ?? 0)[0])
   }
 
-  test('that is too long is whole JSON, and says how long it was', async () => {
+  test('is valid JSON with its original length when it is too long', async () => {
     const text = `${'a'.repeat(15_999)}${'😀'.repeat(40_000)}`
     const messages = [
       { role: 'system', content: 'Be kind.' },
@@ -235,7 +235,7 @@ describe('content', () => {
     expect(given['understudy.input.messages.length']).toBeGreaterThan(95_000)
   })
 
-  test('of very many messages keeps the first and the last', async () => {
+  test('keeps the first and the last of very many messages', async () => {
     const messages = Array.from({ length: 3_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))
     const kept = JSON.parse(String((await exportedFor(messages))['gen_ai.input.messages']))
     const texts = kept.map(({ parts }: { parts: { content: string }[] }) => parts[0]?.content)
@@ -244,7 +244,7 @@ describe('content', () => {
     expect(texts.length).toBeLessThan(3_000)
   })
 
-  test('that fits is as it was', async () => {
+  test('is unchanged when it fits', async () => {
     const given = await exportedFor([{ role: 'user', content: 'Hi.' }])
     expect(JSON.parse(String(given['gen_ai.input.messages']))).toEqual([
       { role: 'user', parts: [{ type: 'text', content: 'Hi.' }] },
@@ -252,7 +252,7 @@ describe('content', () => {
     expect(given).not.toHaveProperty('understudy.input.messages.length')
   })
 
-  test.each([0, 1, 2, 50, 199, 200, 500])('JSON of at most %d characters is valid', (limit) => {
+  test.each([0, 1, 2, 50, 199, 200, 500])('is valid JSON of at most %d characters', (limit) => {
     const values = [{ a: ['x'.repeat(300), { b: '😀'.repeat(300) }] }, ...Array.from({ length: 30 }, (_, c) => ({ c }))]
     const { json, whole } = limitedJson(values, limit)
     expect(json.length).toBeLessThanOrEqual(Math.max(2, limit))

@@ -1,5 +1,5 @@
-// Every call is a trace of OpenTelemetry: a span of the server, one for each attempt, and what happened around them, under the
-// names of the conventions and joined to the trace of the caller.
+// Every call is an OpenTelemetry trace: a server span, one for each attempt, and what happened around them, with the names of the
+// conventions and joined to the trace of the caller.
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -94,7 +94,7 @@ function expectValid(spans: readonly CollectedSpan[]): void {
   expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(spans.length)
 }
 
-test('a call is a span of the server under the span of its caller, and one of the attempt', async () => {
+test("telemetry: exports a server span under the caller's span, with one for the attempt", async () => {
   const app = appWith(collector.url)
   const answer = await app.post(CHAT, body({ temperature: 0.5, max_tokens: 20, seed: 7 }), {
     traceparent,
@@ -114,7 +114,7 @@ test('a call is a span of the server under the span of its caller, and one of th
     'understudy.session': 'default',
     'understudy.trace': answer.headers.get('x-understudy-trace'),
     'understudy.call': 1,
-    'understudy.outcome': 'answered',
+    'understudy.outcome': 'succeeded',
   })
   const attempt = only(spans, 'chat gpt-4o-mini')
   expect(attempt).toMatchObject({ traceId: CALLER.traceId, parentSpanId: server.spanId, kind: 3, status: {} })
@@ -146,7 +146,7 @@ const scenario = {
   rules: [{ name: 'too many', when: { calls: '1-2' }, fault: { type: 'http-error', status: 429, retry_after: '3s' } }],
 }
 
-test('attempts, waits and faults can be seen', async () => {
+test('telemetry: exports attempts, waits and faults', async () => {
   const app = appWith(collector.url)
   await accepted(app.post('/_understudy/sessions', { name: 'one', scenario }))
   const session = { 'x-understudy-session': 'one' }
@@ -164,7 +164,7 @@ test('attempts, waits and faults can be seen', async () => {
     { name: 'understudy.fault', 'understudy.fault.rule': 'too many', 'understudy.scenario': 'bad-day' },
   ])
   const server = only(spans, `POST ${CHAT}`)
-  const wait = { name: 'understudy.wait', 'understudy.wait_ms': 3000, 'understudy.attempt.why': 'retry' }
+  const wait = { name: 'understudy.wait', 'understudy.wait_ms': 3000, 'understudy.attempt.reason': 'retry' }
   expect(eventsOf(server)).toMatchObject([wait, wait])
   // Six seconds of the virtual clock took some real milliseconds: everything lies inside of them.
   expect(attributesOf(server)['understudy.duration_ms']).toBeGreaterThanOrEqual(6000)
@@ -174,7 +174,7 @@ test('attempts, waits and faults can be seen', async () => {
   }
 })
 
-test('what was found out about a client is an event under the call that shows it, once', async () => {
+test('telemetry: exports a finding once, as an event of the call that shows it', async () => {
   const app = appWith(collector.url)
   await accepted(app.post('/_understudy/sessions', { name: 'one', scenario }))
   const session = { 'x-understudy-session': 'one' }
@@ -194,7 +194,7 @@ test('what was found out about a client is an event under the call that shows it
   ])
 })
 
-test('knowledge, guardrails and the cache are spans inside the call', async () => {
+test('telemetry: exports knowledge, guardrails and the cache as spans inside the call', async () => {
   const folder = emptyFolder()
   const seed = join(folder.path, 'seed.yaml')
   writeFileSync(join(folder.path, 'shop.md'), 'Parcels take three days to arrive in Germany.')
@@ -240,7 +240,7 @@ test('knowledge, guardrails and the cache are spans inside the call', async () =
   })
 })
 
-test('a turn of an agent is one tree: iterations, the models that they ask and the tools that they run', async () => {
+test('telemetry: exports an agent turn as one tree of iterations, model calls and tools', async () => {
   const app = appWith(collector.url, { seed_file: ['none'] })
   const one = agentSession(app)
   await one.begin([[{ name: 'current_date' }], 'Done.'])
@@ -272,7 +272,7 @@ test('a turn of an agent is one tree: iterations, the models that they ask and t
   expect(endOf(tool)).toBeGreaterThan(startOf(tool))
 })
 
-test('nothing that anybody has said is exported, unless it is asked for', async () => {
+test('telemetry: exports no content unless requested', async () => {
   const call = async (content: boolean) => {
     collector.requests.length = 0
     const app = appWith(collector.url, {}, { content })
@@ -299,7 +299,7 @@ test('nothing that anybody has said is exported, unless it is asked for', async 
   expect(others.map((one) => String(one['gen_ai.input.messages']).includes(SECRET))).toEqual([true, true, true, true])
 })
 
-test('on a virtual clock the ids are functions of the seed', async () => {
+test('telemetry: derives ids from the seed on a virtual clock', async () => {
   const run = async (seed: number) => {
     collector.requests.length = 0
     const app = appWith(collector.url, { seed })
@@ -314,7 +314,7 @@ test('on a virtual clock the ids are functions of the seed', async () => {
   expect((await run(2))[0]?.traceId).not.toBe(first[0]?.traceId)
 })
 
-test('a caller that does not sample its trace is not joined, and one that names none that is valid has none', async () => {
+test('telemetry: does not join an unsampled or invalid trace of a caller', async () => {
   const app = appWith(collector.url)
   await app.post(CHAT, body(), { traceparent: traceparent.replace(/01$/, '00') })
   await app.post(CHAT, body(), { traceparent: `00-${'0'.repeat(32)}-${CALLER.spanId}-01` })

@@ -40,10 +40,10 @@ const ranked = (question: number[], documents: number[][]) =>
     .sort((a, b) => b.near - a.near)
     .map(({ index }) => index)
 
-describe('the OpenAI SDK', () => {
+describe('OpenAI SDK for text', () => {
   const client = () => new OpenAI({ baseURL, apiKey: 'any', maxRetries: 0 })
 
-  test('embeds as base64 by default, which it decodes, and as numbers when asked to', async () => {
+  test('embeds as base64 by default and as numbers on request', async () => {
     const request = { model: SMALL, input: [QUESTION, ...DOCUMENTS] }
     const decoded = await client().embeddings.create(request)
     const plain = await client().embeddings.create({ ...request, encoding_format: 'float' })
@@ -58,7 +58,7 @@ describe('the OpenAI SDK', () => {
     expect(ranked(question, documents)[0]).toBe(0)
   })
 
-  test('embeds tokens like the text they are of, shortened', async () => {
+  test('embeds tokens like their text, shortened', async () => {
     const request = { model: SMALL, dimensions: 64, encoding_format: 'float' as const }
     const { data } = await client().embeddings.create({ ...request, input: [encode(QUESTION), encode('x')] })
     const [text] = (await client().embeddings.create({ ...request, input: QUESTION })).data
@@ -96,7 +96,7 @@ describe('the OpenAI SDK', () => {
     expect(usage).toEqual(whole.usage)
   })
 
-  test('throws the errors it has for mistakes', async () => {
+  test('throws its own error classes for mistakes', async () => {
     const errorOf = (call: PromiseLike<unknown>) =>
       call.then(
         () => undefined,
@@ -111,10 +111,10 @@ describe('the OpenAI SDK', () => {
   })
 })
 
-describe('the Vercel AI SDK', () => {
+describe('Vercel AI SDK for text', () => {
   const provider = () => createOpenAICompatible({ name: 'understudy', baseURL, apiKey: 'any', includeUsage: true })
 
-  test('embedMany and embed give vectors that find the right document', async () => {
+  test('returns vectors with embedMany and embed that find the right document', async () => {
     const model = provider().embeddingModel(SMALL)
     const { embeddings, usage, values } = await embedMany({ model, values: DOCUMENTS })
     expect(values).toEqual(DOCUMENTS)
@@ -124,7 +124,7 @@ describe('the Vercel AI SDK', () => {
     expect(ranked(question.embedding, embeddings)[0]).toBe(0)
   })
 
-  test('embedMany splits long lists into calls and keeps their order', async () => {
+  test('splits long lists into calls with embedMany and keeps their order', async () => {
     const values = Array.from({ length: 2100 }, (_, index) => `document ${index}`)
     const options = { understudy: { dimensions: 4 } }
     const model = provider().embeddingModel(SMALL)
@@ -134,7 +134,7 @@ describe('the Vercel AI SDK', () => {
     expect(embeddings.at(-1)).toEqual(last.embedding)
   })
 
-  test('completes whole and streamed, with the reason and the usage', async () => {
+  test('completes whole and streamed, with the finish reason and usage', async () => {
     const model = provider().completionModel(INSTRUCT)
     const request = { model, prompt: 'Tell me of roses', maxOutputTokens: 5, maxRetries: 0 }
     const whole = await generateText(request)
@@ -150,17 +150,17 @@ describe('the Vercel AI SDK', () => {
   })
 })
 
-describe('LangChain', () => {
+describe('LangChain for text', () => {
   const common = () => ({ apiKey: 'any', configuration: { baseURL }, maxRetries: 0 })
 
-  test('OpenAIEmbeddings embeds documents and queries', async () => {
+  test('embeds documents and queries with OpenAIEmbeddings', async () => {
     const model = new OpenAIEmbeddings({ ...common(), model: SMALL, dimensions: 256 })
     const vectors = await model.embedDocuments(DOCUMENTS)
     expect(vectors.map((vector) => vector.length)).toEqual([256, 256, 256])
     expect(ranked(await model.embedQuery(QUESTION), vectors)[0]).toBe(0)
   })
 
-  test('OpenAI completes whole and streamed', async () => {
+  test('completes whole and streamed with OpenAI', async () => {
     const model = new LangChainOpenAI({ ...common(), model: INSTRUCT, maxTokens: 12 })
     const whole = await model.invoke('Tell me of roses')
     expect(encodeTokens(whole)).toHaveLength(12)

@@ -1,4 +1,4 @@
-// Flags and variables are stronger than what a scenario says of time, and what cannot be is printed instead of refused.
+// Flags and variables override the time settings of a scenario, and an impossible combination is printed instead of rejected.
 import { expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import { readConfig } from '../../src/config.ts'
@@ -23,7 +23,7 @@ const forwarding = readForwarding({
 })
 
 const rows: [string, object, Record<string, string>, object, string[], string][] = [
-  ['nothing else is said', {}, {}, {}, [], 'virtual real'],
+  ['there is no other setting', {}, {}, {}, [], 'virtual real'],
   [
     '--clock real',
     { clock: 'real' },
@@ -68,22 +68,25 @@ const rows: [string, object, Record<string, string>, object, string[], string][]
     'real real',
   ],
 ]
-test.each(rows)('a scenario on a virtual clock when %s', (_, flags, environment, settings, printed, expected) => {
-  const lines: string[] = []
-  const config = { ...readConfig({ ...flags }, environment), db: ':memory:', ...settings }
-  const notice = (line: string) => void lines.push(line)
-  const raise = (error: unknown) => {
-    throw error
-  }
-  const { sessions, runs } = createUnderstudy(config, raise, { scenarios: [fixedSource(scenario)], notice })
-  const { clock } = runs.enter(sessions.get('default'))
-  const latency = clock.kind === 'virtual' && clock.skipsLatency ? 'skip' : 'real'
-  expect(`${clock.kind} ${latency}`).toBe(expected)
-  expect(lines).toEqual(printed)
-  sessions.close()
-})
+test.each(rows)(
+  'clock of a scenario with a virtual clock: is right when %s',
+  (_, flags, environment, settings, printed, expected) => {
+    const lines: string[] = []
+    const config = { ...readConfig({ ...flags }, environment), db: ':memory:', ...settings }
+    const notice = (line: string) => void lines.push(line)
+    const raise = (error: unknown) => {
+      throw error
+    }
+    const { sessions, runs } = createUnderstudy(config, raise, { scenarios: [fixedSource(scenario)], notice })
+    const { clock } = runs.enter(sessions.get('default'))
+    const latency = clock.kind === 'virtual' && clock.skipsLatency ? 'skip' : 'real'
+    expect(`${clock.kind} ${latency}`).toBe(expected)
+    expect(lines).toEqual(printed)
+    sessions.close()
+  },
+)
 
-test('a virtual clock of the settings while calls are forwarded', () => {
+test('virtual clock setting: becomes a real clock when calls are forwarded', () => {
   const lines: string[] = []
   const config = { ...readConfig({ clock: 'virtual' }, {}), db: ':memory:', forwarding }
   const { sessions } = createUnderstudy(config, () => {}, { notice: (line) => void lines.push(line) })

@@ -28,7 +28,7 @@ const texts = fc
   )
   .map((parts) => parts.join(' a word'))
 
-test('parts have the tokens of the whole, and join to it', () => {
+test('property: text parts have the tokens of the whole and join to it', () => {
   fc.assert(
     fc.property(texts, fc.integer({ min: 1, max: 40 }), (text, size) => {
       const parts = splitAtWords(text, size)
@@ -38,13 +38,13 @@ test('parts have the tokens of the whole, and join to it', () => {
   )
 })
 
-test('a text of words is cut into parts of the size asked for, one without spaces is not', () => {
+test('splitAtWords: cuts words into parts of the requested size, and not a text without spaces', () => {
   const words = 'some words '.repeat(1_000)
   expect(Math.max(...splitAtWords(words, 1_000).map(({ length }) => length))).toBeLessThanOrEqual(1_500)
   expect(splitAtWords('word'.repeat(1_000), 1_000)).toHaveLength(1)
 })
 
-test('texts are the same when they have been packed', () => {
+test('packed texts: are the same when unpacked', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' })), (list) => {
       expect(unpackTexts(packTexts(list))).toEqual(list)
@@ -54,7 +54,7 @@ test('texts are the same when they have been packed', () => {
 
 const long = (name: string) => `${name} went down to the sea to look at ships, `.repeat(12_000)
 
-test('what is counted and split ahead is what is counted and split at once', async () => {
+test('precomputed token counts and splits: equal direct ones', async () => {
   const one = long('Ada')
   const counted = [one, 'short', long('Bob')]
   await countAhead((count) => counted.map(count), signal)
@@ -63,7 +63,7 @@ test('what is counted and split ahead is what is counted and split at once', asy
 
 const sumOf = (all: readonly { tokens: number }[]) => all.reduce((sum, { tokens }) => sum + tokens, 0)
 
-test('a very long text comes in pieces of several tokens, split ahead or not', async () => {
+test('very long text: is split into chunks of several tokens, precomputed or not', async () => {
   const text = long('Hal')
   const { parts, each } = splitPlan(text)
   await splitAhead([text], { signal })
@@ -75,7 +75,7 @@ test('a very long text comes in pieces of several tokens, split ahead or not', a
   expect(pieces('Ada went down to the sea')).toEqual(splitTokens('Ada went down to the sea'))
 })
 
-describe('a very long answer', () => {
+describe('very long response', () => {
   const reply = long('Ida')
   const folder = emptyFolder()
   Bun.write(
@@ -97,10 +97,10 @@ describe('a very long answer', () => {
     return { text: choices[0]?.message.content, finish: choices[0]?.finish_reason, tokens: usage.completion_tokens }
   }
 
-  test('is whole', async () => {
+  test('is complete when whole', async () => {
     expect(textOf(await ask({}))).toEqual({ text: reply, finish: 'stop', tokens: countTokens(reply) })
   })
-  test('is streamed', async () => {
+  test('is complete when streamed', async () => {
     const answer = await ask({ stream: true })
     const chunks = eventsOf(answer.text).slice(0, -1) as { choices: { delta: { content?: string } }[] }[]
     expect(answer.status).toBe(200)
@@ -119,7 +119,7 @@ describe('a very long answer', () => {
   })
 })
 
-test('a message of several long parts counts as one text', async () => {
+test('message of several long parts: counts as one text', async () => {
   const app = appWith()
   const ask = async (content: unknown) => {
     const answer = await app.post(CHAT, { model: 'openai/some-model', messages: [{ role: 'user', content }] })
@@ -130,7 +130,7 @@ test('a message of several long parts counts as one text', async () => {
   expect(await ask(parts)).toBe(countTokens(first + second) + 7)
 })
 
-test('nothing more is begun when nobody waits any more', async () => {
+test('precomputed counting: stops when its caller has gone', async () => {
   const leaving = new AbortController()
   const counting = countAhead((count) => void count(`${long('Eve')} ${long('Fay')}`), leaving.signal)
   leaving.abort(new Error('gone'))

@@ -35,8 +35,8 @@ const all = givenFixtures(
 )
 
 /** Asks for the answer to a call; `waited` is how long it took on the clock. */
-function asking(onMiss: 'synthesize' | 'error' = 'synthesize') {
-  const answers = toolAnswers(fixturesInForce({ files: fixedFixtures(all), shipped: [] }), onMiss)
+function asking(onUnmatched: 'generate' | 'error' = 'generate') {
+  const answers = toolAnswers(fixturesInForce({ files: fixedFixtures(all), shipped: [] }), onUnmatched)
   const used = new Map<string, number>()
   const next = (place: string) => {
     const before = used.get(place) ?? 0
@@ -63,33 +63,33 @@ function asking(onMiss: 'synthesize' | 'error' = 'synthesize') {
   }
 }
 
-describe('matching', () => {
+describe('tool fixture match', () => {
   const ROWS: [string, Parameters<ReturnType<typeof asking>>, unknown][] = [
-    ['nothing', [['other']], {}],
+    ['no conditions', [['other']], {}],
     ['the agent', [['search'], {}, { agent: 'helper-2' }], { result: ['by helper-2'] }],
     ['the iteration', [['search'], {}, { iteration: 3 }], { result: 'again' }],
     ['a value at a path', [['search'], { order: { number: 7 } }], { result: { number: 7 } }],
-    ['no other value there', [['search'], { order: { number: '7' } }], {}],
-    ['how a text is', [['search'], { q: 'The lamp' }], { result: { about: 'lamp', whole: 'The lamp' } }],
-    ['no text where one is wanted', [['search'], { q: 7 }], {}],
+    ['another value at a path, without a match', [['search'], { order: { number: '7' } }], {}],
+    ['a text condition', [['search'], { q: 'The lamp' }], { result: { about: 'lamp', whole: 'The lamp' } }],
+    ['a text condition on another type, without a match', [['search'], { q: 7 }], {}],
     ['a list', [['search'], { tags: ['a', 'b'] }], { result: null }],
-    ['any name that the tool goes by', [['offered', 'search'], { tags: ['a', 'b'] }], { result: null }],
+    ['any name of the tool', [['offered', 'search'], { tags: ['a', 'b'] }], { result: null }],
   ]
-  test.each(ROWS)('%s', async (_, call, said) => {
+  test.each(ROWS)('selects by %s', async (_, call, said) => {
     expect((await asking()(...call)).said).toEqual(said as object)
   })
 
-  test('replies come one after the other, an error among them, and the last one repeats', async () => {
+  test('returns replies one after the other, errors included, and repeats the last one', async () => {
     const ask = asking()
     const said = [await ask(['counting']), await ask(['counting']), await ask(['counting'])].map((one) => one.said)
     expect(said).toEqual([{ result: 1 }, { error: 'no more of counting' }, { error: 'no more of counting' }])
   })
 
-  test('a duration passes on the clock of the session', async () => {
+  test("waits its duration on the session's clock", async () => {
     expect(await asking()(['slow'])).toMatchObject({ said: { result: 'late' }, waited: 2_000, fixture: 'fixtures[0]' })
   })
 
-  test('without a fixture, where one must be, the nearest are named', async () => {
+  test('names the nearest fixtures when one is required and missing', async () => {
     const miss = asking('error')(['search'], { q: 'lamp' })
     await expect(miss).rejects.toThrow(
       'no fixture matches this call of the tool "search"; nearest: fixtures[2] (agent: expected "helper-*", got "one")',
@@ -99,18 +99,26 @@ describe('matching', () => {
 
 const WRONG: [string, Json, string][] = [
   [
-    'words of calls',
+    'keys of call fixtures',
     { match: { user: 'hi' }, reply: { result: 1 } },
     'match.user is not known; valid: operation, tool',
   ],
-  ['an unknown reply', { reply: { content: 'x' } }, 'reply.result is required'],
-  ['both', { reply: { result: 1, error: 'x' } }, 'reply.result is not known; valid: error, timing'],
-  ['a pattern', { match: { arguments: { q: { regex: '(' } } }, reply: { result: 1 } }, 'must be a regular expression'],
-  ['a template', { reply: { result: '{{prompt.user}}' } }, 'has {{prompt.user}}, which is not defined'],
-  ['a capture', { reply: { error: '{{captures.city}}' } }, 'has {{captures.city}}, which is not defined'],
-  ['a duration', { reply: { result: 1, timing: { duration: 'long' } } }, 'must be a duration such as'],
+  ['an unknown key of a reply', { reply: { content: 'x' } }, 'reply.result is required'],
+  [
+    'a result and an error together',
+    { reply: { result: 1, error: 'x' } },
+    'reply.result is not known; valid: error, timing',
+  ],
+  [
+    'an invalid pattern',
+    { match: { arguments: { q: { regex: '(' } } }, reply: { result: 1 } },
+    'must be a regular expression',
+  ],
+  ['an invalid template', { reply: { result: '{{prompt.user}}' } }, 'has {{prompt.user}}, which is not defined'],
+  ['an invalid capture', { reply: { error: '{{captures.city}}' } }, 'has {{captures.city}}, which is not defined'],
+  ['an invalid duration', { reply: { result: 1, timing: { duration: 'long' } } }, 'must be a duration such as'],
 ]
-test.each(WRONG)('%s that there cannot be: refused with the place', (_, fixture, words) => {
+test.each(WRONG)('tool fixture: rejects %s at its place', (_, fixture, words) => {
   const folder = folderWith({ 'agents.tools/wrong.yaml': fixture })
   open.push(folder.remove)
   const read = () => loadFixtures(readPath(folder.path), fixtureSubjects)
@@ -118,7 +126,7 @@ test.each(WRONG)('%s that there cannot be: refused with the place', (_, fixture,
   expect(read).toThrow('agents.tools/wrong.yaml:')
 })
 
-test('one that can never answer is found', () => {
+test('tool fixture: is reported when it can never answer', () => {
   const folder = folderWith({
     'agents.tools/a.yaml': [
       { match: { tool: 'a', agent: 'x*', arguments: { q: 1 } }, reply: { result: 1 } },
@@ -132,14 +140,14 @@ test('one that can never answer is found', () => {
   expect(warnings[0]).toContain('agents.tools/a[1] can never answer')
 })
 
-describe('in a running program', () => {
+describe('tool fixtures of a running server', () => {
   const listed = async (app: ReturnType<typeof createTestApp>, session = 'default') => {
     const answer = await app.fetch('/_understudy/fixtures', { headers: { 'x-understudy-session': session } })
     const { data } = answer.json() as { data: { operation: string; from: string; name: string }[] }
     return data.filter(({ operation }) => operation === 'agents.tools').map(({ from, name }) => `${from} ${name}`)
   }
 
-  test('they are listed: those of files, the shipped ones, and those that one session was given', async () => {
+  test('are listed: those of files, shipped ones and those of one session', async () => {
     const folder = folderWith({ 'agents.tools/a.yaml': { match: { tool: 'a' }, reply: { result: 1 } } })
     const app = createTestApp({ fixtures: [folder.path], shipped_fixtures: true })
     open.push(app.close, folder.remove)
@@ -157,7 +165,7 @@ describe('in a running program', () => {
     expect(await listed(app)).toHaveLength(4)
   })
 
-  test('one that is given and wrong is a 400 that names where', async () => {
+  test('are rejected with 400 at their place when invalid', async () => {
     const app = createTestApp({ shipped_fixtures: true })
     open.push(app.close)
     const put = await app.fetch('/_understudy/fixtures', {

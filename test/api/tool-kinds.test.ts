@@ -1,5 +1,5 @@
-// Tools that are no plain functions: custom ones with free text, the functions of old clients, and choices that narrow what is
-// offered; with the real OpenAI SDK, whole and streamed.
+// Tools that are not plain functions: custom ones with free text, legacy functions, and choices that narrow what is offered; with the real
+// OpenAI SDK, whole and streamed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import { createTestApp } from '../support/app.ts'
@@ -18,18 +18,18 @@ const folder = folderWith({
       match: { user: 'old', tools: ['look'] },
       reply: { tool_calls: [{ name: 'look', arguments: { city: 'Utrecht' } }] },
     },
-    { match: { user: 'how', answer: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
-    { match: { user: 'how', answer: 'json' }, reply: { content: '{"city":"json"}' } },
-    { match: { user: 'how', answer: 'text' }, reply: { content: 'text' } },
+    { match: { user: 'how', output: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
+    { match: { user: 'how', output: 'json' }, reply: { content: '{"city":"json"}' } },
+    { match: { user: 'how', output: 'text' }, reply: { content: 'text' } },
   ],
   'fixtures/responses/run.yaml': [
     {
       match: { user: 'run it', tool_result: false },
       reply: { tool_calls: [{ name: 'run', input: 'print("a b c")\n' }] },
     },
-    { match: { user: 'how', answer: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
-    { match: { user: 'how', answer: 'json' }, reply: { content: '{"city":"json"}' } },
-    { match: { user: 'how', answer: 'text' }, reply: { content: 'text' } },
+    { match: { user: 'how', output: 'tool' }, reply: { tool_calls: [{ name: 'look', arguments: { city: 'tool' } }] } },
+    { match: { user: 'how', output: 'json' }, reply: { content: '{"city":"json"}' } },
+    { match: { user: 'how', output: 'text' }, reply: { content: 'text' } },
   ],
 })
 const app = createTestApp({ fixtures: [`${folder.path}/fixtures`] })
@@ -74,17 +74,17 @@ const allowed = (mode: 'auto' | 'required', ...names: string[]) => ({
   allowed_tools: { mode, tools: names.map(named) },
 })
 
-describe('allowed tools', () => {
+describe('allowed_tools', () => {
   const tools = [look, find]
   const rows: [string, ChatBody, string[]][] = [
     ['required calls one of them', { tools, tool_choice: allowed('required', 'find') }, ['find']],
-    ['auto calls none that nobody asks for', { tools, tool_choice: allowed('auto', 'find') }, []],
+    ['auto calls none that the message does not request', { tools, tool_choice: allowed('auto', 'find') }, []],
   ]
-  test.each(rows)('of a chat: %s', async (_, body, names) => {
+  test.each(rows)('applies to a chat: %s', async (_, body, names) => {
     expect(await chatCalls('What is up?', body)).toEqual(names)
   })
 
-  test('what is not allowed is offered to no fixture', async () => {
+  test('hides other tools from fixtures', async () => {
     const answer = await app.post(CHAT, {
       model: MODEL,
       ...user('What is the weather in Paris?'),
@@ -94,7 +94,7 @@ describe('allowed tools', () => {
     expect(answer.json()).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
   })
 
-  test('of a response', async () => {
+  test('applies to a model response', async () => {
     const response = await openai.responses.create({
       model: MODEL,
       input: 'What is up?',
@@ -116,7 +116,7 @@ describe('allowed tools', () => {
       },
       'tool_choice.tools[0].name',
     ],
-  ])('a tool that is not offered is refused at %s', async (path, body, param) => {
+  ])('is rejected at %s for a tool that is not offered', async (path, body, param) => {
     const answer = await app.post(path, { model: MODEL, ...body })
     expect({ status: answer.status, error: answer.json().error }).toMatchObject({
       status: 400,
@@ -142,7 +142,7 @@ describe('custom tools', () => {
     expect(pieces.map(({ custom }) => custom?.input ?? '').join('')).toBe('print("a b c")\n')
     const answer = await app.post(CHAT, { ...asked, stream: true })
     const trace = await app.traceOf(answer)
-    expect(trace.answer).toMatchObject({
+    expect(trace.response).toMatchObject({
       choices: [{ message: { tool_calls: [{ type: 'custom', custom: { name: 'run' } }] } }],
     })
   })
@@ -150,11 +150,11 @@ describe('custom tools', () => {
   test.each([
     ['required', 'required' as const],
     ['by name', { type: 'custom' as const, custom: { name: 'run' } }],
-  ])('are called by the synthesizer: %s', async (_, tool_choice) => {
+  ])('are called by the generator: %s', async (_, tool_choice) => {
     expect(await chatCalls('go', { tools: [run], tool_choice })).toEqual(['run'])
   })
 
-  test('keep to a regular grammar', async () => {
+  test('follow a regular grammar', async () => {
     const format = { type: 'grammar' as const, grammar: { syntax: 'regex' as const, definition: 'SELECT [a-z]{3,8}' } }
     const { choices } = await openai.chat.completions.create({
       model: MODEL,
@@ -166,7 +166,7 @@ describe('custom tools', () => {
     expect(call?.type === 'custom' ? call.custom.input : '').toMatch(/^SELECT [a-z]{3,8}$/)
   })
 
-  test('of a response, whole, streamed and continued', async () => {
+  test('work in a model response, whole, streamed and continued', async () => {
     const asked = { model: MODEL, input: 'run it', tools: [{ type: 'custom' as const, name: 'run' }] }
     const response = await openai.responses.create(asked)
     expect(response.output).toMatchObject([{ type: 'custom_tool_call', name: 'run', input: 'print("a b c")\n' }])
@@ -191,7 +191,7 @@ describe('custom tools', () => {
     expect(told.output_text).toContain('a b c')
   })
 
-  test('a choice by name of a response', async () => {
+  test('are chosen by name in a model response', async () => {
     const { output } = await openai.responses.create({
       model: MODEL,
       input: 'go',
@@ -202,16 +202,16 @@ describe('custom tools', () => {
   })
 })
 
-describe('functions of old clients', () => {
+describe('legacy functions', () => {
   const functions = [look.function, find.function]
   const asked = (content: string) => ({ model: MODEL, messages: [{ role: 'user' as const, content }], functions })
   const rows: [string, string, 'auto' | 'none' | { name: string } | undefined, string | undefined][] = [
     ['a fixture calls one', 'old', undefined, 'look'],
-    ['none, where a fixture would call', 'old', 'none', undefined],
-    ['one by name', 'What is up?', { name: 'find' }, 'find'],
-    ['auto calls none that nobody asks for', 'What is up?', 'auto', undefined],
+    ['none suppresses the call of a fixture', 'old', 'none', undefined],
+    ['a name calls that function', 'What is up?', { name: 'find' }, 'find'],
+    ['auto calls none that the message does not request', 'What is up?', 'auto', undefined],
   ]
-  test.each(rows)('%s', async (_, content, choice, name) => {
+  test.each(rows)('are called as expected: %s', async (_, content, choice, name) => {
     const body = { ...asked(content), ...(choice ? { function_call: choice } : {}) }
     const { choices } = await openai.chat.completions.create(body)
     expect(choices[0]?.finish_reason).toBe(name ? 'function_call' : 'stop')
@@ -224,7 +224,7 @@ describe('functions of old clients', () => {
       expect(JSON.parse(choices[0]?.message.function_call?.arguments ?? '')).toMatchObject({ city: expect.any(String) })
   })
 
-  test('a result is a tool result', async () => {
+  test('have results that count as tool results', async () => {
     const { choices } = await openai.chat.completions.create({
       ...asked('old'),
       messages: [
@@ -236,9 +236,9 @@ describe('functions of old clients', () => {
     expect(choices[0]?.message.content).toContain('17 degrees')
   })
 
-  test('the trace of a stream has the call', async () => {
+  test('are in the trace of a stream', async () => {
     const answer = await app.post(CHAT, { ...asked('old'), stream: true })
-    expect((await app.traceOf(answer)).answer).toMatchObject({
+    expect((await app.traceOf(answer)).response).toMatchObject({
       choices: [{ finish_reason: 'function_call', message: { function_call: { name: 'look' } } }],
     })
   })
@@ -248,13 +248,13 @@ describe('functions of old clients', () => {
     ['a name without functions', { function_call: { name: 'fly' } }, 'function_call'],
     ['functions beside tools', { functions, tools: [look] }, 'functions'],
   ]
-  test.each(wrong)('%s is refused', async (_, patch, param) => {
+  test.each(wrong)('reject %s', async (_, patch, param) => {
     const answer = await app.post(CHAT, { model: MODEL, ...user('hi'), ...patch })
     expect({ status: answer.status, error: answer.json().error }).toMatchObject({ status: 400, error: { param } })
   })
 })
 
-describe('after the result of a tool', () => {
+describe('tool_choice after a tool result', () => {
   const tools = [look, find]
   const after = (...called: string[]) => [
     { role: 'user' as const, content: 'Go on' },
@@ -268,12 +268,12 @@ describe('after the result of a tool', () => {
     ]),
   ]
   const rows: [string, ChatBody['tool_choice'], string[], string[]][] = [
-    ['required is honoured, with a tool that was not called yet', 'required', ['look'], ['find']],
-    ['required is honoured when all were called', 'required', ['look', 'find'], ['look']],
-    ['a name is honoured', named('look'), ['look'], ['look']],
-    ['auto is text', 'auto', ['look'], []],
+    ['required calls a tool that was not called yet', 'required', ['look'], ['find']],
+    ['required calls a tool when all were called', 'required', ['look', 'find'], ['look']],
+    ['a name calls that tool', named('look'), ['look'], ['look']],
+    ['auto returns text', 'auto', ['look'], []],
   ]
-  test.each(rows)('%s', async (_, tool_choice, called, names) => {
+  test.each(rows)('is followed: %s', async (_, tool_choice, called, names) => {
     const { choices } = await openai.chat.completions.create({
       model: MODEL,
       messages: after(...called),
@@ -285,7 +285,7 @@ describe('after the result of a tool', () => {
     ).toEqual(names)
   })
 
-  test('of a response', async () => {
+  test('is followed in a model response', async () => {
     const { output } = await openai.responses.create({
       model: MODEL,
       input: [
@@ -300,7 +300,7 @@ describe('after the result of a tool', () => {
   })
 })
 
-describe('what a model response demands', () => {
+describe('required output of a model response', () => {
   const rows: [string, object, string][] = [
     ['text', {}, 'text'],
     ['JSON', { text: { format: { type: 'json_object' } } }, '{"city":"json"}'],
@@ -308,14 +308,14 @@ describe('what a model response demands', () => {
     ['a tool call', { tools: [flat(look)], tool_choice: 'required' }, '{"city":"tool"}'],
     ['a named one', { tools: [flat(look)], tool_choice: { type: 'function', name: 'look' } }, '{"city":"tool"}'],
   ]
-  test.each(rows)('fixtures match on it: %s', async (_, body, said) => {
+  test.each(rows)('is matched by fixtures: %s', async (_, body, said) => {
     const answer = await app.post(PATH, { model: MODEL, input: 'how', ...body })
     const { output } = answer.json() as { output: { arguments?: string; content?: { text: string }[] }[] }
     expect(output[0]?.arguments ?? output[0]?.content?.[0]?.text).toBe(said)
   })
 })
 
-test('a response tells its tools as it was given them, without what was not given', async () => {
+test('model response: returns its tools as given, without fields that were not given', async () => {
   const tools = [{ type: 'function', name: 'look', parameters: null, strict: null }, { type: 'shell' }]
   const answer = await app.post(PATH, { model: MODEL, input: 'hi', tools })
   expect(answer.json().tools).toEqual([{ type: 'function', name: 'look', strict: true }, { type: 'shell' }])

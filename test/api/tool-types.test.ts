@@ -1,4 +1,4 @@
-// Tools of every type are kept in the workspace as clients write them, and answered as strict clients read them.
+// Tools of every type are stored in the workspace as clients write them, and returned as strict clients read them.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { strict, strictError } from '../support/strict/workspace.ts'
 import { emptyWorkspace, type Json, workspaceOf } from '../support/workspace.ts'
@@ -25,8 +25,8 @@ const TYPES: [string, Json, Json][] = [
   ['code', { code_tool: { ...code_tool, parameters: person } }, {}],
 ]
 
-describe('types', () => {
-  test.each(TYPES)('%s', async (type, fields, answered) => {
+describe('tool types', () => {
+  test.each(TYPES)('include %s', async (type, fields, answered) => {
     const key = `kept-${type}-${crypto.randomUUID()}`
     const made = await ok('POST', '/v2/tools', { key, path: 'Default', description: 'd', type, ...fields })
     expect(made).toMatchObject({ key, type, status: 'live', ...fields, ...answered })
@@ -36,7 +36,7 @@ describe('types', () => {
     strict.tools?.parse(await ok('GET', '/v2/tools'))
   })
 
-  test('the tools of a server get ids, which stay', async () => {
+  test('have stable ids for the tools of an MCP server', async () => {
     const tools = [{ name: 'read' }, { name: 'write' }]
     const made = await ok('POST', '/v2/tools', { key: 'server', type: 'mcp', mcp: { ...server, tools } })
     const idsOf = ({ mcp }: Json) => (mcp as { tools: { id: string }[] }).tools.map(({ id }) => id)
@@ -44,7 +44,7 @@ describe('types', () => {
     expect(idsOf(await ok('PATCH', `/v2/tools/${made._id}`, { description: 'other' }))).toEqual(idsOf(made))
   })
 
-  test('another type takes what belonged to the old one away', async () => {
+  test('remove the settings of the old type when it changes', async () => {
     const { _id } = await ok('POST', '/v2/tools', { key: 'changing', function: { name: 'f' } })
     const changed = await ok('PATCH', `/v2/tools/${_id}`, { type: 'code', code_tool })
     expect(changed).toMatchObject({ type: 'code', code_tool })
@@ -56,8 +56,8 @@ describe('types', () => {
 
 const REFUSED: [string, Json, string][] = [
   ['an unknown type', { type: 'hammer' }, 'type'],
-  ['nothing of its own', { type: 'http' }, 'http'],
-  ['what belongs to another type', { type: 'code', code_tool, http: { blueprint } }, 'http'],
+  ['missing settings of its type', { type: 'http' }, 'http'],
+  ['settings of another type', { type: 'code', code_tool, http: { blueprint } }, 'http'],
   [
     'an unknown method',
     { type: 'http', http: { blueprint: { ...blueprint, method: 'LOOK' } } },
@@ -67,9 +67,9 @@ const REFUSED: [string, Json, string][] = [
   ['an unknown connection', { type: 'mcp', mcp: { ...server, connection_type: 'pigeon' } }, 'mcp.connection_type'],
   ['a name with spaces', { function: { name: 'look up' } }, 'function.name'],
 ]
-describe('refused, naming where', () => {
+describe('invalid tool', () => {
   test.each(REFUSED)('%s', async (_, fields, param) => {
-    const { status, body } = await call('POST', '/v2/tools', { key: 'refused', ...fields })
+    const { status, body } = await call('POST', '/v2/tools', { key: 'http_error', ...fields })
     expect([status, (body.error as Json).param]).toEqual([400, param])
     strictError.parse(body)
   })

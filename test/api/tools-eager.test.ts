@@ -23,8 +23,8 @@ const stock = tool({ description: 'What is in stock', inputSchema: City, execute
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const offered = { type: 'function' as const, function: { name: 'stock', parameters } }
 
-describe('agent loops', () => {
-  test('runTools of the OpenAI SDK', async () => {
+describe('agent loop with eager tools', () => {
+  test('ends in runTools of the OpenAI SDK', async () => {
     const calls: unknown[] = []
     const runner = openai.chat.completions.runTools({
       model: MODEL,
@@ -52,14 +52,14 @@ describe('agent loops', () => {
   test.each([
     ['chat', ai.chat(MODEL)],
     ['responses', ai.responses(MODEL)],
-  ])('generateText and streamText of the AI SDK over %s', async (_, model) => {
+  ])('ends in generateText and streamText of the AI SDK over %s', async (_, model) => {
     const asked = { model, prompt: QUESTION, tools: { stock }, stopWhen: isStepCount(5) }
     const { text, steps } = await generateText(asked)
     expect([steps.length, text]).toEqual([2, expect.stringContaining('12 chairs')])
     expect(await streamText(asked).text).toContain('12 chairs')
   })
 
-  test('tools and then a structured answer', async () => {
+  test('ends with tools and then structured output', async () => {
     const { output, steps } = await generateText({
       model: ai.chat(MODEL),
       prompt: QUESTION,
@@ -70,7 +70,7 @@ describe('agent loops', () => {
     expect([steps.length, output]).toEqual([2, { chairs: expect.any(Number) }])
   })
 
-  test('bound tools of LangChain', async () => {
+  test('ends with bound tools of LangChain', async () => {
     const look = langchainTool(() => '12 chairs', { name: 'stock', description: 'What is in stock', schema: City })
     const chat = new ChatOpenAI({
       model: MODEL,
@@ -88,7 +88,7 @@ describe('agent loops', () => {
   })
 })
 
-describe('which calls', () => {
+describe('eager tools', () => {
   const called = (answer: { json(): Record<string, unknown> }) => {
     const { choices, output } = answer.json() as {
       choices?: { message: { tool_calls?: { function: { name: string } }[] } }[]
@@ -121,24 +121,24 @@ describe('which calls', () => {
     ['a response', PATH, { input: QUESTION, tools: [flat] }, ['stock']],
     ['a response whose tools all run at the provider', PATH, { input: QUESTION, tools: [{ type: 'web_search' }] }, []],
   ]
-  test.each(rows)('%s', async (_, path, body, names) => {
+  test.each(rows)('are called or not for %s', async (_, path, body, names) => {
     expect(called(await app.post(path, { model: MODEL, ...body }))).toEqual(names)
   })
 
-  test('a fixture comes first', async () => {
+  test('are not called when a fixture matches', async () => {
     const answer = await app.post(CHAT, { model: MODEL, ...user('Hello!'), tools: [offered] })
     expect(answer.headers.get('x-understudy-fixture')).toBe('chat.completions/greeting')
   })
 })
 
 test.each([
-  [{}, {}, 'asked'],
+  [{}, {}, 'requested'],
   [{ tools: 'eager' }, {}, 'eager'],
   [{}, { UNDERSTUDY_TOOLS: 'eager' }, 'eager'],
-] as const)('flags %j and environment %j mean %s', (flags, environment, tools) => {
+] as const)('--tools: flags %j and environment %j mean %s', (flags, environment, tools) => {
   expect(readConfig(flags, environment).tools).toBe(tools)
 })
 
-test('another word is refused', () => {
+test('--tools: rejects an unknown value', () => {
   expect(() => readConfig({ tools: 'lazy' }, {})).toThrow('--tools must be asked or eager, got "lazy"')
 })

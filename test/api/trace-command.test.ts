@@ -45,19 +45,19 @@ afterAll(async () => {
   folder.remove()
 })
 
-describe.each(['server', 'file'])('from the %s', (from) => {
+describe.each(['server', 'file'])('trace command on a %s', (from) => {
   const source = () => (from === 'server' ? SERVER : DB)
 
-  test('list shows a line a call, newest first', async () => {
+  test('list prints a line for each call, newest first', async () => {
     const { code, stdout, stderr } = await trace(['list', ...source()])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => line.split(/\s+/).at(-1))).toEqual(ids.toReversed())
     const [missed = '', wrong = '', streamed = '', whole = ''] = lines
-    expect(whole).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}answered +\d+ ms +openai\/gpt-4o +chat\.completions +chat/)
+    expect(whole).toMatch(/^\d\d:\d\d:\d\d\.\d{3} {2}200 {2}succeeded +\d+ ms +openai\/gpt-4o +chat\.completions +chat/)
     expect(whole).toContain('chat.completions/greeting')
     expect(streamed).toContain('chat.completions stream')
-    expect(wrong).toMatch(/ 400 {2}refused /)
+    expect(wrong).toMatch(/ 400 {2}HTTP error /)
     expect(missed).toContain('anthropic/claude-sonnet-4-5')
     expect(missed).toContain('generated')
   })
@@ -83,13 +83,13 @@ describe.each(['server', 'file'])('from the %s', (from) => {
       [3, 1, 0],
     ],
   ]
-  test.each(filters)('list %j', async (args, expected) => {
+  test.each(filters)('list filters by %j', async (args, expected) => {
     const { stdout } = await trace(['list', '--json', ...args, ...source()])
     const printed = stdout.split('\n').filter((line) => line !== '')
     expect(printed.map((line) => JSON.parse(line).id)).toEqual(expected.map((index) => ids[index]))
   })
 
-  test('nothing found is said to people, and is nothing to machines', async () => {
+  test('list reports an empty result, and prints nothing with --json', async () => {
     const nothing = ['--model', 'openai/none', ...source()]
     expect(await trace(['list', ...nothing])).toEqual({ code: 0, stdout: 'no traces\n', stderr: '' })
     expect(await trace(['list', '--json', ...nothing])).toEqual({ code: 0, stdout: '', stderr: '' })
@@ -99,10 +99,10 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     expect(stdout).toBe('no traces in the session nobody; --session all shows all sessions\n')
   })
 
-  test('show has the attempts, the request and the answer', async () => {
+  test('show prints the attempts, the request and the response', async () => {
     const { code, stdout, stderr } = await trace(['show', ids[0] ?? '', ...source()])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).toMatch(/^ {2}openai\/gpt-4o first +[░█]+ +answered 200 in \d+ ms, first content after \d+ ms$/m)
+    expect(stdout).toMatch(/^ {2}openai\/gpt-4o first +[░█]+ +succeeded 200 in \d+ ms, first content after \d+ ms$/m)
     // Colours are for terminals.
     expect(stdout).not.toContain('\u001b')
     for (const part of [
@@ -123,27 +123,27 @@ describe.each(['server', 'file'])('from the %s', (from) => {
     expect(refused).toContain('route: gateway\n')
   })
 
-  test('show --json is the trace of the control API, and what its connection carried', async () => {
+  test('show --json prints the trace of the control API with its exchange', async () => {
     const { stdout } = await trace(['show', ids[1] ?? '', '--json', ...source()])
     const exchange = await api(`/traces/${ids[1]}/exchange`)
     expect(JSON.parse(stdout)).toEqual({ ...((await api(`/traces/${ids[1]}`)) as StoredTrace), exchange })
   })
 
-  test('an id that is not there is one line and exit 1', async () => {
+  test('show is one error line and exit code 1 for an unknown id', async () => {
     const { code, stdout, stderr } = await trace(['show', 'nope', ...source()])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^understudy: there is no trace with the id "nope" in [^\n]+\n$/)
   })
 })
 
-describe('which traces', () => {
-  test('a session by its name', async () => {
+describe('trace selection', () => {
+  test('is limited to a session by its name', async () => {
     const { stdout } = await trace(['list', '--json', '--session', 'other', ...SERVER])
     const [line = '', end] = stdout.split('\n')
     expect(JSON.parse(line)).toMatchObject({ session: 'other' })
     expect(end).toBe('')
   })
-  test('all sessions together, in the order in which their calls came', async () => {
+  test('covers all sessions in the order of their calls', async () => {
     const { stdout } = await trace(['list', '--json', '--session', 'all', ...SERVER])
     const printed = stdout.trimEnd().split('\n')
     const sessions = printed.map((line) => (JSON.parse(line) as TraceRecord).session)
@@ -155,37 +155,37 @@ describe('which traces', () => {
     expect(lines[0]).toContain('  other  ')
     expect(lines[1]).toContain('  default  ')
   })
-  test('a page over all sessions goes on after a trace of any', async () => {
+  test('continues a page over all sessions after any trace', async () => {
     const { data } = (await api('/traces?all=true')) as { data: TraceRecord[] }
     const page = (await api(`/traces?all=true&limit=2&starting_after=${data[1]?.id}`)) as { data: TraceRecord[] }
     expect(page).toMatchObject({ data: data.slice(2, 4), has_more: true })
   })
-  test('the newest one', async () => {
+  test('shows the newest trace', async () => {
     const { stdout } = await trace(['show', 'last', '--json', ...SERVER])
     expect(JSON.parse(stdout).id).toBe(ids.at(-1))
     expect(JSON.parse((await trace(['show', 'last', '--json', ...DB])).stdout).id).toBe(ids.at(-1))
     const ofAll = await trace(['show', 'last', '--json', '--session', 'all', ...SERVER])
-    expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', answer: expect.anything() })
+    expect(JSON.parse(ofAll.stdout)).toMatchObject({ session: 'other', response: expect.anything() })
     const none = await trace(['show', 'last', '--session', 'empty', ...SERVER])
     expect(none).toEqual({ code: 1, stdout: '', stderr: 'understudy: no traces yet\n' })
   })
-  test('the file may be named before the command, and a list is what is meant without one', async () => {
+  test('accepts the file before the command, and lists by default', async () => {
     const expected = (await trace(['list', ...DB])).stdout
     expect((await trace([...DB, 'list'])).stdout).toBe(expected)
     expect((await trace(DB)).stdout).toBe(expected)
   })
-  test('from 24 on with an overview first, which machines do not get', async () => {
+  test('prints an overview first from 24 traces on, except with --json', async () => {
     const session = ['--session', 'many']
     for (let index = 0; index < 23; index++) await call({}, { 'x-understudy-session': 'many' })
     expect((await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')).toHaveLength(23)
     await call({ temperature: 9 }, { 'x-understudy-session': 'many' })
     const lines = (await trace(['list', ...session, ...SERVER])).stdout.trimEnd().split('\n')
-    expect(lines[0]).toMatch(/^24 calls in [\d.]+ m?s: 23 answered, 1 refused 400$/)
+    expect(lines[0]).toMatch(/^24 calls in [\d.]+ m?s: 23 succeeded, 1 HTTP 400$/)
     expect(lines.filter((line) => /^\d\d:/.test(line))).toHaveLength(24)
     const json = (await trace(['list', '--json', ...session, ...SERVER])).stdout.trimEnd().split('\n')
     expect(json.filter((line) => line.startsWith('{'))).toHaveLength(json.length)
   })
-  test('the server and token of the environment', async () => {
+  test('uses the server and token of the environment', async () => {
     const env = { UNDERSTUDY_URL: server.url, UNDERSTUDY_TOKEN: 'secret' }
     const { code, stdout } = await trace(['show', ids[0] ?? '', '--json'], env)
     expect(code).toBe(0)
@@ -193,7 +193,7 @@ describe('which traces', () => {
   })
 })
 
-describe('mistakes are one line', () => {
+describe('trace command error', () => {
   writeFileSync(join(cwd, 'text.db'), 'no database at all, but long enough to have a header of its own')
   const foreign = new Database(join(cwd, 'foreign.db'))
   foreign.run('CREATE TABLE traces (id TEXT)')
@@ -209,14 +209,14 @@ describe('mistakes are one line', () => {
     ],
     ['another server', () => ['list', '--url', stranger.url.href], 1, ['is not an Understudy server (status 200)']],
     [
-      'no address',
+      'a missing address',
       () => ['list', '--url', 'localhost:4010'],
       2,
       ['--url must be an address', 'got "localhost:4010"', 'http://127.0.0.1:4010'],
     ],
-    ['a wrong token', () => ['list', '--url', server.url, '--token', 'wrong'], 1, ['--token']],
-    ['no such file', () => ['list', '--db', 'nowhere.db'], 1, ['nowhere.db', '--db']],
-    ['a file that is no database', () => ['list', '--db', 'text.db'], 1, ['text.db', 'not a healthy SQLite file']],
+    ['an invalid token', () => ['list', '--url', server.url, '--token', 'wrong'], 1, ['--token']],
+    ['a missing file', () => ['list', '--db', 'nowhere.db'], 1, ['nowhere.db', '--db']],
+    ['a file that is not a database', () => ['list', '--db', 'text.db'], 1, ['text.db', 'not a healthy SQLite file']],
     [
       'a database of another program',
       () => ['list', '--db', 'foreign.db'],
@@ -230,17 +230,17 @@ describe('mistakes are one line', () => {
       ['--session "x"', 'which contains default', 'kept by the server'],
     ],
     [
-      'a status that is none',
+      'an invalid status',
       () => ['list', '--status', 'bad', ...DB],
       2,
       ['--status must be', 'got "bad"', 'from 100 to 599'],
     ],
     ['a limit that is too high', () => ['list', '--limit', '201', ...SERVER], 1, ["'limit' must be at most 200"]],
-    ['a time that is none', () => ['tail', '--since', 'noon', ...DB], 2, ['--since must be', 'got "noon"', 'ISO 8601']],
-    ['no id', () => ['show'], 2, ["'ID'"]],
+    ['an invalid time', () => ['tail', '--since', 'noon', ...DB], 2, ['--since must be', 'got "noon"', 'ISO 8601']],
+    ['a missing id', () => ['show'], 2, ["'ID'"]],
     ['an unknown command', () => ['lst'], 2, ["'lst'", 'list, show, tail']],
   ]
-  test.each(rows)('%s', async (_, args, code, said) => {
+  test.each(rows)('is one line for %s', async (_, args, code, said) => {
     const finished = await trace(args())
     expect(finished).toMatchObject({ code, stdout: '' })
     expect(finished.stderr).toMatch(/^understudy: [^\n]+\n$/)

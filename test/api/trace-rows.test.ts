@@ -1,5 +1,5 @@
-// What is stored of a trace is small, and what is read of it the same: whatever it holds, whatever its session's clock says, in
-// whatever order calls end, however many are kept, and after any restart.
+// A stored trace is small and reads as it was: whatever it contains, whatever its session's clock shows, in whatever order calls end,
+// however many are kept, and after any restart.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.ts'
@@ -16,7 +16,7 @@ import { TEXTS, TRACE, usage } from '../support/stored-traces.ts'
 const text = fc.string()
 const object = fc.dictionary(text, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3, noNullPrototype: true })
 const number = fc.oneof(fc.nat(), fc.double({ noNaN: true, min: 0, max: 1e9 }).map(Math.abs))
-const outcome = fc.constantFrom('answered', 'refused', 'timed out')
+const outcome = fc.constantFrom('succeeded', 'http_error', 'timed_out')
 const list = (value: fc.Arbitrary<unknown>) => fc.array(value, { maxLength: 2 })
 const maybe = (value: fc.Arbitrary<unknown>) => fc.option(value)
 
@@ -26,7 +26,7 @@ const attempt: Record<keyof AttemptRecord, fc.Arbitrary<unknown>> = {
   target: fc.oneof(text, model),
   position: fc.nat(3),
   number: fc.nat(3),
-  why: fc.constantFrom('first', 'retry', 'fallback'),
+  reason: fc.constantFrom('first', 'retry', 'fallback'),
   faults: list(text),
   wait_ms: number,
   started_ms: number,
@@ -45,9 +45,9 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   new_session: fc.option(fc.constant(true), { nil: undefined }),
   operation: fc.constantFrom('chat.completions', 'embeddings'),
   parent: maybe(text),
-  inner: fc.boolean(),
+  internal: fc.boolean(),
   name: fc.oneof(text, fc.constant('embeddings')),
-  point: fc.option(text, { nil: undefined }),
+  call_site: fc.option(text, { nil: undefined }),
   model: maybe(fc.oneof(text, model)),
   assumed: fc.option(object, { nil: undefined }),
   stream: fc.boolean(),
@@ -57,7 +57,7 @@ const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   started_at: fc.nat(2 ** 40).map((ms) => new Date(ms * 4).toISOString()),
   duration_ms: number,
   fixture: maybe(text),
-  synthesized: fc.boolean(),
+  generated: fc.boolean(),
   plan: list(fc.oneof(text, model)),
   scenario: maybe(text),
   faults: list(text),
@@ -98,7 +98,7 @@ const notes = fc.record({
   client: maybe(client),
 })
 
-test('a trace row: reads the record and its notes as they were written, to the order of their fields', () => {
+test('trace row: reads the record and its notes as they were written, to the order of their fields', () => {
   expect(Object.keys(TraceRecord.shape).sort()).toEqual(Object.keys(record).sort())
   expect(Object.keys(AttemptRecord.shape).sort()).toEqual(Object.keys(attempt).sort())
   fc.assert(
@@ -137,7 +137,7 @@ const exchange = fc.record(
   },
   { requiredKeys: [], noNullPrototype: true },
 )
-test('a trace row: reads what is kept of a connection as it was written', () => {
+test('trace row: reads the exchange as it was written', () => {
   fc.assert(
     fc.property(exchange, (note) => {
       expect(unpackedExchange(packedExchange(note as never) ?? '')).toEqual(note as never)
@@ -149,7 +149,7 @@ test('a trace row: reads what is kept of a connection as it was written', () => 
 /** A clock that stands still, goes, jumps ahead and is set back. */
 const steps = fc.array(fc.constantFrom(0, 0, 0, 1, 1, 40, 1e6, -1, -1e6), { minLength: 1, maxLength: 700 })
 
-test('ids are found by any clock, in any order of ends, over restarts, and never when they are not shown', async () => {
+test('property: trace ids are found for any clock and order, after restarts, and only when visible', async () => {
   await fc.assert(
     fc.asyncProperty(
       steps,
@@ -199,7 +199,7 @@ test('ids are found by any clock, in any order of ends, over restarts, and never
   )
 })
 
-test('a short call takes less than 1,650 bytes, 200 of them for the row itself and 450 for the headers of both sides', async () => {
+test('trace row: takes less than 1,650 bytes for a short call, 200 of them for the row and 450 for the headers', async () => {
   const app = createTestApp({ db: ':memory:' })
   expect((await app.post(CHAT, { model: 'openai/gpt-4o', ...user('Hello, how are you?') })).status).toBe(200)
   const { traces } = app.understudy.sessions.get('default').counts()

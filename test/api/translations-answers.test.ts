@@ -32,7 +32,7 @@ const app = createTestApp({ fixtures: [path] })
 afterAll(app.close)
 afterAll(folder.remove)
 
-describe('the form of the answer', () => {
+describe('translation response', () => {
   const two = (fields: object) => translate(app, { prompt: 'two friends', ...fields })
   const diarized = '[speaker_0] Hi & welcome.\n[speaker_1] Thanks! (laughter) I <3 it.\n[speaker_2] Me too.'
   let end: string
@@ -60,11 +60,11 @@ describe('the form of the answer', () => {
     [{ prompt: 'silence' }, { text: '' }],
     [{ prompt: 'silence', response_format: 'srt' }, ''],
     [{ prompt: 'silence', response_format: 'vtt' }, 'WEBVTT\n\n'],
-  ])('%j', async (fields, expected) => {
+  ])('has the fields for %j', async (fields, expected) => {
     expect(await two(fields)).toEqual(expected)
   })
 
-  test('srt: numbered cues, a comma before the milliseconds, the last one ends with the file', async () => {
+  test('in srt has numbered cues, commas before the milliseconds, and ends with the file', async () => {
     expect(await two({ response_format: 'srt' })).toBe(
       [
         '1\n00:00:00,250 --> 00:00:01,000\nHi & welcome.\n',
@@ -75,7 +75,7 @@ describe('the form of the answer', () => {
     )
   })
 
-  test('vtt: a header, points, and no character that would be read as markup', async () => {
+  test('in vtt has a header, points, and no character that could be markup', async () => {
     expect(await two({ response_format: 'vtt', diarize: 'true' })).toBe(
       [
         'WEBVTT\n',
@@ -87,7 +87,7 @@ describe('the form of the answer', () => {
     )
   })
 
-  test('verbose_json: everything at once', async () => {
+  test('in verbose_json has everything', async () => {
     const answer = await verbose(app, { prompt: 'two friends', temperature: '0.4', diarize: true })
     expect(answer).toMatchObject({
       task: 'translate',
@@ -120,13 +120,13 @@ describe('the form of the answer', () => {
     [{ timestamps_granularity: 'word' }, ['end', 'start', 'word']],
     [{ timestamps_granularity: 'character' }, ['characters', 'end', 'start', 'word']],
     [{ timestamps_granularity: 'none' }, undefined],
-  ])('%j gives words with %j', async (fields, keys) => {
+  ])('with %j has words with %j', async (fields, keys) => {
     const { words } = await verbose(app, fields)
     expect(words && Object.keys(words[0] ?? {}).sort()).toEqual(keys as string[])
   })
 })
 
-test('without a fixture the answer is as long as the file, and the same for the same file and prompt', async () => {
+test('translation without a fixture: is as long as the file and the same for the same file and prompt', async () => {
   const file = fileOf(await speak('flac', 'A long story. '.repeat(60)), 'long.flac')
   const answer = await verbose(app, { file, diarize: true, num_speakers: 3 })
   expect(answer).toEqual(await verbose(app, { file, diarize: true, num_speakers: 3 }))
@@ -141,11 +141,11 @@ test('without a fixture the answer is as long as the file, and the same for the 
   expect(answer.text).not.toBe((await verbose(app, { file: fileOf(await speak('wav'), 'a.wav') })).text)
 })
 
-describe('the trace', () => {
+describe('translation trace', () => {
   const identity = { id: 'user-1', email: 'me@example.com' }
   const thread = { id: 'thread-1', tags: ['a'] }
 
-  test('says who called, with what, how long it was and what it would have cost', async () => {
+  test('names the caller, the options, the length and the cost', async () => {
     const answer = await send(app, {
       name: 'Minutes',
       metadata: { tier: 'gold' },
@@ -163,7 +163,7 @@ describe('the trace', () => {
       thread,
       attachments: [{ kind: 'audio', name: 'talk.mp3' }],
       request: { prompt: 'one text', file: { name: 'talk.mp3', type: 'audio/mpeg', size: expect.any(Number) } },
-      answer: { text: 'It works. Really!' },
+      response: { text: 'It works. Really!' },
     })
     const { duration } = await verbose(app, {})
     expect(trace.usage).toEqual({ seconds: duration })
@@ -171,7 +171,7 @@ describe('the trace', () => {
     expect(trace.cost).toBeCloseTo((duration / 60) * 0.006, 9)
   })
 
-  test('takes the name and the person from the service options too', async () => {
+  test('reads name and identity from the service options too', async () => {
     const answer = await send(app, { svc: { name: 'Minutes', identity } })
     expect(await app.traceOf(answer)).toMatchObject({ name: 'Minutes', identity })
   })
@@ -184,19 +184,19 @@ describe('the trace', () => {
     [422, { file: 'a secret' }],
     [422, { file: new File([], 'secret.mp3') }],
     [404, { model: 'secret/model' }],
-  ])('zero retention: of a %i to %j nothing that was sent or answered is kept', async (status, fields) => {
+  ])('stores nothing of a %i to %j under zero retention', async (status, fields) => {
     const file = fileOf(await speak('wav'), 'secret.wav')
     const answer = await send(app, { file, prompt: 'a secret', enable_logging: 'false', name: 'Minutes', ...fields })
     expect(answer.status).toBe(status)
     const trace = await app.traceOf(answer)
-    expect(trace).toMatchObject({ name: expect.any(String), status, attachments: [], request: null, answer: null })
+    expect(trace).toMatchObject({ name: expect.any(String), status, attachments: [], request: null, response: null })
     expect(JSON.stringify({ ...trace, model: null })).not.toContain('secret')
     const kept = await app.traceOf(await send(app, { file, prompt: 'a secret', ...fields }))
     expect(JSON.stringify(kept)).toContain('secret')
   })
 
-  test('zero retention: what an attempt failed with is not kept either', async () => {
-    const one = createTestApp({ on_miss: 'error' })
+  test('stores no failure of an attempt under zero retention', async () => {
+    const one = createTestApp({ on_unmatched: 'error' })
     const answer = await send(one, { prompt: 'a secret', enable_logging: 'false' })
     expect(answer.status).toBe(404)
     const trace = await one.traceOf(answer)
@@ -217,9 +217,9 @@ test.each<[{ name: string }, string, unknown]>([
   [audioTranslations, '{"text":"Hi.","segments":null,"words":[5]}', { text: 'Hi.', segments: null, words: [5] }],
   [audioTranslations, '"cut of', 'is not valid JSON'],
   [chatCompletions, '"Hi."', 'it is not an object'],
-])('%# what a provider sends is read', async (operation, text, expected) => {
+])('translation of a provider, case %#: is read or rejected', async (operation, text, expected) => {
   const body = { kind: 'bytes' as const, bytes: Buffer.from(text), contentType: 'application/json' }
-  const reply = { status: 200, headers: {}, body, usage: null, fixture: null, synthesized: false }
+  const reply = { status: 200, headers: {}, body, usage: null, fixture: null, generated: false }
   const reading = { operation: operation as unknown as Operation, stream: false, signal: new AbortController().signal }
   const outcome = await Promise.resolve(read(reply, reading)).then(
     (content) => content,

@@ -36,31 +36,26 @@ afterAll(folder.remove)
 test.each([
   ['the name', () => speak('mp3'), 'call-17.mp3', 'Call 17, that is call-17.mp3.'],
   ['a plain name', () => speak('wav'), 'exact.wav', 'First.'],
-  ['a plain name, once more', () => speak('wav'), 'exact.wav', 'Then.'],
-  ['the bytes', () => media('silence.m4a'), 'any.m4a', 'By its bytes.'],
+  ['a plain name, another one', () => speak('wav'), 'exact.wav', 'Then.'],
+  ['a hash of the bytes', () => media('silence.m4a'), 'any.m4a', 'By its bytes.'],
   ['a range of lengths', () => media('tone.webm'), 'any.webm', 'By its length.'],
   ['one length', () => media('tone-opus.mp4'), 'any.mp4', 'By its length to the millisecond.'],
-  [
-    'the embedded interview',
-    () => speak('mp3'),
-    'Interview 2.mp3',
-    'Welcome back, and thank you for coming. Thank you',
-  ],
-])('match on %s', async (_, read, name, text) => {
+  ['the shipped interview', () => speak('mp3'), 'Interview 2.mp3', 'Welcome back, and thank you for coming. Thank you'],
+])('translation fixture: matches on %s', async (_, read, name, text) => {
   const answer = await send(app, { file: fileOf(await read(), name) })
   expect(answer.json().text).toStartWith(text)
   const fixture = answer.headers.get('x-understudy-fixture')
   expect(fixture).toStartWith('audio.translations/')
-  expect(await app.traceOf(answer)).toMatchObject({ fixture, synthesized: false })
+  expect(await app.traceOf(answer)).toMatchObject({ fixture, generated: false })
 })
 
-test('a delay is kept', async () => {
+test('translation fixture: waits its delay', async () => {
   const answer = await send(app, { file: fileOf(await media('silence.m4a'), 'any.m4a') })
   expect(await app.traceOf(answer)).toMatchObject({ duration_ms: 2_000 })
 })
 
-test('a miss names what the file is', async () => {
-  const one = createTestApp({ fixtures: [path], on_miss: 'error' })
+test('translation near miss: names the properties of the file', async () => {
+  const one = createTestApp({ fixtures: [path], on_unmatched: 'error' })
   const { message } = errorOf((await send(one, {})).text, 404)
   expect(message).toContain('(file.name: expected "exact.wav", got "talk.mp3")')
   expect(message).toMatch(new RegExp(`\\(file.sha256: expected "${HASH}", got "[0-9a-f]{64}"\\)`))
@@ -72,7 +67,7 @@ test.each([
   ['{ name: { contains: call } }', '{ seconds: 5 }', 0],
   ['{ seconds: 5 }', '{ name: a call.mp3, seconds: 5 }', 1],
   ['{ seconds: { max: 5 } }', '{ seconds: { max: 4 } }', 0],
-])('%s before %s: %i can never answer', (wide, narrow, count) => {
+])('translation fixtures %s before %s: report %i that can never answer', (wide, narrow, count) => {
   const file = join(folder.path, 'shadow.yaml')
   const one = (match: string) => `- { match: { operation: audio.translations, file: ${match} }, reply: { text: x } }\n`
   writeFileSync(file, one(wide) + one(narrow))
@@ -85,7 +80,7 @@ test.each([
   ['reply: { segments: [{ text: a, start: 2, end: 1 }] }', "'end' must not be before 'start'"],
   ['match: { file: { sha256: abc } }', 'must be 64 hexadecimal digits'],
   ['match: { file: { size: 5 } }', 'match.file.size is not known; valid: name, sha256, seconds'],
-])('%s is refused: %s', (text, words) => {
+])('translation fixture %s: is rejected with %s', (text, words) => {
   const file = join(folder.path, 'wrong.yaml')
   const match = text.startsWith('match') ? '\nreply: { text: a }' : '\nmatch: { operation: audio.translations }'
   writeFileSync(file, text.replace('match: {', 'match: { operation: audio.translations,') + match)

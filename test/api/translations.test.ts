@@ -17,7 +17,7 @@ function asMatroska(webm: Uint8Array): Uint8Array {
   return Buffer.concat([head, Buffer.from([0x88]), Buffer.from('matroska'), bytes.subarray(at + 4)])
 }
 
-describe('the file', () => {
+describe('translation file', () => {
   /** Names, bytes, and the length that another library reads; browsers write WebM and MP4 without one. */
   const files: [string, () => Promise<Uint8Array>, number | null][] = [
     ['talk.wav', () => speak('wav'), null],
@@ -31,7 +31,7 @@ describe('the file', () => {
     ['tone.mp4', () => media('tone-opus.mp4'), 1.94],
     ['tone.webm', () => media('tone.webm'), 1.92],
   ]
-  test.each(files)('%s is read: every timing fits its length', async (name, read, known) => {
+  test.each(files)('%s is read, and every timing fits its length', async (name, read, known) => {
     const bytes = await read()
     const length = known ?? (await parseBuffer(bytes, {}, { duration: true })).format.duration ?? 0
     const answer = await verbose(app, { file: fileOf(bytes, name), timestamps_granularity: 'character' })
@@ -57,7 +57,7 @@ describe('the file', () => {
     ['talk.aac', () => speak('mp3')],
     ['talk.constructor', () => speak('mp3')],
   ]
-  test.each(named)('the bytes decide, not the name %p', async (name, read) => {
+  test.each(named)('is recognized by its bytes, not by the name %p', async (name, read) => {
     const answer = await send(app, { file: fileOf(await read(), name) })
     expect({ status: answer.status, text: answer.text }).toMatchObject({ status: 200 })
   })
@@ -73,7 +73,7 @@ describe('the file', () => {
     ],
     ['"talk.webm" is matroska, which is not supported', 'talk.webm', async () => asMatroska(await media('tone.webm'))],
   ]
-  test.each(refused)('refused: %s', async (words, name, read) => {
+  test.each(refused)('is rejected: %s', async (words, name, read) => {
     const answer = await send(app, { file: fileOf(await read(), name) })
     const error = errorOf(answer.text, 422)
     expect(error).toMatchObject({ param: 'file', code: 'invalid_file', type: 'invalid_request_error' })
@@ -83,7 +83,7 @@ describe('the file', () => {
   })
 })
 
-describe('invalid forms', () => {
+describe('invalid translation form', () => {
   const invalid: [object, string, string][] = [
     [{ file: undefined }, 'file', 'is required: it must be a file'],
     [{ file: 'talk.mp3' }, 'file', 'must be a file, got "talk.mp3"'],
@@ -117,15 +117,15 @@ describe('invalid forms', () => {
     [{ metadata: { key: 5 } }, 'metadata.key', 'must be a string, got 5'],
     [{ identity: '[]' }, 'identity', 'must be an object'],
   ]
-  test.each(invalid)('%j is refused for %s: %s', async (fields, param, words) => {
+  test.each(invalid)('with %j is rejected for %s: %s', async (fields, param, words) => {
     const answer = await send(app, fields)
     const error = errorOf(answer.text, 422)
     expect([answer.status, error.type, error.param]).toEqual([422, 'invalid_request_error', param])
     expect(error.message).toContain(words)
-    expect(await app.traceOf(answer)).toMatchObject({ status: 422, outcome: 'refused', error })
+    expect(await app.traceOf(answer)).toMatchObject({ status: 422, outcome: 'http_error', error })
   })
 
-  test('errors use the name that the deployment gives the service options', async () => {
+  test('is rejected with the configured name of the service options', async () => {
     const one = createTestApp({ namespace: 'acme' })
     const broken = errorOf((await send(one, { acme: '{' })).text, 422)
     expect([broken.param, broken.message.slice(0, 6)]).toEqual(['acme', "'acme'"])
@@ -134,7 +134,7 @@ describe('invalid forms', () => {
     await one.close()
   })
 
-  test('a provider that nobody knows is a 404', async () => {
+  test('is a 404 for an unknown provider', async () => {
     const error = errorOf((await send(app, { model: 'nobody/listens' })).text, 404)
     expect(error).toMatchObject({ code: 'model_not_found', param: 'model' })
   })
@@ -150,13 +150,13 @@ describe('invalid forms', () => {
       'boundary',
     ],
     ['multipart/form-data; boundary=b', '--b--\r\n', 422, "'file' is required"],
-  ])('%s with the body %j is a %i', async (type, body, status, words) => {
+  ])('of type %s with the body %j is a %i', async (type, body, status, words) => {
     const answer = await app.fetch(TRANSLATIONS, { method: 'POST', headers: { 'content-type': type }, body })
     expect(answer.status).toBe(status)
     expect(errorOf(answer.text, status).message).toContain(words)
   })
 
-  test('the last field of a name counts, unknown ones are kept, and JSON may come as a file', async () => {
+  test('is not one with repeated fields, unknown fields or JSON as a file', async () => {
     const form = formOf({ file: fileOf(await speak('wav'), 'a.wav'), model: 'x', __proto__x: '1', extra: '{' })
     form.append('model', WHISPER)
     form.append('retry', new Blob(['{"count":2}'], { type: 'application/json' }))

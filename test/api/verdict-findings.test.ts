@@ -1,4 +1,4 @@
-// What a verdict says of real clients over real connections: each misbehaviour is found, and no innocent look-alike is.
+// The verdict on real clients over real connections: each misbehavior has its finding, and no compliant look-alike has one.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import OpenAI from 'openai'
 import { listen } from '../../src/cli/run/listen.ts'
@@ -155,51 +155,51 @@ interface Guilty extends Row {
 }
 const guilty: Guilty[] = [
   {
-    name: 'one that takes no notice of Retry-After',
+    name: 'ignores Retry-After',
     scenario: refuse(LIMIT, '1-2'),
     act: async ({ chat }) => [await chat(), await chat(), await chat()],
     finds: ['early-retry error'],
     says: /retried after \d+ ms; Retry-After asked for 2 s; 2 early retries/,
   },
   {
-    name: 'one that takes no notice, and says that it repeats',
+    name: 'ignores Retry-After and marks its retries',
     scenario: refuse(LIMIT, 1, { accept: ['gave-up'] }),
     act: async ({ chat }) => [await chat('hello', {}, count(0)), await chat('hello', {}, count(1))],
     finds: ['early-retry error'],
     says: /Retry-After asked for 2 s$/,
   },
   {
-    name: 'one that calls 60 times without a pause',
+    name: 'calls 60 times without a pause',
     scenario: refuse({ status: 503 }, '1+', { accept: ['gave-up'] }),
     async act({ chat }) {
       for (let turn = 0; turn < 60; turn++) await chat()
     },
-    finds: ['storm error', 'gave-up error'],
+    finds: ['retry-storm error', 'gave-up error'],
     says: /the same failing request \(.+\) was sent 60 times in \d+ ms \([\d.]+ per second\), with pauses of about \d+ ms that do not grow/,
   },
   {
-    name: 'one that repeats a 401 without a pause, over the connections of a pool',
+    name: 'repeats a 401 without a pause over a pool of connections',
     scenario: refuse({ status: 401 }),
     act: ({ overPool }) => overPool(4, 30),
-    finds: ['storm warning'],
+    finds: ['retry-storm warning'],
     says: /^the same failing request \(.+\) was sent 30 times in .*; the calls may come from several clients$/,
   },
   {
-    name: 'one that gives up at once',
+    name: 'gives up at once',
     scenario: refuse({ status: 503 }, 1),
     act: ({ sdk, message }) => quietly(sdk(0).chat.completions.create(message() as never)),
     finds: ['gave-up error'],
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
-    name: 'six of one prompt at once, of which nobody can say how often each was tried',
+    name: 'sends six equal prompts at once, so that tries cannot be counted',
     scenario: refuse({ status: 503 }),
     act: ({ chat }) => atOnce(6, chat),
     finds: ['gave-up error'],
     says: /^at least (one request|\d requests) never succeeded: 6 equivalent calls failed \(last: status 503\)$/,
   },
   {
-    name: 'four of one prompt one after the other, which a scenario lets give up, so that nobody counts them',
+    name: 'sends four equal prompts in sequence, and the scenario accepts giving up',
     scenario: refuse({ status: 429, retry_after: '2s' }, '1+', { accept: ['gave-up'] }),
     act: async ({ chat }) => {
       for (let turn = 0; turn < 4; turn++) await chat()
@@ -208,7 +208,7 @@ const guilty: Guilty[] = [
     says: /^some requests never succeeded: 4 equivalent calls failed \(status 429\)$/,
   },
   {
-    name: 'three of one prompt at once, of an SDK that says how often it has tried',
+    name: 'sends three equal prompts at once with an SDK that counts its tries',
     scenario: refuse({ status: 503 }),
     act: ({ sdk, message }) => {
       const openai = sdk(1)
@@ -218,7 +218,7 @@ const guilty: Guilty[] = [
     says: /^3 requests never succeeded: called 2 times each \(last: status 503\)$/,
   },
   {
-    name: 'one that says nothing of a cut stream and ends well',
+    name: 'ignores a cut stream and exits with 0',
     scenario: cut(),
     query: '?ended=well',
     act: ({ chat }) => chat('hello', { stream: true }),
@@ -226,14 +226,14 @@ const guilty: Guilty[] = [
     says: /^1 response was incomplete; no retry followed, and the client succeeded$/,
   },
   {
-    name: 'one that says nothing of a cut stream, as far as anybody knows',
+    name: 'ignores a cut stream, as far as is known',
     scenario: cut(),
     act: ({ chat }) => chat('hello', { stream: true }),
     finds: ['swallowed warning'],
     says: /^1 response was incomplete; no retry followed$/,
   },
   {
-    name: 'one that has ended, of which nobody knows whether it told its user of a cut stream',
+    name: 'has exited, so that its handling of a cut stream is unknown',
     scenario: cut(),
     query: '?ended=unknown',
     act: ({ chat }) => chat('hello', { stream: true }),
@@ -242,7 +242,7 @@ const guilty: Guilty[] = [
   },
   ...['', '?ended=unknown', '?ended=well'].map(
     (query): Guilty => ({
-      name: `one that leaves a stream in its silence and says nothing of it${query}`,
+      name: `leaves a silent stream without a report${query}`,
       scenario: stalled(),
       query,
       act: ({ chat }) => leaving((signal) => chat('hello', { stream: true }, {}, signal)),
@@ -251,7 +251,7 @@ const guilty: Guilty[] = [
     }),
   ),
   {
-    name: 'three users of one prompt, one after the other, who each receive half a story',
+    name: 'is three users of one prompt in sequence, who each receive half a response',
     scenario: cut(),
     query: '?ended=unknown',
     async act({ chat }) {
@@ -261,7 +261,7 @@ const guilty: Guilty[] = [
     says: /^3 responses were incomplete; 2 may be retries$/,
   },
   {
-    name: 'three users of one prompt on the compatible API, who each receive half a story',
+    name: 'is three users of one prompt on the compatible API, who each receive half a response',
     scenario: cut(),
     query: '?ended=unknown',
     async act({ post, message }) {
@@ -272,14 +272,14 @@ const guilty: Guilty[] = [
     says: /^3 responses were incomplete; 2 may be retries$/,
   },
   {
-    name: 'a cut stream after which the same is asked at once, without any sign of a retry',
+    name: 'repeats a cut stream at once without a sign of a retry',
     scenario: cut(1),
     act: async ({ chat }) => [await chat('hello', { stream: true }), await chat('hello', { stream: true })],
     finds: ['swallowed warning'],
     says: /^1 response was incomplete; 1 later call may be a retry$/,
   },
   {
-    name: 'a chat call that fails, which a responses call of the same model does not repeat',
+    name: 'fails a chat call that a responses call of the same model does not repeat',
     scenario: refuse({ status: 503 }, 1),
     act: async ({ post, message, wait }) => [
       await post('/v1/chat/completions', { ...message(), model: 'gpt-4o' }),
@@ -290,7 +290,7 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
-    name: 'an SDK that has used up its two retries',
+    name: 'is an SDK that uses up its two retries',
     scenario: refuse({ status: 503 }),
     act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
     finds: ['gave-up warning'],
@@ -298,7 +298,7 @@ const guilty: Guilty[] = [
   },
   ...[{ retry: { count: 2, on_codes: [503] } }, { fallbacks: [{ model: 'anthropic/claude-sonnet-4' }] }].map(
     (options): Guilty => ({
-      name: `one whose gateway has used up its ${Object.keys(options)}`,
+      name: `its gateway has used up its ${Object.keys(options)}`,
       scenario: refuse({ status: 503 }),
       act: ({ chat }) => chat('hello', options),
       finds: ['gave-up warning'],
@@ -306,7 +306,7 @@ const guilty: Guilty[] = [
     }),
   ),
   {
-    name: 'one that repeats three times without back-off',
+    name: 'repeats three times without backoff',
     scenario: refuse({ status: 503 }, '1-3'),
     async act({ chat }) {
       for (let turn = 0; turn < 4; turn++) await chat('hello', {}, count(turn))
@@ -315,7 +315,7 @@ const guilty: Guilty[] = [
     says: /^a failed request \(status 503\) was retried 3 times without backoff, each time after at most \d+ ms$/,
   },
   {
-    name: 'one that was stopped before anybody knows whether it would have asked again',
+    name: 'is stopped before it could have repeated',
     scenario: refuse({ status: 503 }),
     query: '?ended=stopped',
     act: ({ chat }) => chat(),
@@ -323,7 +323,7 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
-    name: 'one that repeats a 401',
+    name: 'repeats a 401',
     scenario: refuse({ status: 401 }),
     async act({ chat }) {
       for (let turn = 0; turn < 3; turn++) await chat('hello', {}, count(turn))
@@ -332,7 +332,7 @@ const guilty: Guilty[] = [
     says: /non-retryable error \(status 401\) was retried 2 times/,
   },
   {
-    name: 'one that repeats a 400 by a timer',
+    name: 'repeats a 400 on a timer',
     scenario: refuse({ status: 400 }),
     async act({ chat, wait }) {
       for (let turn = 0; turn < 5; turn++) {
@@ -344,7 +344,7 @@ const guilty: Guilty[] = [
     says: /was retried 4 times, judging by the timing/,
   },
   {
-    name: 'one whose retries multiply those of the gateway',
+    name: 'multiplies the retries of the gateway',
     scenario: refuse({ status: 503 }, '1-9', { max_attempts: 6 }),
     async act({ chat, wait }) {
       for (const pause of [5_000, 0]) {
@@ -352,11 +352,11 @@ const guilty: Guilty[] = [
         await wait(pause)
       }
     },
-    finds: ['amplification error'],
+    finds: ['retry-amplification error'],
     says: /one request caused 10 attempts at providers in 2 calls; the limit is 6/,
   },
   {
-    name: 'one that asks again while the first call goes on',
+    name: 'repeats a call while the first one continues',
     scenario: { name: 'day', rules: [{ name: 'slow', when: { calls: 1 }, fault: { type: 'delay', for: '1s' } }] },
     async act({ chat, underWay }) {
       const first = chat('hello', {}, count(0))
@@ -364,11 +364,11 @@ const guilty: Guilty[] = [
       await chat('hello', {}, count(1))
       await first
     },
-    finds: ['not-cancelled error'],
+    finds: ['not-canceled error'],
     says: /retried once while the previous call was still in progress; that call was never canceled and ran for \d+ ms more/,
   },
   {
-    name: 'one that loses an item of a batch whose last words are those of all items',
+    name: 'loses an item of a batch whose items end with the same words',
     scenario: refuse({ status: 503 }, 2),
     async act({ post, chatOf }) {
       for (const document of ['Oats', 'Rye', 'Wheat']) await post('/v1/chat/completions', chatOf(document))
@@ -381,7 +381,7 @@ const guilty: Guilty[] = [
     ['Summarize 2024-05-01.', 'Summarize 2024-05-08.'],
     ['Summarize invoice 17.', 'Summarize invoice 18.'],
   ].map((items) => ({
-    name: `one that loses the first of two items that differ in a figure: ${items[0]}`,
+    name: `loses the first of two items that differ in a figure: ${items[0]}`,
     scenario: refuse({ status: 503 }, 1),
     async act({ chat }: Client) {
       for (const item of items) await chat(item)
@@ -390,7 +390,7 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   })),
   {
-    name: 'one that asks the same with other tools, which may be another request',
+    name: 'sends the same prompt with other tools, which may be another request',
     scenario: refuse({ status: 503 }, 1),
     async act({ chat }) {
       for (const name of ['look', 'listen']) await chat('hello', { tools: [{ type: 'function', function: { name } }] })
@@ -399,14 +399,14 @@ const guilty: Guilty[] = [
     says: /^a request never succeeded: called once \(status 503\)$/,
   },
   {
-    name: 'one that splits a batch of texts and loses a half of it',
+    name: 'splits a batch and loses half of it',
     scenario: refuse({ status: 500 }, 1),
     act: async ({ embed }) => [await embed(['a', 'b', 'c', 'd']), await embed(['a', 'b'])],
     finds: ['gave-up error'],
     says: /^a request never succeeded: called once \(status 500\)$/,
   },
   {
-    name: 'one that takes half a story for a whole one and asks something else',
+    name: 'takes half a response for a whole one and continues',
     scenario: cut(1),
     async act({ words, post, message }) {
       const half = await words('Tell me a story')
@@ -416,7 +416,7 @@ const guilty: Guilty[] = [
     says: /^1 response was incomplete; no retry followed$/,
   },
   {
-    name: 'one that turns to another API key and comes back to the first too early',
+    name: 'switches to another API key and back to the first too early',
     scenario: refuse({ status: 429, retry_after: '20s' }, '1-2'),
     async act({ chat, key }) {
       for (const [turn, name] of ['sk-one', 'sk-two', 'sk-one'].entries())
@@ -426,7 +426,7 @@ const guilty: Guilty[] = [
     says: /Retry-After asked for 20 s$/,
   },
   {
-    name: 'one whose prompt differs in an id from that of a failed call, and which may be another request',
+    name: 'sends a prompt with another id, which may be another request',
     scenario: refuse({ status: 503 }, 1),
     async act({ chat }) {
       for (const id of ['6f1c2a34-0000-4000-8000-5a6b7c8d9e0f', '7a2d3b45-1111-4111-8111-6b7c8d9e0f1a'])
@@ -436,23 +436,23 @@ const guilty: Guilty[] = [
     says: /^a request may never have succeeded \(status 503\): the call that followed differs in times or ids/,
   },
   {
-    name: 'one with a wrong base URL',
+    name: 'uses a wrong base URL',
     scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
     act: ({ sdk, message }) => quietly(sdk(2, '/openai/v1').chat.completions.create(message() as never)),
-    finds: ['wrong-address error'],
+    finds: ['unknown-path error'],
     says: /POST \/openai\/v1\/chat\/completions was requested once, but this server has no such path: did you mean \/v2\/router\/chat\/completions\?/,
   },
 ]
 
-describe('found is', () => {
-  test.each(guilty)('$name', async ({ finds, says, ...row }) => {
+describe('violating client', () => {
+  test.each(guilty)('has a finding when it $name', async ({ finds, says, ...row }) => {
     const { findings, ok } = await judged(row)
     expect(inWords(findings)).toEqual(finds)
     const [first] = findings
     expect(first?.message).toMatch(says)
     expect(ok).toBe(!findings.some(({ severity, accepted }) => severity === 'error' && !accepted))
     // Evidence: what has a trace names it.
-    if (first?.kind !== 'wrong-address') expect(first?.traces.length).toBeGreaterThan(0)
+    if (first?.kind !== 'unknown-path') expect(first?.traces.length).toBeGreaterThan(0)
     expect(first?.at).toBeString()
   })
 })
@@ -485,7 +485,7 @@ const lateFailure = (fault: object) => ({
 const atOnce = (calls: number, act: () => Promise<unknown>) => Promise.all(Array.from({ length: calls }, act))
 const innocent: Row[] = [
   ...[6, 12].map((calls) => ({
-    name: `${calls} equal prompts at once, each with the retries of its SDK`,
+    name: `sends ${calls} equal prompts at once, each with the retries of its SDK`,
     scenario: refuse({ status: 429, retry_after: '1s' }, `1-${calls}`),
     act: ({ sdk, message }: Client) => {
       const openai = sdk(3)
@@ -493,7 +493,7 @@ const innocent: Row[] = [
     },
   })),
   {
-    name: '12 equal prompts at once without any mark, each of which waits as it is told',
+    name: 'sends 12 equal prompts at once without a marker, each honoring Retry-After',
     scenario: refuse(LIMIT, '1-12'),
     async act({ chat, wait }) {
       await atOnce(12, chat)
@@ -502,12 +502,12 @@ const innocent: Row[] = [
     },
   },
   {
-    name: 'an SDK in a short run of 503',
+    name: 'is an SDK in a short run of 503',
     scenario: refuse({ status: 503 }, '1-2'),
     act: ({ sdk, message }) => sdk(2).chat.completions.create(message() as never),
   },
   {
-    name: 'a program of its own retries above an SDK without any',
+    name: 'retries by itself above an SDK without retries',
     scenario: refuse({ status: 503 }, '1-2'),
     async act({ chat, wait }) {
       for (const pause of [500, 1000, 0]) {
@@ -517,24 +517,24 @@ const innocent: Row[] = [
     },
   },
   {
-    name: 'separate calls that are refused for good',
+    name: 'makes separate calls that are rejected for good',
     scenario: refuse({ status: 401 }),
     async act({ chat }) {
       for (let turn = 0; turn < 8; turn++) await chat()
     },
   },
   {
-    name: 'a program that turns to another model by itself',
+    name: 'falls back to another model by itself',
     scenario: refuse({ status: 503 }, 1),
     act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
   },
   {
-    name: 'a program that turns to another model at once, though the first would have it wait',
+    name: 'falls back to another model at once, despite a retry time of the first',
     scenario: refuse(LIMIT, 1),
     act: async ({ chat }) => [await chat(), await chat('hello', { model: 'anthropic/claude-sonnet-4' })],
   },
   {
-    name: 'a silent stream that is asked for again after a pause',
+    name: 'repeats a silent stream after a pause',
     scenario: stalled(),
     async act({ chat, wait }) {
       for (let tries = 0; tries < 3; tries++) {
@@ -544,7 +544,7 @@ const innocent: Row[] = [
     },
   },
   {
-    name: 'a silent stream after which another model is asked',
+    name: 'calls another model after a silent stream',
     scenario: stalled(1),
     act: async ({ chat }) => [
       await leaving((signal) => chat('hello', { stream: true }, {}, signal)),
@@ -552,7 +552,7 @@ const innocent: Row[] = [
     ],
   },
   {
-    name: 'a cut stream that is asked for again after a pause',
+    name: 'repeats a cut stream after a pause',
     scenario: cut(1),
     act: async ({ chat, wait }) => [
       await chat('hello', { stream: true }),
@@ -561,7 +561,7 @@ const innocent: Row[] = [
     ],
   },
   {
-    name: 'a cut stream that is asked for again at once, with a retry mark',
+    name: 'repeats a cut stream at once with a retry marker',
     scenario: cut(1),
     act: async ({ chat }) => [
       await chat('hello', { stream: true }, count(0)),
@@ -569,7 +569,7 @@ const innocent: Row[] = [
     ],
   },
   {
-    name: 'a direct stream that is cut, and asked for again of the other provider by its own API',
+    name: "repeats a cut direct stream with another provider's API",
     scenario: cut(1),
     act: async ({ post, message }) => [
       await post('/v1/chat/completions', { ...message(), model: 'gpt-4o', stream: true }),
@@ -581,7 +581,7 @@ const innocent: Row[] = [
     ],
   },
   ...[{ type: 'http-error', status: 503 }, { type: 'reset' }].map((fault) => ({
-    name: `a hedge whose first copy fails late (${fault.type})`,
+    name: `hedges and its first copy fails late (${fault.type})`,
     scenario: lateFailure(fault),
     query: '?ended=well',
     async act({ chat, underWay }: Client) {
@@ -592,13 +592,13 @@ const innocent: Row[] = [
     },
   })),
   {
-    name: 'a race of two models, one of which fails at once',
+    name: 'races two models, one of which fails at once',
     scenario: refuse({ status: 503 }, 1),
     act: ({ chat }) => Promise.all([chat(), chat('hello', { model: 'anthropic/claude-sonnet-4' })]),
   },
   ...[['Please continue.'], []].flatMap((more) =>
     ['/v1/chat/completions', '/v1/responses', '/v1/messages'].map((path) => ({
-      name: `a cut stream of ${path} whose words the client has the model continue${more.length > 0 ? ', as it asks it to' : ''}`,
+      name: `lets the model continue a cut stream of ${path}${more.length > 0 ? ' by an instruction' : ''}`,
       scenario: cut(1, 8),
       query: '?ended=well',
       async act({ words, post, message }: Client) {
@@ -609,7 +609,7 @@ const innocent: Row[] = [
     })),
   ),
   {
-    name: 'a new API key after a limit, at once',
+    name: 'uses a new API key at once after a limit',
     scenario: refuse({ status: 429, retry_after: '20s' }, 1),
     act: async ({ chat, key }) => [
       await chat('hello', {}, { ...count(0), ...key('sk-one') }),
@@ -617,14 +617,14 @@ const innocent: Row[] = [
     ],
   },
   {
-    name: 'four API keys, each with a limit of its own, and no mark of a retry',
+    name: 'uses four API keys, each with its own limit, without a retry marker',
     scenario: refuse({ status: 429 }, '1-3'),
     async act({ chat, key }) {
       for (const name of ['sk-one', 'sk-two', 'sk-three', 'sk-four']) await chat('hello', {}, key(name))
     },
   },
   {
-    name: 'a token that is renewed after a 401',
+    name: 'renews a token after a 401',
     scenario: refuse({ status: 401 }, 1),
     act: async ({ chat, key }) => [
       await chat('hello', {}, { ...count(0), ...key('token-old') }),
@@ -632,7 +632,7 @@ const innocent: Row[] = [
     ],
   },
   {
-    name: 'a batch of texts that is split in halves, and one of those once more',
+    name: 'splits a batch in halves, and one of them again',
     scenario: refuse({ status: 500 }, '1-2'),
     act: async ({ embed }) => [
       await embed(['a', 'b', 'c', 'd']),
@@ -643,12 +643,12 @@ const innocent: Row[] = [
     ],
   },
   {
-    name: 'texts that are put into other batches after a failure',
+    name: 'puts texts into other batches after a failure',
     scenario: refuse({ status: 503 }, 1),
     act: async ({ embed }) => [await embed(['a', 'b']), await embed(['a', 'x']), await embed(['y', 'b'])],
   },
   {
-    name: 'a prompt that is built anew with the time of day',
+    name: 'rebuilds a prompt with the time of day',
     scenario: refuse({ status: 503 }, 1),
     async act({ chat }) {
       for (const turn of [0, 1]) {
@@ -663,14 +663,14 @@ const innocent: Row[] = [
     ['Request-Id: 01HZXK3M9Q7V8N2P4R6T8W0Y2A.', 'Request-Id: 01HZXK4N0R8W9P3Q5S7V9X1Z3B.'],
     ['Current time: 2024-05-01 10:00:05', 'Current time: 2024-05-01 10:00:06'],
   ].map((texts) => ({
-    name: `a prompt that is built anew as ${texts[1]}`,
+    name: `rebuilds a prompt as ${texts[1]}`,
     scenario: refuse({ status: 503 }, 1),
     async act({ chat }: Client) {
       for (const text of texts) await chat(`${text} Say hello.`)
     },
   })),
   {
-    name: 'a conversation that is asked again without its oldest turns',
+    name: 'repeats a conversation without its oldest turns',
     scenario: refuse({ status: 503 }, 1),
     async act({ post, chatOf }) {
       const { messages, ...request } = chatOf('Rye')
@@ -679,7 +679,7 @@ const innocent: Row[] = [
     },
   },
   {
-    name: 'a request that the provider does not keep, asked again of the other one',
+    name: 'repeats a request that the provider does not store with the other one',
     scenario: refuse({ status: 503 }, 1),
     act: async ({ post }) => [
       await post('/v1/responses', { model: 'gpt-4o', instructions: 'Be brief.', input: 'hello', store: false }),
@@ -692,29 +692,29 @@ const innocent: Row[] = [
     ],
   },
   {
-    name: 'a cut stream of which the client complains',
+    name: 'complains about a cut stream',
     scenario: cut(),
     query: '?ended=badly',
     act: ({ chat }) => chat('hello', { stream: true }),
   },
   {
-    name: 'a cut stream of a client that was stopped',
+    name: 'is stopped during a cut stream',
     scenario: cut(),
     query: '?ended=stopped',
     act: ({ chat }) => chat('hello', { stream: true }),
   },
   {
-    name: 'a refusal that the scenario means',
+    name: 'gets an error that the scenario expects',
     scenario: refuse({ status: 503 }, '1+', { accept: ['gave-up'] }),
     act: ({ chat }) => chat(),
   },
   {
-    name: 'a refusal that says itself that it must not be repeated',
+    name: 'gets an error that says not to retry',
     scenario: refuse({ status: 429, headers: { 'x-should-retry': 'false' } }),
     act: ({ sdk, message }) => quietly(sdk(2).chat.completions.create(message() as never)),
   },
   {
-    name: 'a client that waits for a date of a clock that is not its own',
+    name: 'waits for a date of another clock',
     scenario: refuse({ status: 429, retry_after: '20s', retry_after_form: 'date' }, 1),
     async act({ chat, wait }) {
       await chat()
@@ -723,7 +723,7 @@ const innocent: Row[] = [
     },
   },
   {
-    name: 'a call that its user stops',
+    name: 'is stopped by its user during a call',
     scenario: { name: 'day', rules: [{ name: 'slow', fault: { type: 'delay', for: '1m' } }] },
     async act({ chat, underWay }) {
       const gone = new AbortController()
@@ -735,7 +735,7 @@ const innocent: Row[] = [
     query: '?wait=5s',
   },
   {
-    name: 'a browser that wants an icon, and a tool that looks whether somebody is there',
+    name: 'is a browser that requests an icon, or a tool that probes the server',
     scenario: refuse({ status: 503 }, 1, { accept: ['gave-up'] }),
     act: async ({ chat, post }) => [
       await chat(),
@@ -745,16 +745,16 @@ const innocent: Row[] = [
   },
 ]
 
-describe('nothing is found of', () => {
-  test.each(innocent)('$name', async (row) => {
+describe('compliant client', () => {
+  test.each(innocent)('has no finding when it $name', async (row) => {
     const { findings, ok, calls } = await judged(row)
     expect(findings.filter(({ accepted }) => !accepted)).toEqual([])
     expect({ ok, some: calls > 0 }).toEqual({ ok: true, some: true })
   })
 })
 
-describe('a verdict reports', () => {
-  test('that no calls were received and that a rule was not triggered', async () => {
+describe('verdict', () => {
+  test('reports that no calls were received and that a rule was not triggered', async () => {
     const { notices, verdict, inconclusive, ok } = await judged({
       name: '',
       scenario: refuse({ status: 503 }),
@@ -769,7 +769,7 @@ describe('a verdict reports', () => {
     })
   })
 
-  test('that calls still run, and judges nobody for giving up meanwhile', async () => {
+  test('reports running calls without judging them as given up', async () => {
     const client = clientOf('running')
     const rules = [
       { name: 'down', when: { calls: 1 }, fault: { type: 'http-error', status: 503 } },
@@ -787,7 +787,7 @@ describe('a verdict reports', () => {
     ])
   })
 
-  test('in health and in the list of traces, which paths were called that there are not', async () => {
+  test('reports unknown paths in health and in the list of traces', async () => {
     const client = clientOf('lost')
     const before = (await client.control('GET', 'health')) as { counts: { stray_calls: number } }
     const { status, text } = await client.post('/v2/chat/completions', client.message())
@@ -799,12 +799,14 @@ describe('a verdict reports', () => {
     expect(data).toMatchObject([{ operation: 'none', name: 'POST /v2/chat/completions', status: 404 }])
     expect((await client.control('GET', 'verify')) as Verification).toMatchObject({
       calls: 0,
-      strays: [{ method: 'POST', path: '/v2/chat/completions', count: 1, likely: '/v2/router/chat/completions' }],
+      unknown_paths: [
+        { method: 'POST', path: '/v2/chat/completions', count: 1, suggestion: '/v2/router/chat/completions' },
+      ],
     })
   })
 })
 
-test('who reads the beginning of an answer and leaves has repeated nothing, though the questions are equal', async () => {
+test('verdict: counts no retry for a client that leaves streams early with equal questions', async () => {
   const client = clientOf('leaves-early')
   const openai = new OpenAI({ baseURL: `${base}/v2/router`, apiKey: 'session:leaves-early', maxRetries: 0 })
   for (let count = 0; count < 3; count++) {
@@ -815,13 +817,13 @@ test('who reads the beginning of an answer and leaves has repeated nothing, thou
     })
     for await (const _ of stream) break
   }
-  const { paths, findings } = (await client.control('GET', 'verify?wait=5s')) as Verification
-  expect(paths['client retry']).toBe(0)
+  const { recovery_paths: paths, findings } = (await client.control('GET', 'verify?wait=5s')) as Verification
+  expect(paths.client_retry).toBe(0)
   expect(findings).toEqual([])
 })
 
-test('recovery paths: equal calls after an incomplete response count as retries only with evidence', async () => {
-  const { paths, session } = await judged({
+test('recovery paths: count equal calls after an incomplete response as retries only with evidence', async () => {
+  const { recovery_paths: paths, session } = await judged({
     scenario: cut(),
     async act({ post, message }) {
       for (let user = 0; user < 3; user++)
@@ -835,5 +837,5 @@ test('recovery paths: equal calls after an incomplete response count as retries 
   const { traces } = tables
   const pauses = traces.slice(1).map(({ arrived }, index) => arrived - (traces[index]?.left ?? 0))
   expect(traces).toHaveLength(3)
-  expect([paths['client retry'], paths['stream recovery']]).toEqual([pauses.filter(isBackoff).length, 0])
+  expect([paths.client_retry, paths.stream_recovery]).toEqual([pauses.filter(isBackoff).length, 0])
 })

@@ -1,4 +1,4 @@
-// A fallback of the client's own to another provider: whatever SDK writes the request in whatever encoding, it asks the same.
+// A client's own fallback to another provider: whatever SDK writes the request in whatever encoding, it asks the same.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -54,8 +54,8 @@ const conversation: ModelMessage[] = [
 const asked: Record<string, Partial<Parameters<typeof generateText>[0]>> = {
   'a prompt': { prompt: 'Hello' },
   instructions: { system: 'You are terse.\nVery.', prompt: 'Hello', temperature: 0.5, maxOutputTokens: 50 },
-  'a conversation with tools, results and a picture': { messages: conversation, tools: { weather } },
-  'an answer as JSON': {
+  'a conversation with tools, results and an image': { messages: conversation, tools: { weather } },
+  'a response as JSON': {
     prompt: 'Which city?',
     output: Output.object({ schema: z.object({ city: z.string(), people: z.int().min(1) }) }),
   },
@@ -112,10 +112,10 @@ const routes = [
   ['anthropic', 'responses'],
 ] as const
 
-describe.each(Object.keys(asked))('AI SDK: %s', (what) => {
+describe.each(Object.keys(asked))('AI SDK request with %s', (what) => {
   const request = asked[what] as Parameters<typeof generateText>[0]
 
-  test.each(routes)('a fallback from %s to %s repeats the call that failed', async (from, to) => {
+  test.each(routes)('is recognized as repeated in a fallback from %s to %s', async (from, to) => {
     const session = `${what.replace(/\W/g, '-')}-${from}-${to}`.slice(0, 60)
     const { models, bodies } = providersOf(session)
     await play(session, 1)
@@ -123,12 +123,12 @@ describe.each(Object.keys(asked))('AI SDK: %s', (what) => {
     await generateText({ ...request, model: models[to], maxRetries: 0 }).catch(() => {})
     const [first, second] = bodies.map((body) => readQuestion(body).id)
     expect(first).toBe(second)
-    const { findings, paths, calls } = await verdictOf(session)
-    expect({ findings, calls, fallbacks: paths['client fallback'] }).toEqual({ findings: [], calls: 2, fallbacks: 1 })
+    const { findings, recovery_paths: paths, calls } = await verdictOf(session)
+    expect({ findings, calls, fallbacks: paths.client_fallback }).toEqual({ findings: [], calls: 2, fallbacks: 1 })
   })
 })
 
-test('AI SDK: a stream that breaks off and is asked for again of another provider is no swallowed response', async () => {
+test('AI SDK: is not reported for a swallowed response when a cut stream is repeated with another provider', async () => {
   const session = 'broken-stream'
   const { models } = providersOf(session)
   await play(session, 1, { type: 'cut-stream', after_chunks: 2 })
@@ -144,7 +144,7 @@ test('AI SDK: a stream that breaks off and is asked for again of another provide
   expect((await verdictOf(session)).findings).toEqual([])
 })
 
-test("the providers' own SDKs: texts, parts and instructions in each encoding ask the same", async () => {
+test('provider SDKs: ask the same question in each encoding of texts, parts and instructions', async () => {
   const bodies: string[] = []
   const fetch = async (_: unknown, init?: RequestInit) => {
     bodies.push(String(init?.body))
@@ -238,19 +238,19 @@ const changed = (at: number, content: unknown) => ({
 test.each<[string, object]>([
   ['instructions', changed(0, 'Be long.')],
   ['an earlier message', changed(1, 'Read this: rye')],
-  ['what the model said', changed(2, 'Not done.')],
-  ['the last words', changed(3, 'Translate it.')],
+  ["the model's message", changed(2, 'Not done.')],
+  ['the last text', changed(3, 'Translate it.')],
   [
-    'a picture',
+    'an image',
     changed(3, [
       { type: 'text', text: 'Summarize it.' },
       { type: 'image_url', image_url: { url: 'http://localhost/a.png' } },
     ]),
   ],
   ['a tool', { ...base, tools: [{ type: 'function', function: { name: 'listen' } }] }],
-  ['a tool less', { ...base, tools: [] }],
+  ['one tool less', { ...base, tools: [] }],
   [
-    'the form of the answer',
+    'the response format',
     {
       ...base,
       response_format: {
@@ -260,11 +260,11 @@ test.each<[string, object]>([
     },
   ],
   ['one message less', { ...base, messages: base.messages.slice(1) }],
-])('requests that differ in %s are different requests', (_, other) => {
+])('question identity: differs with %s', (_, other) => {
   expect(readQuestion(JSON.stringify(other)).template).not.toBe(readQuestion(JSON.stringify(base)).template)
 })
 
-test('settings and the model make no other request', () => {
+test('question identity: does not depend on settings and the model', () => {
   const settings = {
     model: 'b',
     temperature: 0,
@@ -408,7 +408,7 @@ const ENCODINGS: Record<string, (talk: Talk) => object> = {
 const idsIn = (talk: Talk) => Object.values(ENCODINGS).map((encode) => readQuestion(JSON.stringify(encode(talk))).id)
 const RUNS = runs(300)
 
-test('any conversation asks the same in each encoding, and something else when one word differs', () => {
+test('property: any conversation is the same question in each encoding, and another one when a word differs', () => {
   fc.assert(
     fc.property(talks, fc.nat(), (talk, place) => {
       const [id] = idsIn(talk)

@@ -1,4 +1,5 @@
-// What is said of tasks of agents: how many there were and how they ended, and whether their client has read it. Nobody who has is accused.
+// The verdict on tasks of agents: their number, their final states, and whether their client has read them. No client that has is
+// reported.
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { reportLines } from '../../src/cli/print/report.ts'
@@ -26,8 +27,8 @@ afterAll(app.close)
 const gaveUp = ({ findings }: Verification) =>
   findings.map(({ kind, severity, message, count }) => ({ kind, severity, message, count }))
 
-describe.each(Object.keys(INNOCENT))('who %s', (manner) => {
-  test('is not accused, however its tasks end and it does', async () => {
+describe.each(Object.keys(INNOCENT))('task client that %s', (manner) => {
+  test('is not reported, however its tasks end', async () => {
     const one = await taskSession(app)
     await Promise.all(ENDINGS.map((ending) => INNOCENT[manner]?.(one, ending)))
     expect((await quiet(one)).findings).toEqual([])
@@ -35,8 +36,8 @@ describe.each(Object.keys(INNOCENT))('who %s', (manner) => {
   })
 })
 
-describe.each(Object.keys(GUILTY))('who %s', (manner) => {
-  test.each(ENDINGS)('has given up a task that is %s', async (ending) => {
+describe.each(Object.keys(GUILTY))('violating task client that %s', (manner) => {
+  test.each(ENDINGS)('is reported for a task that is %s', async (ending) => {
     const one = await taskSession(app)
     await GUILTY[manner]?.(one, ending)
     const found = await quiet(one)
@@ -55,7 +56,7 @@ describe.each(Object.keys(GUILTY))('who %s', (manner) => {
   })
 })
 
-test('any mix of clients: as many tasks are found given up as are', async () => {
+test('property: any mix of task clients is reported for exactly the tasks given up', async () => {
   const client = fc.record({
     ending: fc.constantFrom(...ENDINGS),
     manner: fc.constantFrom(...Object.keys(INNOCENT), ...Object.keys(GUILTY)),
@@ -84,7 +85,7 @@ test('any mix of clients: as many tasks are found given up as are', async () => 
 const countOf = (clients: readonly { ending: string; manner: string }[], state: string) =>
   clients.filter(({ ending, manner }) => manner in GUILTY && stateOf(ending) === state).length
 
-describe('a task that works on and on', () => {
+describe('task that never ends', () => {
   const begin = async () => {
     const one = await taskSession(app)
     const rules = [{ name: 'stuck', fault: { type: 'stuck-task' } }]
@@ -102,7 +103,7 @@ describe('a task that works on and on', () => {
     return { one, path }
   }
 
-  test('is given up by who looks at it a while and ends well, and by nobody before it ends', async () => {
+  test('is given up by a client that polls and exits with 0, and not before its exit', async () => {
     const { one, path } = await begin()
     for (const _ of [1, 2, 3]) await one.ok('GET', path)
     const before = await verdict(one)
@@ -130,7 +131,7 @@ describe('a task that works on and on', () => {
     })
   })
 
-  test("is nobody's when it was removed", async () => {
+  test('is not given up when it was removed', async () => {
     const { one } = await begin()
     await one.call('DELETE', '/v2/agents/completed')
     const { findings, tasks } = await verdict(one, '?ended=well')
@@ -138,7 +139,7 @@ describe('a task that works on and on', () => {
   })
 })
 
-test('who has read that a task waits for approval has read its end, whoever approves later', async () => {
+test('task approval: counts as read for a client that saw it pending, even if another approves later', async () => {
   const one = await taskSession(app)
   const { id } = await one.ask('Go.', {}, 'approving')
   await one.ok('POST', `/_understudy/tasks/${id}/approve`, {})
@@ -151,7 +152,7 @@ test('who has read that a task waits for approval has read its end, whoever appr
   expect((await verdict(one, '?ended=well')).findings).toEqual([])
 })
 
-describe('a team', () => {
+describe('team of a task', () => {
   const hand = { name: 'call_sub_agent', arguments: { agent: 'member', message: 'Find it.' } }
   const team = async () => {
     const one = agentSession(app)
@@ -176,7 +177,7 @@ describe('a team', () => {
     return one
   }
 
-  test("is counted apart, and what works for a task is nobody's to read", async () => {
+  test('is counted separately and need not be read', async () => {
     const one = await team()
     const task = await one.ask('Go.', {}, 'lead')
     expect(task.metadata?.finish_reason).toBe('sub_task')
@@ -185,7 +186,7 @@ describe('a team', () => {
     await one.ok('POST', '/v2/agents/member/task', { ...body, configuration: {} })
     const found = await quiet(one)
     expect(found.findings).toEqual([])
-    expect(found.tasks).toEqual({ states: { completed: 1 }, at_work: 0, iterations: 4, tool_calls: 2, sub_tasks: 1 })
+    expect(found.tasks).toEqual({ states: { completed: 1 }, running: 0, iterations: 4, tool_calls: 2, sub_tasks: 1 })
     const line = plainLines(reportLines(found)).find((text) => text.includes('tasks'))
     expect(line).toContain('completed 1; 4 iterations, 2 tool calls, 1 sub-task')
   })
@@ -201,7 +202,7 @@ describe('a team', () => {
     [{ tool_calls: 1, tool: 'look_up' }, true, '1 tool call: tool look_up'],
     [{ tool_calls: 0, state: 'failed' }, true, '0 tool calls: state failed'],
   ]
-  test('is held against expectations', async () => {
+  test('is judged by expectations', async () => {
     const one = await team()
     const task = await one.ask('Go.', {}, 'lead')
     const [child] = (task.metadata as Json).waits_for as string[]
@@ -225,27 +226,27 @@ describe('a team', () => {
     ],
     [{ tasks: 1, state: 'done' }, "'expect[0].state' must be one of"],
   ]
-  test.each(WRONG)('is not expected to be like %j', async (expectation, words) => {
+  test.each(WRONG)('rejects the expectation %j', async (expectation, words) => {
     const { status, body } = await agentSession(app).call('POST', '/_understudy/verify', { expect: [expectation] })
     expect(status).toBe(400)
     expect(JSON.stringify(body)).toContain(words)
   })
 })
 
-test('a task that waited and was canceled is counted as canceled', async () => {
+test('task counts: include a waiting task that was canceled as canceled', async () => {
   const one = await taskSession(app)
   const { id } = await one.ask('Go.', {}, 'asking')
   await one.ok('POST', `/v2/agents/asking/tasks/${id}/cancel`)
   expect((await verdict(one)).tasks).toEqual({
     states: { canceled: 1 },
-    at_work: 0,
+    running: 0,
     iterations: 1,
     tool_calls: 1,
     sub_tasks: 0,
   })
 })
 
-test('verify waits for a task at work', async () => {
+test('verify: waits for a running task', async () => {
   const one = await taskSession(app)
   await one.ok('POST', `/_understudy/sessions/${one.name}/clock`, { freeze: true })
   await one.ok('PUT', '/_understudy/fixtures', [

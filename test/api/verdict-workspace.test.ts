@@ -1,4 +1,4 @@
-// Calls of the workspace API are judged like those of models: what failed is asked again, with the waits that it was told.
+// Calls of the workspace API are judged like those of models: failed ones are repeated, with the requested waits.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { createTestApp } from '../support/app.ts'
@@ -41,23 +41,17 @@ const violations: [
   act: (its: Client) => unknown,
   found: string[],
 ][] = [
-  ['a read that failed and is never repeated', down, 1, ({ list }) => list(), ['gave-up error']],
+  ['a failed read that is never repeated', down, 1, ({ list }) => list(), ['gave-up error']],
   [
-    'one of two reads that failed',
+    'one of two failed reads that is never repeated',
     down,
     1,
     async ({ list }) => [await list({}, '?limit=1'), await list({}, '?limit=2')],
     ['gave-up error'],
   ],
+  ['a rate-limited write that is never repeated', limit, 1, ({ create }) => create('one'), ['gave-up error']],
   [
-    'a write that was refused by a limit and is never repeated',
-    limit,
-    1,
-    ({ create }) => create('one'),
-    ['gave-up error'],
-  ],
-  [
-    'one of two writes that was not accepted',
+    'one of two rejected writes that is never repeated',
     down,
     1,
     async ({ create }) => [await create('one'), await create('two')],
@@ -77,7 +71,7 @@ const violations: [
     async ({ list }) => {
       for (let turn = 0; turn < 40; turn++) await list()
     },
-    ['storm error', 'gave-up error'],
+    ['retry-storm error', 'gave-up error'],
   ],
   [
     'a write that is repeated after a 401',
@@ -87,7 +81,7 @@ const violations: [
     ['ignored-status error'],
   ],
   [
-    'a write with an idempotency key that failed and is never repeated',
+    'a failed write with an idempotency key that is never repeated',
     { type: 'http-error', status: 500 },
     1,
     ({ create }) => create('one', { 'idempotency-key': 'k1' }),
@@ -95,8 +89,8 @@ const violations: [
   ],
 ]
 
-describe('found is', () => {
-  test.each(violations)('%s', async (_, fault, calls, act, expected) => {
+describe('finding for a workspace client', () => {
+  test.each(violations)('is reported: %s', async (_, fault, calls, act, expected) => {
     const its = await client(fault, calls)
     await act(its)
     const { findings, ok, calls: traced, workspace_calls, notices } = await its.verdict('?ended=unknown')
@@ -114,13 +108,13 @@ describe('found is', () => {
 const compliant: [what: string, fault: object, calls: number | string, act: (its: Client) => unknown][] = [
   ['a read that is repeated', down, 1, async ({ list }) => [await list(), await list()]],
   [
-    'a read that is repeated when its wait is over',
+    'a read that is repeated after the requested wait',
     limit,
     1,
     async ({ list, wait }) => [await list(count(0)), await wait(2000), await list(count(1))],
   ],
   [
-    'a limit of one API key, and another key',
+    'a rate limit of one API key, and another key',
     limit,
     1,
     async ({ list }) => [
@@ -135,7 +129,7 @@ const compliant: [what: string, fault: object, calls: number | string, act: (its
     ({ create }) => create('one'),
   ],
   [
-    'a read of what is not there yet, again and again',
+    'repeated reads of a record that does not exist yet',
     { type: 'delay', for: '1ms' },
     1,
     async ({ send, wait }) => {
@@ -146,7 +140,7 @@ const compliant: [what: string, fault: object, calls: number | string, act: (its
     },
   ],
   [
-    'a poll at each beat while it fails',
+    'a poll at a fixed interval that fails',
     down,
     '1-3',
     async ({ list, wait }) => {
@@ -157,14 +151,14 @@ const compliant: [what: string, fault: object, calls: number | string, act: (its
     },
   ],
   [
-    'calls that are refused as they are wrong',
+    'calls that are rejected as invalid',
     down,
     99,
     async ({ send }) => [await send('POST', '/v2/datasets', {}), await send('GET', '/v2/datasets?limit=x')],
   ],
 ]
 
-test.each(compliant)('nothing is found of %s', async (_, fault, calls, act) => {
+test.each(compliant)('workspace client: has no finding for %s', async (_, fault, calls, act) => {
   const its = await client(fault, calls)
   await act(its)
   const { findings, ok, workspace_calls, notices } = await its.verdict('?ended=unknown')
@@ -173,7 +167,7 @@ test.each(compliant)('nothing is found of %s', async (_, fault, calls, act) => {
   expect(notices.join()).not.toContain('no calls were received')
 })
 
-describe('calls of an agent over A2A', () => {
+describe('A2A calls in a verdict', () => {
   const rpc = (id: string | number, text: string) => ({
     jsonrpc: '2.0',
     id,
@@ -187,7 +181,7 @@ describe('calls of an agent over A2A', () => {
     return send('POST', '/a2a/clerk', body, { 'content-length': String(JSON.stringify(body).length) })
   }
 
-  test('that ask something else are no retry of one that was not accepted', async () => {
+  test('are no retry of a rejected call when they ask something else', async () => {
     const its = await client(down)
     await ask(its, 1, 'one')
     await ask(its, 2, 'two')
@@ -196,34 +190,34 @@ describe('calls of an agent over A2A', () => {
     ])
   })
 
-  test('that ask the same are one, with whatever ids', async () => {
+  test('are a retry when they ask the same, whatever their ids', async () => {
     const its = await client(down)
     await ask(its, 1, 'one')
     await ask(its, 2, 'one')
     expect((await its.verdict('?ended=unknown')).findings).toEqual([])
   })
 
-  test('that are many, and fail, are no storm', async () => {
+  test('are no retry storm when they are many and fail', async () => {
     const its = await client(down, '1+')
     for (let call = 0; call < 30; call++) await ask(its, call, `question ${String.fromCharCode(97 + call)}`)
     expect((await its.verdict('?ended=unknown')).findings.map(({ kind }) => kind)).toEqual(['gave-up'])
   })
 })
 
-test('a retry of a workspace call is an exercised recovery path, and broken waits are counted', async () => {
+test('workspace retry: is an exercised recovery path, and early ones are counted', async () => {
   const its = await client(limit)
   await its.list(count(0))
   await its.list(count(1))
-  expect((await its.verdict()).paths['client retry']).toBe(1)
+  expect((await its.verdict()).recovery_paths.client_retry).toBe(1)
   const expected = await app.fetch('/_understudy/verify', {
     method: 'POST',
     headers: { authorization: `Bearer session:workspace-${sessions}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ expect: [{ waits_kept: true }] }),
+    body: JSON.stringify({ expect: [{ retry_after_honored: true }] }),
   })
   expect((expected.json() as unknown as Verification).expectations).toMatchObject([{ met: false }])
 })
 
-test('calls of a workspace without a scenario are counted', async () => {
+test('workspace calls: are counted without a scenario', async () => {
   await app.fetch('/v2/datasets', { headers: { authorization: 'Bearer session:plain' } })
   const { workspace_calls, notices, findings } = (
     await app.fetch('/_understudy/verify', { headers: { authorization: 'Bearer session:plain' } })
@@ -231,7 +225,7 @@ test('calls of a workspace without a scenario are counted', async () => {
   expect({ workspace_calls, notices, findings }).toEqual({ workspace_calls: 1, notices: [], findings: [] })
 })
 
-test('a call that is under way may be the retry, so nobody is said to have given up meanwhile', async () => {
+test('running workspace call: may be the retry, so giving up is not reported yet', async () => {
   const its = await client({ type: 'delay', for: '10m' }, 2)
   const session = `workspace-${sessions}`
   await its.send('PUT', '/_understudy/scenario', {

@@ -1,4 +1,4 @@
-// verify?wait: looks again when something has happened and not otherwise, stops with its client, and says what it cannot see.
+// verify?wait: reads again only when something has happened, stops with its client, and reports what it cannot see.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'
@@ -42,8 +42,8 @@ function countReads() {
   return reads
 }
 
-describe('while it waits', () => {
-  test('each trace is read once', async () => {
+describe('verify while it waits', () => {
+  test('reads each trace once', async () => {
     await call()
     const reads = countReads()
     const report = reportOf(post('30s', [{ calls: 4 }]))
@@ -53,7 +53,7 @@ describe('while it waits', () => {
     expect(reads).toEqual({ all: 1, one: 3 })
   })
 
-  test('a reset begins it anew', async () => {
+  test('starts again after a reset', async () => {
     await call('before')
     const report = reportOf(post('30s', [{ calls: 2 }]))
     while (!app.understudy.observers.active) await new Promise(setImmediate)
@@ -64,7 +64,7 @@ describe('while it waits', () => {
   })
 })
 
-describe('it looks at the session of its name, whatever becomes of that', () => {
+describe('verify waiting for a session', () => {
   const own = { headers: { authorization: 'Bearer session:mine', 'content-type': 'application/json' } }
   const send = (path: string, body: unknown) =>
     app.understudy.app.fetch(
@@ -98,7 +98,7 @@ describe('it looks at the session of its name, whatever becomes of that', () => 
       ],
     ],
   ]
-  test.each(changes)('%s', async (name, change) => {
+  test.each(changes)('reads the session by name after it was %s', async (name, change) => {
     const report = reportOf(post('30s', [{ calls: 2 }], own))
     while (!app.understudy.observers.active) await new Promise(setImmediate)
     await change()
@@ -108,7 +108,7 @@ describe('it looks at the session of its name, whatever becomes of that', () => 
   })
 })
 
-test('it stops with its client', async () => {
+test('verify: stops when its client disconnects', async () => {
   const client = new AbortController()
   const report = reportOf(post('60s', [{ calls: 1 }], { signal: client.signal }))
   while (!app.understudy.observers.active) await new Promise(setImmediate)
@@ -117,8 +117,8 @@ test('it stops with its client', async () => {
   expect(Boolean(app.understudy.observers.active)).toBe(false)
 })
 
-describe('of many who wait', () => {
-  test('each reads what the others have read', async () => {
+describe('many waiting verify calls', () => {
+  test('share what they have read', async () => {
     for (let index = 0; index < 5; index++) await call()
     const reads = countReads()
     const reports = Array.from({ length: 50 }, () => reportOf(post('30s', [{ calls: 6 }])))
@@ -128,7 +128,7 @@ describe('of many who wait', () => {
     expect(reads).toEqual({ all: 1, one: 1 })
   })
 
-  test('only so many are let in', async () => {
+  test('are limited in number', async () => {
     const client = new AbortController()
     const waits = Array.from({ length: 101 }, () => post('60s', [{ calls: 1 }], { signal: client.signal }))
     const first = await Promise.race(waits)
@@ -142,7 +142,7 @@ describe('of many who wait', () => {
   })
 })
 
-test('calls whose traces are gone are said to be', async () => {
+test('verify: reports calls whose traces were dropped', async () => {
   app.close()
   app = createTestApp({ keep_traces: 2 })
   for (let index = 0; index < 2; index++) await call()
@@ -153,7 +153,7 @@ test('calls whose traces are gone are said to be', async () => {
   expect(notices.join()).toContain('the traces of 3 calls were dropped')
 })
 
-test('a scenario that began after them has lost nothing', async () => {
+test('verify: reports no dropped traces when the scenario began after them', async () => {
   app.close()
   app = createTestApp({ keep_traces: 2 })
   for (let index = 0; index < 4; index++) await call()

@@ -1,4 +1,4 @@
-// What verify says of a session: counts, order, waits, cancelled calls, fixtures, rules and expectations.
+// What verify says of a session: counts, order, waits, canceled calls, fixtures, rules and expectations.
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import type { Verification } from '../../src/contract/core/verification.ts'
 import { accepted } from '../support/accepted.ts'
@@ -42,11 +42,11 @@ const outage = {
   ],
   expect: [
     { provider: 'openai', outcome: 'disconnected', attempts: 2 },
-    { provider: 'anthropic', outcome: 'answered', attempts: 2 },
+    { provider: 'anthropic', outcome: 'succeeded', attempts: 2 },
   ],
 }
 
-test('counts, order and ways are those of the calls', async () => {
+test('verify: reports counts, order and recovery paths of the calls', async () => {
   await call('before')
   await play(outage)
   await call('streamed', { stream: true, retry: { count: 1, on_codes: [429] }, ...FALLBACK })
@@ -62,39 +62,45 @@ test('counts, order and ways are those of the calls', async () => {
     count,
   })
   expect(report.counts as object[]).toEqual([
-    row('gateway', 'anthropic/claude-sonnet-4', 'answered', 2),
-    row('provider', 'anthropic/claude-sonnet-4', 'answered', 2),
+    row('gateway', 'anthropic/claude-sonnet-4', 'succeeded', 2),
+    row('provider', 'anthropic/claude-sonnet-4', 'succeeded', 2),
     row('provider', 'openai/gpt-4o', 'disconnected', 2),
-    row('provider', 'openai/gpt-4o', 'timed out', 1),
+    row('provider', 'openai/gpt-4o', 'timed_out', 1),
   ])
-  expect(report.order.map(({ target, why, outcome }) => `${why} ${target.split('/')[0]} ${outcome}`)).toEqual([
+  expect(report.order.map(({ target, reason: why, outcome }) => `${why} ${target.split('/')[0]} ${outcome}`)).toEqual([
     'first openai disconnected',
     'retry openai disconnected',
-    'fallback anthropic answered',
-    'first openai timed out',
-    'fallback anthropic answered',
+    'fallback anthropic succeeded',
+    'first openai timed_out',
+    'fallback anthropic succeeded',
   ])
-  expect(report.paths).toEqual({
+  expect(report.recovery_paths).toEqual({
     retry: 1,
     fallback: 2,
     timeout: 1,
     cache: 0,
-    'stream recovery': 1,
-    'client retry': 0,
-    'client fallback': 0,
+    stream_recovery: 1,
+    client_retry: 0,
+    client_fallback: 0,
   })
   const rule = (name: string) => report.rules.find((one) => one.name === name)
-  expect(rule('nothing comes')).toMatchObject({ matched: 2, fired: 2, applied: 2, skipped: {}, idle: null })
-  expect(rule('never')?.idle).toBe('no request matched')
-  expect(rule('not now')?.idle).toStartWith('active from t=3600 s, last matching request at t=')
-  expect(rule('in vain')).toMatchObject({ fired: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
+  expect(rule('nothing comes')).toMatchObject({
+    matched: 2,
+    triggered: 2,
+    applied: 2,
+    skipped: {},
+    not_triggered: null,
+  })
+  expect(rule('never')?.not_triggered).toBe('no request matched')
+  expect(rule('not now')?.not_triggered).toStartWith('active from t=3600 s, last matching request at t=')
+  expect(rule('in vain')).toMatchObject({ triggered: 1, applied: 0, skipped: { 'the answer is not a stream': 1 } })
   expect(report.expectations).toEqual([
     { expected: '2 attempts: provider openai, outcome disconnected', actual: '2', met: true },
-    { expected: '2 attempts: provider anthropic, outcome answered', actual: '2', met: true },
+    { expected: '2 attempts: provider anthropic, outcome succeeded', actual: '2', met: true },
   ])
 })
 
-test('without a scenario, everything since the session began is looked at', async () => {
+test('verify: covers everything since the session began without a scenario', async () => {
   await call('one')
   await call('one', { cache: { type: 'exact_match', ttl: 60 } })
   await call('one', { cache: { type: 'exact_match', ttl: 60 } })
@@ -103,30 +109,30 @@ test('without a scenario, everything since the session began is looked at', asyn
     ok: true,
     calls: 3,
     attempts: 2,
-    paths: { cache: 1 },
+    recovery_paths: { cache: 1 },
     rules: [],
   })
 })
 
-describe('expectations', () => {
+describe('verify expectations', () => {
   const met: [object, string][] = [
     [{ provider: 'openai', attempts: '2+' }, '3'],
     [{ provider: 'openai' }, '3'],
     [{ model: 'gpt-4*', target: 'primary', attempts: 3 }, '3'],
     [{ target: 'fallback', attempts: 2 }, '2'],
-    [{ rule: 'late', outcome: 'timed out', attempts: 1 }, '1'],
+    [{ rule: 'late', outcome: 'timed_out', attempts: 1 }, '1'],
     [{ operation: 'chat.completions', status: 200, calls: 2 }, '2'],
     [{ at: 'gateway', stream: true }, '1'],
     [{ provider: 'google', attempts: 0 }, '0'],
-    [{ order: [{ provider: 'openai' }, { provider: 'anthropic' }, { outcome: 'timed out' }] }, 'in this order'],
-    [{ waits_kept: true }, 'early retries: 0'],
+    [{ order: [{ provider: 'openai' }, { provider: 'anthropic' }, { outcome: 'timed_out' }] }, 'in this order'],
+    [{ retry_after_honored: true }, 'early retries: 0'],
   ]
   const unmet: [object, string][] = [
     [{ provider: 'openai', attempts: '1-2' }, '3'],
     [{ calls: 3 }, '2'],
     [{ cache: 'hit', calls: '1+' }, '0'],
     [{ provider: 'google' }, '0'],
-    [{ order: [{ outcome: 'timed out' }, { outcome: 'disconnected' }] }, 'only the first 1 of 2'],
+    [{ order: [{ outcome: 'timed_out' }, { outcome: 'disconnected' }] }, 'only the first 1 of 2'],
   ]
   const after = async () => {
     await play({ ...outage, expect: [] })
@@ -147,24 +153,24 @@ describe('expectations', () => {
   const mistakes: [object, string][] = [
     [{ provider: 'openai', attempt: 1 }, "is not known (did you mean 'attempts'?); valid: provider, model"],
     [{ attempts: 1, calls: 1 }, "cannot be combined with 'calls'"],
-    [{ waits_kept: true, model: 'x' }, 'cannot be combined with other conditions'],
-    [{ outcome: 'fine' }, 'must be one of "answered"'],
+    [{ retry_after_honored: true, model: 'x' }, 'cannot be combined with other conditions'],
+    [{ outcome: 'fine' }, 'must be one of "succeeded"'],
   ]
-  test.each(mistakes)('%j is refused', async (expectation, message) => {
+  test.each(mistakes)('reject %j', async (expectation, message) => {
     const answer = await app.post('/_understudy/verify', { expect: [expectation] })
     expect(errorOf(answer.text, 400).message).toContain(message)
   })
 })
 
-describe('wait', () => {
-  test('gives a client time to get there', async () => {
+describe('verify wait', () => {
+  test('gives a client time to make its calls', async () => {
     await play({ ...outage, expect: [{ calls: 1 }] })
     const report = look('default', '?wait=30s')
     await call('late', FALLBACK)
     expect(await report).toMatchObject({ ok: true, calls: 1 })
   })
 
-  test('ends with what there is, and has a limit', async () => {
+  test('ends with the current state at its limit, which has a maximum', async () => {
     await play({ ...outage, expect: [{ calls: 1 }] })
     expect(await look('default', '?wait=30ms')).toMatchObject({ ok: false, calls: 0 })
     const answer = await app.fetch('/_understudy/verify?wait=2h')
@@ -172,7 +178,7 @@ describe('wait', () => {
   })
 })
 
-test('a client that calls again too early is told from one that waits', async () => {
+test('verify: tells an early retry from one that waits', async () => {
   await play({
     name: 'busy',
     rules: [{ name: 'limit', fault: { type: 'http-error', status: 429, retry_after: '20s' } }],
@@ -183,12 +189,16 @@ test('a client that calls again too early is told from one that waits', async ()
   await call('busy')
   await accepted(app.post('/_understudy/sessions/default/clock', { advance: '19s' }))
   await call('busy')
-  const { waits, paths, ok } = await ask([{ waits_kept: true }])
-  expect(waits).toMatchObject({ told: 3, kept: 1, broken: [{ retry_after_ms: 20_000, called_again_after_ms: 19_000 }] })
-  expect(paths['client retry']).toBe(2)
+  const { retry_after: waits, recovery_paths: paths, ok } = await ask([{ retry_after_honored: true }])
+  expect(waits).toMatchObject({
+    sent: 3,
+    honored: 1,
+    not_honored: [{ retry_after_ms: 20_000, retried_after_ms: 19_000 }],
+  })
+  expect(paths.client_retry).toBe(2)
   expect(ok).toBe(false)
 })
-test('a call that the client gives up is shown with what became of it', async () => {
+test('verify: shows a call that the client abandoned with its outcome', async () => {
   await play(outage)
   await accepted(app.post('/_understudy/sessions/default/clock', { freeze: true }))
   const gone = new AbortController()
@@ -203,10 +213,10 @@ test('a call that the client gives up is shown with what became of it', async ()
   await accepted(app.post('/_understudy/sessions/default/clock', { advance: '7s' }))
   gone.abort()
   await (await answer).text()
-  expect((await look()).cancelled).toEqual([{ trace: expect.any(String), after_ms: 7000, provider_stopped: true }])
+  expect((await look()).canceled).toEqual([{ trace: expect.any(String), after_ms: 7000, provider_stopped: true }])
 })
 
-test('fixtures that answered no call, and calls that found none, are told', async () => {
+test('verify: reports unused fixtures and unmatched calls', async () => {
   const match = { operation: 'chat.completions' }
   await accepted(
     app.post('/_understudy/sessions', {

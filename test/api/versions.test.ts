@@ -12,7 +12,7 @@ const data = (body: Json) => body.data as Json[]
 const UNKNOWN = '01JGFJJZ00ZZZZZZZZZZZZZZZZ'
 
 describe('versions of tools and evaluators', () => {
-  test('each change writes one, with the checksum of its data; strict clients read list and record', async () => {
+  test('are written by each change with a checksum, and strict clients read them', async () => {
     const tool = await ok('POST', '/v2/tools', { key: 'versioned', description: 'one', function: { name: 'f' } })
     for (const description of ['two', 'two', 'three']) await ok('PATCH', `/v2/tools/${tool._id}`, { description })
     const list = await ok('GET', `/v2/tools/${tool._id}/versions?limit=10`)
@@ -31,7 +31,7 @@ describe('versions of tools and evaluators', () => {
     expect(strange.body.message).toStartWith('Tool or version not found: ')
   })
 
-  test('versions of writers at the same time have no gaps, and the last one wins', async () => {
+  test('have no gaps under parallel writes, and the last one wins', async () => {
     const tool = await ok('POST', '/v2/tools', { key: 'contended', function: { name: 'f' } })
     const names = Array.from({ length: 40 }, (_, index) => `name ${index}`)
     await Promise.all(names.map((description) => ok('PATCH', `/v2/tools/${tool._id}`, { description })))
@@ -40,7 +40,7 @@ describe('versions of tools and evaluators', () => {
     expect(versions[0]?.data).toEqual(await ok('GET', `/v2/tools/${tool._id}`))
   })
 
-  test('evaluator versions: ten a page, and the limit goes up to 200', async () => {
+  test('are ten a page for evaluators, with a limit of up to 200', async () => {
     const body = {
       type: 'llm_eval',
       key: 'counted',
@@ -59,7 +59,7 @@ describe('versions of tools and evaluators', () => {
     expect([missing.status, missing.body.message]).toEqual([404, expect.stringMatching(/^Evaluator not found/)])
   })
 
-  test('tools come all at once when no limit is given, with parameters that strict clients take', async () => {
+  test('are all returned for tools without a limit, with parameters for strict clients', async () => {
     const calls = session('many tools')
     const many = session('many-tools')
     expect((await calls.call('GET', '/v2/tools')).status).toBe(400)

@@ -1,4 +1,4 @@
-// Virtual time passes in waits alone: while something real is done it stands still, and no timeout is passed unnoticed.
+// Virtual time passes only in waits: it stands still during real work, and no timeout is passed unnoticed.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import { dataEvent } from '../../src/lib/sse.ts'
@@ -19,9 +19,9 @@ const timeout = { call_timeout: 60_000 }
 const template = { template_engine: 'jinja', variables: { name: 'Ada' } }
 
 const WORK: [string, string, object][] = [
-  ['a picture', '/v2/router/images/generations', { model: 'openai/gpt-image-1', prompt: 'A red fox.', timeout }],
+  ['an image', '/v2/router/images/generations', { model: 'openai/gpt-image-1', prompt: 'A red fox.', timeout }],
   [
-    'sound',
+    'audio',
     CHAT,
     { model, ...user('Say it.'), modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'opus' }, timeout },
   ],
@@ -43,9 +43,9 @@ const WORK: [string, string, object][] = [
   ],
   ['a template', CHAT, { model, ...user('Hello {{ name }}!'), ...template, timeout }],
 ]
-describe.each(WORK)('making %s', (_, path, body) => {
+describe.each(WORK)('virtual time of generating %s', (_, path, body) => {
   const DELAYED = { model: 'anthropic/claude-sonnet-4', ...user('Hello!') }
-  test('takes the same virtual time in every session: none, even while other calls wait', async () => {
+  test('is zero in every session, even while other calls wait', async () => {
     const slow = {
       name: 'slow',
       rules: [{ name: 'late', match: { provider: 'anthropic' }, fault: { type: 'delay', for: '30s' } }],
@@ -73,22 +73,22 @@ describe.each(WORK)('making %s', (_, path, body) => {
   })
 })
 
-describe('a timeout', () => {
+describe('timeout on a virtual clock', () => {
   const never = new Promise<never>(() => {})
-  test('ends an answer that does not listen to it', async () => {
+  test('ends a response that ignores its signal', async () => {
     const scripted = createScripted({ [A]: [() => never], [B]: [says('Second best.')] })
     errorOf((await scripted.ask({ timeout })).text, 504)
     const answer = await scripted.ask({ timeout, fallbacks: [{ model: B }] })
-    expect(await attemptsOf(scripted, answer)).toEqual([`${A} 1 first timed out 504`, `${B} 1 fallback answered 200`])
+    expect(await attemptsOf(scripted, answer)).toEqual([`${A} 1 first timed_out 504`, `${B} 1 fallback succeeded 200`])
     expect((await scripted.traceOf(answer)).duration_ms).toBe(60_000)
   })
 
-  test('ends a stream that does not listen to it, before its first word and after', async () => {
+  test('ends a stream that ignores its signal, before and after its first content', async () => {
     const deaf = async function* () {
       yield [dataEvent({})]
       await never
     }
-    const base = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+    const base = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
     const scripted = createScripted({
       [A]: [async () => ({ ...base, body: { kind: 'events' as const, events: deaf() } })],
     })
@@ -98,7 +98,7 @@ describe('a timeout', () => {
     expect(answer.text).toContain('within the call_timeout of 60000 ms')
   })
 
-  test('does not run while an answer is made', async () => {
+  test('does not run while a response is generated', async () => {
     const work = Promise.withResolvers<void>()
     const scripted = createScripted({
       [A]: [
@@ -115,7 +115,7 @@ describe('a timeout', () => {
   })
 })
 
-describe('a virtual clock', () => {
+describe('virtual clock and work', () => {
   const turns = async (count = 20) => {
     for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -135,7 +135,7 @@ describe('a virtual clock', () => {
     expect({ ended, jumped: clock.jumped }).toEqual({ ended: [5_000], jumped: 5_000 })
   })
 
-  test('that nobody uses any more ends what waits on it', async () => {
+  test('ends its waits when the session is gone', async () => {
     const clock = virtualClock()
     clock.freeze()
     const waits = [clock.sleep(5), clock.sleep(10, new AbortController().signal)]

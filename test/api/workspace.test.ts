@@ -11,7 +11,7 @@ const data = (body: Json) => body.data as Json[]
 const REVIEW = '01JGFJJZ00Q8VN5K2ZC3R7WXYA'
 
 describe('datasets', () => {
-  test('counts are true, and each change is a version without gaps', async () => {
+  test('have correct counts, and each change is a version without gaps', async () => {
     const { _id } = await ok('POST', '/v2/datasets', { display_name: 'Questions' })
     const at = `/v2/datasets/${_id}`
     const counts = async () => (await ok('GET', at)).metadata
@@ -30,7 +30,7 @@ describe('datasets', () => {
     expect((await call('GET', `${at}/datapoints/${points[0]?._id}`)).status).toBe(404)
   })
 
-  test('a datapoint lies in its own dataset only', async () => {
+  test('own their datapoints exclusively', async () => {
     const [one, two] = [
       await ok('POST', '/v2/datasets', { display_name: '1' }),
       await ok('POST', '/v2/datasets', { display_name: '2' }),
@@ -39,7 +39,7 @@ describe('datasets', () => {
     expect((await call('PATCH', `/v2/datasets/${two._id}/datapoints/${point._id}`, {})).status).toBe(404)
   })
 
-  test('messages are those of chat, and strict clients read them back', async () => {
+  test('have chat messages that strict clients read back', async () => {
     const { _id } = await ok('POST', '/v2/datasets', { display_name: 'Talk' })
     const messages = [
       { role: 'system', content: 'Be brief.' },
@@ -55,7 +55,7 @@ describe('datasets', () => {
   })
 
   const NESTED = [{ a: { b: 1 } }, { a: [{ b: 1 }] }, { a: [[1]] }]
-  test.each(NESTED)('nested inputs %j are refused, naming the key', async (inputs) => {
+  test.each(NESTED)('reject nested inputs %j by key', async (inputs) => {
     const { _id } = await ok('POST', '/v2/datasets', { display_name: 'Nested' })
     const { status, body } = await call('POST', `/v2/datasets/${_id}/datapoints`, { inputs })
     expect([status, (body.error as Json).param]).toEqual([400, 'inputs.a'])
@@ -64,7 +64,7 @@ describe('datasets', () => {
 })
 
 describe('paths and projects', () => {
-  test('a path makes its project and folders on the way, once', async () => {
+  test('are created once by a path, with its folders', async () => {
     const calls = session('paths')
     const first = await calls.ok('POST', '/v2/datasets', { display_name: 'a', path: 'Support/eu/returns' })
     const second = await calls.ok('POST', '/v2/datasets', { display_name: 'b', path: 'Support/eu' })
@@ -82,7 +82,7 @@ describe('paths and projects', () => {
     expect([nowhere.status, (nowhere.body.error as Json).param]).toEqual([404, 'project_id'])
   })
 
-  test('with a project token the first name of a path is a folder', async () => {
+  test('treat the first name of a path as a folder with a project token', async () => {
     const mapped = emptyWorkspace({ tokens: { bound: { workspace: 'default', project: 'Support' } } })
     const bound = workspaceOf(mapped, { authorization: 'Bearer bound' })
     const tool = { key: 'a', function: { name: 'a' } }
@@ -98,7 +98,7 @@ describe('paths and projects', () => {
     mapped.close()
   })
 
-  test.each(['', '/', 'a//b', '/a', 'a/'])('the path %j is refused', async (path) => {
+  test.each(['', '/', 'a//b', '/a', 'a/'])('reject the path %j', async (path) => {
     const { status, body } = await call('POST', '/v2/datasets', { display_name: 'x', path })
     expect([status, (body.error as Json).param]).toEqual([400, 'path'])
   })
@@ -106,13 +106,13 @@ describe('paths and projects', () => {
 
 describe('evaluators', () => {
   const llm = { type: 'llm_eval', path: 'Default', prompt: 'x', model: 'openai/gpt-4o' }
-  test('the answer has no output_type, and a description even when none is sent', async () => {
+  test('are returned without output_type and with a description', async () => {
     const made = await ok('POST', '/v2/evaluators', { ...llm, key: 'plain', output_type: 'number' })
     expect(made).not.toHaveProperty('output_type')
     expect(strict.evaluator?.parse(made)).toMatchObject({ description: '', mode: 'single' })
   })
 
-  test('one is run, by id and by key, in its own workspace only', async () => {
+  test('are run by id and key only in their own workspace', async () => {
     const mapped = emptyWorkspace({ tokens: { a: { workspace: 'a' }, b: { workspace: 'b' } } })
     const [own, other] = ['a', 'b'].map((token) => workspaceOf(mapped, { authorization: `Bearer ${token}` }))
     const json = { type: 'json_schema', key: 'list', schema: { type: 'array' } }
@@ -131,7 +131,7 @@ describe('evaluators', () => {
     { enabled: false, type: 'number', value: 3, operator: 'gte', alert_on_failure: true },
     null,
   ]
-  test.each(configs)('guardrail_config %j', async (guardrail_config) => {
+  test.each(configs)('accept guardrail_config %j', async (guardrail_config) => {
     const key = `guard-${guardrail_config?.type}`
     strict.evaluator?.parse(await ok('POST', '/v2/evaluators', { ...llm, key, guardrail_config }))
   })
@@ -149,7 +149,7 @@ describe('evaluators', () => {
     [{ model: 'gpt' }, 'model', '<provider>/<model>'],
     [{ categorical_labels: [{}] }, 'categorical_labels[0].value', 'required'],
   ]
-  test.each(refused)('%j is refused at %s', async (wrong, param, said) => {
+  test.each(refused)('reject %j at %s', async (wrong, param, said) => {
     const { status, body } = await call('POST', '/v2/evaluators', { ...llm, key: 'wrong', ...wrong })
     expect([status, (body.error as Json).param]).toEqual([400, param])
     expect(body.message).toContain(said)
@@ -158,7 +158,7 @@ describe('evaluators', () => {
 
 describe('human review sets', () => {
   const set = { display_name: 'Set', human_eval_ids: [REVIEW] }
-  test('both forms of filter, and from one to the other', async () => {
+  test('accept both forms of filter, and change from one to the other', async () => {
     const spans = { ...set, filter_type: 'span_type', filter_values: ['llm'] }
     const made = strict.human_review_set?.parse(await ok('POST', '/v2/human-eval-sets', spans)) as Json
     const named = { filter_type: 'name', filter_value: 'refund*' }
@@ -176,12 +176,12 @@ describe('human review sets', () => {
     [{ filter_type: 'name', filter_value: 'x', display_name: 'n'.repeat(256) }, 'display_name'],
     [{ filter_type: 'name', filter_value: 'x', project_id: 'p' }, 'project_id'],
   ]
-  test.each(refused)('%j is refused at %s', async (wrong, param) => {
+  test.each(refused)('reject %j at %s', async (wrong, param) => {
     const { status, body } = await call('POST', '/v2/human-eval-sets', { ...set, ...wrong })
     expect([status, (body.error as Json).param]).toEqual([400, param])
   })
 
-  test('a project that there is not is 404', async () => {
+  test('return 404 for an unknown project', async () => {
     const { status, body } = await call('POST', '/v2/human-eval-sets', {
       ...set,
       filter_type: 'name',
@@ -193,7 +193,7 @@ describe('human review sets', () => {
 })
 
 describe('contacts', () => {
-  test('the same external id changes the contact, and what is not named stays', async () => {
+  test('are updated by the same external id, and other fields stay', async () => {
     const ada = {
       external_id: 'ada',
       display_name: 'Ada',
@@ -214,7 +214,7 @@ describe('contacts', () => {
     [{ tags: 'one' }, 'tags'],
     [{ metadata: [] }, 'metadata'],
   ]
-  test.each(refused)('%j is refused at %s', async (wrong, param) => {
+  test.each(refused)('reject %j at %s', async (wrong, param) => {
     const { status, body } = await call('POST', '/v2/contacts', { external_id: 'x', ...wrong })
     expect([status, (body.error as Json).param]).toEqual([400, param])
   })

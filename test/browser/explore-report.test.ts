@@ -1,4 +1,4 @@
-// An exploration as a page, in a real browser: the matrix, the run behind each cell, and how to see it again, from disk.
+// The explore report in a real browser, opened from disk: the matrix, the run behind each case, and how to repeat it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,10 @@ let page: Page
 
 beforeAll(async () => {
   writeFileSync(join(folder.path, "it's a program.mjs"), PROGRAM)
-  const classes = ['server-error-once', 'cut-stream', 'server-error-forever'].flatMap((name) => ['--class', name])
+  const classes = ['server-error-once', 'cut-stream', 'server-error-forever'].flatMap((name) => [
+    '--failure-mode',
+    name,
+  ])
   const child = Bun.spawn(
     [EXECUTABLE, 'explore', ...classes, '--html', FILE, '--seed', '5', '--', process.execPath, "it's a program.mjs"],
     { cwd: folder.path, env: { PATH: process.env.PATH ?? '' }, stdout: 'ignore', stderr: 'ignore' },
@@ -41,7 +44,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('the matrix comes first, with the three numbers', async () => {
+test('explore report: shows the matrix first, with the three numbers', async () => {
   const rows = page.getByRole('region', { name: 'Matrix' }).getByRole('row')
   expect(await rows.allTextContents()).toEqual([
     'Injection pointserver-error-oncecut-streamserver-error-forever',
@@ -53,7 +56,7 @@ test('the matrix comes first, with the three numbers', async () => {
   )
 })
 
-test('a cell opens its run: verdict, calls, output, command and scenario', async () => {
+test('explore report: shows verdict, calls, output, command and scenario of a case', async () => {
   await page.getByRole('link', { name: /^swallowed: cut-stream at/ }).click()
   const cell = page.getByRole('region', { name: 'Case', exact: true })
   await cell.getByText('the client received the fault and did not retry').waitFor()
@@ -67,7 +70,7 @@ test('a cell opens its run: verdict, calls, output, command and scenario', async
   expect(readFileSync(FILE, 'utf8').split('<script>window.hit').length).toBe(1)
 })
 
-test('a derived cell is marked in the matrix and in its panel', async () => {
+test('explore report: marks a derived case in the matrix and in its panel', async () => {
   await page.getByRole('link', { name: /^swallowed: server-error-forever at .* \(derived\)$/ }).click()
   const cell = page.getByRole('region', { name: 'Case', exact: true })
   await cell.getByText('Derived: not run separately').waitFor()
@@ -78,7 +81,7 @@ test('a derived cell is marked in the matrix and in its panel', async () => {
   await cell.getByText('Derived: not run separately').waitFor({ state: 'detached' })
 })
 
-test('a call of the run is shown as every call is, and closing it leads back', async () => {
+test('explore report: shows a call of a run as every call, and closing it leads back', async () => {
   const cell = page.getByRole('region', { name: 'Case', exact: true })
   await cell.getByRole('listitem').filter({ hasText: 'evidence' }).getByRole('link').click()
   await page.getByRole('table', { name: 'Timeline of the call' }).waitFor()
@@ -87,7 +90,7 @@ test('a call of the run is shown as every call is, and closing it leads back', a
   await cell.waitFor()
 })
 
-test('the command of a cell breaks the program again as it was broken', async () => {
+test('explore report: has a command for a case that breaks the program again', async () => {
   const command = await page.getByRole('region', { name: 'Command' }).textContent()
   const child = Bun.spawn(['sh', '-c', (command ?? '').replace('understudy', EXECUTABLE)], {
     cwd: folder.path,
@@ -102,25 +105,28 @@ test.each([
   { name: 'wide', width: 1280, dark: false },
   { name: 'narrow', width: 400, dark: false },
   { name: 'dark', width: 1280, dark: true },
-])('on a $name screen nothing overflows, and the checker finds no serious barrier', async ({ name, width, dark }) => {
-  const one = await browser.open(String(pathToFileURL(FILE)), { width, dark })
-  for (const open of [false, true]) {
-    if (open) await one.getByRole('link', { name: /^held/ }).click()
-    await one.screenshot({ path: screenshotPath(`explore-${name}${open ? '-cell' : ''}`) })
-    // Scripts of tests are let in by the browser's protocol; the page's policy would not.
-    await one.evaluate(axe.source)
-    const { violations } = await one.evaluate(() =>
-      (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }),
-    )
-    const barriers = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    expect(barriers.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)).toEqual([])
-    expect(await one.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)).toBe(
-      0,
-    )
-  }
-  await one.context().close()
-})
+])(
+  'explore report on a $name screen: does not overflow and has no serious accessibility problem',
+  async ({ name, width, dark }) => {
+    const one = await browser.open(String(pathToFileURL(FILE)), { width, dark })
+    for (const open of [false, true]) {
+      if (open) await one.getByRole('link', { name: /^held/ }).click()
+      await one.screenshot({ path: screenshotPath(`explore-${name}${open ? '-cell' : ''}`) })
+      // Scripts of tests are let in by the browser's protocol; the page's policy would not.
+      await one.evaluate(axe.source)
+      const { violations } = await one.evaluate(() =>
+        (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }),
+      )
+      const barriers = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      expect(barriers.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)).toEqual([])
+      expect(
+        await one.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+      ).toBe(0)
+    }
+    await one.context().close()
+  },
+)
 
-test('nothing else was asked for, and the console is clean', () => {
+test('explore report: makes no other requests and leaves the console clean', () => {
   expect(browser.complaints).toEqual([])
 })

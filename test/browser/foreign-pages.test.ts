@@ -1,4 +1,4 @@
-// A web page that is not ours changes nothing here: by its headers, and as a browser sends them.
+// A web page of another origin changes nothing: checked by its headers, and as a browser sends them.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Browser, chromium } from 'playwright-core'
 import { send, testApps } from '../support/app.ts'
@@ -36,10 +36,10 @@ const change = (target: typeof app, index: number, more: Record<string, string>)
 }
 const every = CHANGES.map(([method, path], index) => [method, path, index] as const)
 
-describe('a page of another origin is refused', () => {
+describe('page of another origin', () => {
   const rows: [string, Record<string, string>][] = [
     ['another site', { origin: EVIL, 'sec-fetch-site': 'cross-site' }],
-    ['a site whose browser says no more than its origin', { origin: EVIL }],
+    ['a site whose browser sends only its origin', { origin: EVIL }],
     [
       'another port of this machine',
       { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site', host: 'localhost:4010' },
@@ -47,10 +47,10 @@ describe('a page of another origin is refused', () => {
     ['the same port by another name', { origin: 'http://localhost:4010', host: '127.0.0.1:4010' }],
     ['a file or a sandboxed frame', { origin: 'null' }],
     ['a browser that leaves the origin out', { 'sec-fetch-site': 'cross-site' }],
-    ['a name that begins like ours', { origin: 'http://localhost:4010.evil.example', host: 'localhost:4010' }],
+    ["a name that begins like the server's", { origin: 'http://localhost:4010.evil.example', host: 'localhost:4010' }],
     ['several origins', { origin: 'http://localhost:4010, http://evil.example', host: 'localhost:4010' }],
   ]
-  test.each(rows)('%s', async (_, page) => {
+  test.each(rows)('is rejected: %s', async (_, page) => {
     for (const [index, [method, path]] of CHANGES.entries()) {
       const answer = await change(app, index, page)
       expect([method, path, answer.status]).toEqual([method, path, 403])
@@ -60,12 +60,12 @@ describe('a page of another origin is refused', () => {
     }
   })
 
-  test('and leaves nothing behind', async () => {
+  test('changes nothing', async () => {
     const sessions = (await app.fetch('/_understudy/sessions')).json().data as { name: string; calls: number }[]
     expect(sessions.map(({ name, calls }) => [name, calls])).toEqual([['default', 0]])
   })
 
-  test('the error names the origin, at whatever length it comes', async () => {
+  test('is named in the error, whatever its length', async () => {
     expect(errorOf((await change(app, 0, { origin: EVIL })).text, 403).message).toContain(`"${EVIL}"`)
     const long = await change(app, 0, { origin: `http://${'x'.repeat(5_000)}.example` })
     expect(long.text.length).toBeLessThan(2_000)
@@ -75,20 +75,23 @@ describe('a page of another origin is refused', () => {
 const working = appWith()
 const open = appWith({ cors: ['http://localhost:3000'] })
 const openToAll = appWith({ cors: ['*'] })
-describe.each(every)('%s %s goes on working', (_, __, index) => {
+describe.each(every)('%s %s and origins', (_, __, index) => {
   const rows: [string, Record<string, string>][] = [
-    ['for programs', {}],
-    ['for programs that name no site', { 'sec-fetch-mode': 'cors' }],
-    ['for our own pages', { origin: 'http://localhost:4010', 'sec-fetch-site': 'same-origin', host: 'localhost:4010' }],
-    ['for our own pages behind TLS', { origin: 'https://localhost', host: 'localhost' }],
+    ['from programs', {}],
+    ['from programs that name no site', { 'sec-fetch-mode': 'cors' }],
+    [
+      "from the server's own pages",
+      { origin: 'http://localhost:4010', 'sec-fetch-site': 'same-origin', host: 'localhost:4010' },
+    ],
+    ["from the server's own pages behind TLS", { origin: 'https://localhost', host: 'localhost' }],
     ['by the other loopback name', { origin: 'http://[::1]:4010', host: '[::1]:4010' }],
     ['from the address bar', { 'sec-fetch-site': 'none' }],
   ]
-  test.each(rows)('%s', async (_, page) => {
+  test.each(rows)('is accepted %s', async (_, page) => {
     expect((await change(working, index, page)).status).not.toBe(403)
   })
 
-  test('for origins that --cors names, and no other', async () => {
+  test('is accepted from origins that --cors names, and no other', async () => {
     const site = { 'sec-fetch-site': 'cross-site' }
     const named = await change(open, index, { origin: 'http://localhost:3000', ...site })
     expect(named.status).not.toBe(403)
@@ -99,30 +102,30 @@ describe.each(every)('%s %s goes on working', (_, __, index) => {
   })
 })
 
-describe('what changes nothing', () => {
+describe('reads from a page of another origin', () => {
   const page = { origin: EVIL, 'sec-fetch-site': 'cross-site' }
-  test.each(['/swagger', '/swagger/json', '/v2/datasets'])('GET %s is answered', async (path) => {
+  test.each(['/swagger', '/swagger/json', '/v2/datasets'])('are answered for GET %s', async (path) => {
     const answer = await send(app, path, { headers: { ...headers, ...page } })
     expect(answer.status).toBe(200)
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
   })
 
-  test('a preflight is answered, and allows nothing', async () => {
+  test('are not allowed by a preflight', async () => {
     const preflight = { ...page, 'access-control-request-method': 'POST' }
     const answer = await send(app, CHAT, { method: 'OPTIONS', headers: preflight })
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([])
   })
 })
 
-describe('the control API is not read by pages of another origin', () => {
+describe('control API reads', () => {
   const paths = ['/health', '/traces', '/sessions', '/verify?wait=1s', '/live', '/snapshot', '/nowhere']
   const pages: [string, Record<string, string>][] = [
     ['without an origin', { 'sec-fetch-site': 'cross-site' }],
     ['of another port', { 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' }],
-    ['that is gone to', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
+    ['that is navigated to', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }],
     ['with an origin', { origin: EVIL }],
   ]
-  test.each(pages)('a page %s', async (_, page) => {
+  test.each(pages)('are rejected from a page %s', async (_, page) => {
     for (const path of paths) {
       for (const [method, base] of [
         ['GET', '/_understudy'],
@@ -139,19 +142,19 @@ describe('the control API is not read by pages of another origin', () => {
 
   test.each([
     ['programs', {}],
-    ['our own pages', { 'sec-fetch-site': 'same-origin' }],
+    ["the server's own pages", { 'sec-fetch-site': 'same-origin' }],
     ['the address bar', { 'sec-fetch-site': 'none' }],
-  ])('it is read by %s', async (_, more) => {
+  ])('are allowed from %s', async (_, more) => {
     expect((await send(app, '/_understudy/traces', { headers: { ...headers, ...more } })).status).toBe(200)
   })
 
-  test('and by pages that --cors names', async () => {
+  test('are allowed from pages that --cors names', async () => {
     const page = { origin: 'http://localhost:3000', 'sec-fetch-site': 'same-site' }
     expect((await send(open, '/_understudy/traces', { headers: { ...headers, ...page } })).status).toBe(200)
   })
 })
 
-describe('in a browser', () => {
+describe('origins in a browser', () => {
   const folder = emptyFolder()
   let server: Server
   let browser: Browser
@@ -176,7 +179,7 @@ describe('in a browser', () => {
   }
 
   test.each(['127.0.0.1', 'localhost'])(
-    'a page at %s can neither wipe, nor call, nor make a session',
+    'do not let a page at %s reset, call or create a session',
     async (name) => {
       await fetch(`${server.url}${CHAT}`, { method: 'POST', headers, body: JSON.stringify(CHANGES[0]?.[2]) })
       const before = await callsOf()
@@ -211,7 +214,7 @@ describe('in a browser', () => {
     60_000,
   )
 
-  test('our own page can', async () => {
+  test("let the server's own page do so", async () => {
     const page = await browser.newPage()
     await page.goto(`${server.url}/swagger`)
     const status = await page.evaluate(async () => {

@@ -1,5 +1,5 @@
-// The inspector while its server goes away and comes back: the page says so, connects again, shows what came meanwhile, and forgets
-// what a server that was started anew does not have.
+// The inspector while its server is away and returns: it reports that, reconnects, shows missed calls, and forgets what a restarted server
+// does not have.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
@@ -64,27 +64,27 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('a page that could not get its first calls gets them with the others', async () => {
+test('inspector connection: loads the first calls later when they failed at the start', async () => {
   const other = await browser.open(`${servers[0]?.url}/`, { without: '/_understudy/ui/calls' })
   await other.getByText('1 call', { exact: true }).waitFor()
   await other.locator('.state', { hasText: 'live' }).waitFor()
   await other.context().close()
 })
 
-test('the frame of the page is there before any script', async () => {
+test('inspector connection: shows the frame of the page before any script', async () => {
   const plain = await browser.open(`${servers[0]?.url}/`, { scripts: false })
   expect(await plain.locator('nav .brand').textContent()).toBe('Understudy')
   await plain.context().close()
 })
 
-test('a server that does not answer is said to be gone, and what was there stays', async () => {
+test('inspector connection: reports a server that does not respond and keeps its content', async () => {
   await state('live')
   goAway()
   await state('disconnected')
   expect(await rows().count()).toBe(1)
 })
 
-test('when it is back, the calls that came meanwhile are there, and new ones come', async () => {
+test('inspector connection: shows missed and new calls when the server is back', async () => {
   for (const text of ['One', 'Two', 'Three']) await call(servers[0], text)
   behind = servers[0]?.url
   await state('live')
@@ -93,13 +93,13 @@ test('when it is back, the calls that came meanwhile are there, and new ones com
   await page.getByText('5 calls').waitFor()
 })
 
-test('of more calls than can be shown at once none is missing in the end', async () => {
+test('inspector connection: shows every call of a burst in the end', async () => {
   await Promise.all(Array.from({ length: 300 }, (_, index) => call(servers[0], `Call ${index}`)))
   await page.getByText('305 calls').waitFor()
   await page.locator('.state', { hasText: /^live$/ }).waitFor()
 })
 
-test('what a server that was started anew does not have is forgotten', async () => {
+test('inspector connection: forgets what a restarted server does not have', async () => {
   await call(servers[1], 'Another')
   goAway()
   await state('disconnected')

@@ -1,4 +1,4 @@
-// The page says which file of fixtures cannot be used, and where the mistake is, until it is mended.
+// The inspector names an invalid fixture file and the place of the error until it is fixed.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { folderWith } from '../support/fixtures.ts'
@@ -19,7 +19,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('an invalid fixture file is named on the page, with the line, until it is valid again', async () => {
+test('inspector fixtures: name an invalid file with the line until it is valid again', async () => {
   const page = await browser.open(`${server.url}/`)
   const alert = page.getByRole('alert').filter({ hasText: 'Invalid fixture files' })
   writeFileSync(file, 'reply:\n  contents: two\n')
@@ -39,7 +39,7 @@ test.each([
   '#/calls?a=%&?%',
   '#?#?',
 ])(
-  'the page opens at an address that ends in %s',
+  'inspector address: opens the page when it ends in %s',
   async (fragment) => {
     const before = browser.complaints.length
     const page = await browser.open(`${server.url}/${fragment}`)

@@ -1,4 +1,4 @@
-// The inspector's list beside sessions that change: it is right at rest, in every tab, whatever happened before.
+// The inspector's list while sessions change: it is right at rest, in every tab, whatever happened before.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { accepted } from '../support/accepted.ts'
@@ -69,7 +69,7 @@ afterAll(async () => {
 })
 afterEach(() => expect(browser.complaints).toEqual([]))
 
-describe('the list is right at rest, in two tabs', () => {
+describe('inspector list in two tabs', () => {
   const rows: [what: string, work: () => Promise<unknown>][] = [
     ['one call is made', () => call('a')],
     ['calls of several sessions are made', () => Promise.all(['a', 'b', 'c'].map((name) => burst(name, 40)))],
@@ -77,10 +77,10 @@ describe('the list is right at rest, in two tabs', () => {
     ['a session is reset while calls are made', () => Promise.all([burst('b', 200), resets('b', 5)])],
     ['a session is deleted', () => send('DELETE', '/_understudy/sessions/c')],
     ['a deleted session is used again', () => burst('c', 3)],
-    ['a snapshot takes the place of what a session holds', () => snapshot('b')],
+    ['a snapshot replaces the content of a session', () => snapshot('b')],
   ]
   test.each(rows)(
-    'when %s',
+    'is right when %s',
     async (_, work) => {
       await work()
       await Promise.all([page, other].map(isRight))
@@ -88,7 +88,7 @@ describe('the list is right at rest, in two tabs', () => {
     60_000,
   )
 
-  test('when 10,000 calls come in a burst', async () => {
+  test('is right when 10,000 calls arrive in a burst', async () => {
     await send('POST', '/_understudy/reset?all=true')
     const made = burst('default', 10_000)
     await page.getByText(/in flight/).waitFor()
@@ -102,7 +102,7 @@ describe('the list is right at rest, in two tabs', () => {
   }, 120_000)
 })
 
-test('the list: shows its oldest call when it is scrolled to its end', async () => {
+test('inspector list: shows its oldest call when it is scrolled to its end', async () => {
   await page.locator('.grid').evaluate((grid) => grid.scrollTo(0, grid.scrollHeight))
   await page.locator('.grid .row[aria-rowindex="10001"]').waitFor({ timeout: 5_000 })
   await page.locator('.grid').evaluate((grid) => grid.scrollTo(0, 0))
@@ -122,7 +122,7 @@ async function snapshot(session: string): Promise<void> {
   await accepted(fetch(path, { method: 'POST', headers, body: text }))
 }
 
-test('a page asks for calls at most four times a second, not at all while it is hidden, and once when it is seen', async () => {
+test('inspector list: requests calls at most four times a second, never while hidden, and once when shown', async () => {
   await send('POST', '/_understudy/reset?all=true')
   await isRight(page)
   const asked: number[] = []

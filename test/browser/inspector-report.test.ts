@@ -1,4 +1,4 @@
-// The inspector as a report that opens from disk, on narrow and dark screens, for those who cannot see it, and behind a token.
+// The inspector as a report opened from disk: on narrow and dark screens, accessible, and behind a token.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,11 @@ const folder = emptyFolder()
 let server: Server
 let browser: InspectorBrowser
 
-const headers = { 'content-type': 'application/json', authorization: 'Bearer secret', 'x-understudy-session': 'storm' }
+const headers = {
+  'content-type': 'application/json',
+  authorization: 'Bearer secret',
+  'x-understudy-session': 'retry-storm',
+}
 const evil = '</script><script>window.hit=1</script><!-- <b>'
 async function send(method: string, path: string, body: unknown) {
   const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })
@@ -26,7 +30,7 @@ beforeAll(async () => {
     startServer(['--db', ':memory:', '--token', 'secret'], { cwd: folder.path }),
     inspectorBrowser(),
   ])
-  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
+  await send('POST', '/_understudy/sessions', { name: 'retry-storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
   const messages = [{ role: 'user', content: evil }]
   for (let index = 0; index < 40; index++)
@@ -56,7 +60,7 @@ async function barriers(page: Page, only: readonly string[]): Promise<string[]> 
 const overflows = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
-test('a server with tokens asks for one, once', async () => {
+test('inspector token: is requested once', async () => {
   const page = await browser.open(`${server.url}/`)
   const dialog = page.getByRole('dialog', { name: 'Token required' })
   await dialog.getByLabel('Token').fill('secret')
@@ -70,7 +74,7 @@ test('a server with tokens asks for one, once', async () => {
   await page.context().close()
 })
 
-test('a report opens from disk, without a server and read-only', async () => {
+test('HTML report: opens from disk, without a server and read-only', async () => {
   const file = join(folder.path, 'report.html')
   const { code, stderr } = await runCommand([
     'trace',
@@ -105,7 +109,7 @@ test('a report opens from disk, without a server and read-only', async () => {
   await page.context().close()
 })
 
-test('what a command did is a report too', async () => {
+test('HTML report: shows what a command did', async () => {
   const file = join(folder.path, 'run.html')
   const ask = `await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method: 'POST', headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }, body: JSON.stringify({ model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }] }) })`
   await run(
@@ -120,7 +124,7 @@ test('what a command did is a report too', async () => {
   await page.context().close()
 })
 
-test.each([false, true])('the checker finds no serious barrier in a file (dark: %p)', async (dark) => {
+test.each([false, true])('HTML report: has no serious accessibility problem in a file (dark: %p)', async (dark) => {
   const rules = dark ? ['color-contrast'] : WCAG
   const one = await browser.open(String(pathToFileURL(join(folder.path, 'report.html'))), { dark })
   await one.locator('.row.good').first().click()
@@ -155,7 +159,7 @@ const SCREENS: { name: string; width: number; dark: boolean; rules: string[] }[]
   { name: 'dark', width: 1280, dark: true, rules: ['color-contrast'] },
 ]
 test.each(SCREENS)(
-  'on a $name screen nothing overflows, and the checker finds no serious barrier, in any view',
+  'inspector on a $name screen: does not overflow and has no serious accessibility problem in any view',
   async ({ name, width, dark, rules }) => {
     const page = await browser.open(`${server.url}/`, { width, dark })
     const dialog = page.getByRole('dialog', { name: 'Token required' })
@@ -216,7 +220,7 @@ async function comparePair(page: Page, visit: (hash: string) => Promise<void>): 
   await visit(new URL(page.url()).hash.slice(2))
 }
 
-test('who wants less motion has none', async () => {
+test('inspector: has no motion when reduced motion is preferred', async () => {
   const page = await browser.open(`${server.url}/`)
   const moving = await page.evaluate(() => {
     const lasts = (text: string) => text.split(',').some((one) => Number.parseFloat(one) > 0)
@@ -229,6 +233,6 @@ test('who wants less motion has none', async () => {
   await page.context().close()
 })
 
-test('nothing else was asked for, and the console is clean', () => {
+test('HTML report: makes no other requests and leaves the console clean', () => {
   expect(browser.complaints.filter((one) => !one.includes('401'))).toEqual([])
 })

@@ -1,4 +1,4 @@
-// Both pages open in a real browser, which is what takes the time here: calls in the inspector, operations in Swagger UI.
+// Both pages open in a real browser, which takes the time here: calls in the inspector, operations in Swagger UI.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { hasChromium } from '../support/browser.ts'
 import { serveHere } from '../support/cli.ts'
@@ -8,9 +8,9 @@ import type { Server } from '../support/server.ts'
 let server: Server
 let browser: InspectorBrowser
 
-test.if(!hasChromium())('Chromium is not installed, so no page is opened: install it, or name it in CHROMIUM', () => {})
+test.if(!hasChromium())('browser tests: are skipped without Chromium, so install it or name it in CHROMIUM', () => {})
 
-describe.skipIf(!hasChromium())('in Chromium', () => {
+describe.skipIf(!hasChromium())('Chromium', () => {
   beforeAll(async () => {
     ;[server, browser] = await Promise.all([serveHere(['--db', ':memory:'], {}), inspectorBrowser()])
   }, 60_000)
@@ -19,7 +19,7 @@ describe.skipIf(!hasChromium())('in Chromium', () => {
     await server?.stop()
   })
 
-  test('the inspector shows a call that is made while it is open', async () => {
+  test('shows a call in the open inspector when it is made', async () => {
     const page = await browser.open(`${server.url}/`)
     await page.getByRole('heading', { name: 'Connect a client' }).waitFor()
     const { status } = await fetch(`${server.url}/v1/chat/completions`, {
@@ -32,13 +32,13 @@ describe.skipIf(!hasChromium())('in Chromium', () => {
     await page.context().close()
   }, 60_000)
 
-  test('Swagger UI shows the operations', async () => {
+  test('shows the operations in Swagger UI', async () => {
     const page = await browser.open(`${server.url}/swagger`, { ready: '#operations-Router-chatCompletions' })
     expect(await page.title()).toBe('Understudy')
     expect(await page.locator('.opblock').count()).toBeGreaterThanOrEqual(20)
   }, 60_000)
 
-  test('no page asked another host for anything, and the console is clean', () => {
+  test('requests nothing from another host and leaves the console clean', () => {
     expect(browser.complaints).toEqual([])
   })
 })

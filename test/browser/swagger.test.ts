@@ -1,4 +1,4 @@
-// Swagger UI in a real browser, served by the executable, with every other host out of reach.
+// Swagger UI in a real browser, served by the executable, with every other host unreachable.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { chromiumPath } from '../support/browser.ts'
@@ -65,7 +65,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('the page shows every operation by group, and the schemas folded away', async () => {
+test('Swagger UI: shows every operation by group, with the schemas collapsed', async () => {
   expect(await page.title()).toBe('Understudy')
   const icon = await page.request.get(`${server.url}/favicon.ico`)
   expect(icon.headers()['content-type']).toBe('image/png')
@@ -87,7 +87,7 @@ test('the page shows every operation by group, and the schemas folded away', asy
   expect(await page.locator('section.models.is-open').count()).toBe(0)
 }, 60_000)
 
-test('the filter finds operations by any words of path, name and group, folded ones too', async () => {
+test('Swagger UI: filters operations by words of path, name and group, collapsed ones too', async () => {
   const found = () =>
     page.locator('.opblock-summary-path').evaluateAll((all) => all.map((path) => path.getAttribute('data-path') ?? ''))
   const filter = page.locator('.operation-filter-input')
@@ -102,7 +102,7 @@ test('the filter finds operations by any words of path, name and group, folded o
   await page.locator('#operations-Router-chatCompletions').waitFor()
 }, 120_000)
 
-test('a token is set already: Execute shows the answer at once', async () => {
+test('Swagger UI: has a token set, so that Execute shows the response at once', async () => {
   const { response, status, text } = await execute(page, CHAT)
   expect(response.status()).toBe(200)
   expect(response.request().headers().authorization).toBe('Bearer understudy')
@@ -112,7 +112,7 @@ test('a token is set already: Execute shows the answer at once', async () => {
   expect((await execute(page, AGENTS)).status).toStartWith('201')
 }, 200_000)
 
-test('where tokens are set, none is given away: Execute shows the 401, asks for no password, and works once authorized', async () => {
+test('Swagger UI with tokens: gives none away, shows the 401 without a password prompt, and works once authorized', async () => {
   const other = await open(guarded)
   const refused = await execute(other, TOOLS)
   expect(refused.response.status()).toBe(401)
@@ -130,7 +130,7 @@ test('where tokens are set, none is given away: Execute shows the 401, asks for 
   await other.close()
 }, 200_000)
 
-test('a file chosen in the form of audio translations is translated', async () => {
+test('Swagger UI: translates a file chosen in the form of audio translations', async () => {
   const block = page.locator('#operations-Router-audioTranslations')
   await block.locator('.opblock-summary').click()
   const buffer = Buffer.from(await speak('mp3'))
@@ -142,7 +142,7 @@ test('a file chosen in the form of audio translations is translated', async () =
   expect(await response.json()).toEqual({ text: expect.stringMatching(/\w/) })
 }, 60_000)
 
-test('the page is dark where the browser is', async () => {
+test('Swagger UI: is dark when the browser is', async () => {
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
   const light = await background()
   await page.emulateMedia({ colorScheme: 'dark' })
@@ -151,14 +151,14 @@ test('the page is dark where the browser is', async () => {
   expect(await background()).toBe(light)
 }, 60_000)
 
-test('the schemas open when asked for', async () => {
+test('Swagger UI: opens the schemas on request', async () => {
   await page.click('section.models button.models-control')
   await page.locator('section.models.is-open').waitFor()
   // Only those that can be seen are drawn.
   await page.locator('section.models', { hasText: 'AgentResponse' }).waitFor()
 }, 60_000)
 
-test('no other host was asked for anything, and the console is clean', () => {
+test('Swagger UI: requests nothing from another host and leaves the console clean', () => {
   expect(strangers).toEqual([])
   expect(complaints).toEqual([])
 })

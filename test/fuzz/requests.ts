@@ -225,7 +225,7 @@ function strangeHeaders(chance: Chance): Record<string, string> {
       'x-understudy-scenario': chance.pick([
         'rate-limit-burst',
         'stream-cut',
-        'empty-answer',
+        'empty-response',
         'bad-key',
         'none',
         '__proto__',

@@ -1,6 +1,6 @@
 // npm run fuzz: hostile requests against servers of its own, made up from their OpenAPI document and a seed; one of the servers
 // forwards to a provider that breaks every rule. Ends with 1 when anything went wrong; each find is printed, as small as it could be
-// made, as a row for test/unit/fuzz-finds.test.ts.
+// made, as a row for test/unit/fuzz-regressions.test.ts.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -71,7 +71,7 @@ const WRONG: readonly unknown[] = [null, 1e300, 'x', [], {}, true, -1]
 function hostileSnapshot(chance: Chance): object {
   const record = {
     ...{ id: 'x', session: 'x', operation: 'chat.completions', name: 'x', model: null, stream: false, status: 200 },
-    ...{ outcome: 'answered', started_at: '2026-01-01T00:00:00.000Z', duration_ms: 1, plan: [], attempts: [] },
+    ...{ outcome: 'succeeded', started_at: '2026-01-01T00:00:00.000Z', duration_ms: 1, plan: [], attempts: [] },
     [chance.pick(['faults', 'plan', 'attempts', 'error', 'started_at', 'usage', 'cache'])]: chance.pick(WRONG),
   }
   const texts = { request: '{}', rendered: 'null', answer: 'null' }

@@ -79,8 +79,8 @@ const gateway: Mutant[] = [
   {
     mistake: 'a timeout is reported as 502',
     file: 'gateway/outcome.ts',
-    find: "own('timed out', 504, 'timeout')",
-    replace: "own('timed out', 502, 'timeout')",
+    find: "own('timed_out', 504, 'timeout')",
+    replace: "own('timed_out', 502, 'timeout')",
     tests: ['timeout'],
   },
 ]
@@ -154,7 +154,7 @@ const faults: Mutant[] = [
     file: 'faults/delay.ts',
     find: "if (wait <= 0) context.skipped('the wait was 0 ms')",
     replace: 'if (wait <= 0) context.triggered()',
-    tests: ['faults-acted'],
+    tests: ['faults-triggered'],
   },
 ]
 
@@ -279,7 +279,7 @@ const sessions: Mutant[] = [
     file: 'sessions/slot.ts',
     find: 'this.#among.lineage.active--',
     replace: '',
-    tests: ['sessions', 'session-generations', 'clients-gone'],
+    tests: ['sessions', 'session-generations', 'client-disconnects'],
   },
 ]
 

@@ -1,4 +1,4 @@
-// Agents over A2A, as its own client in both versions of the protocol finds them: every method, with the same ids again.
+// Agents over A2A with the official client in both versions of the protocol: every method, with reproducible ids.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Role, TaskState } from '@a2a-js/sdk'
 import { a2aServer, asTask, call, code, everything, kindsOf, rpc, says, textOf, v1 } from '../support/a2a.ts'
@@ -11,8 +11,8 @@ const approval = { settings: { tool_approval_required: 'all', tools: [{ type: 'c
 const asking: ModelTurn = [{ name: 'current_date', id: 'call_date' }]
 
 for (const version of ['1.0', '0.3'] as const)
-  describe(`the client of version ${version}`, () => {
-    test('sends a message and waits for the answer', async () => {
+  describe(`A2A client program, version ${version}`, () => {
+    test('sends a message and waits for the response', async () => {
       const { client } = await met(version, ['Hello there.'])
       const task = asTask(await client.sendMessage(says('Hello.')))
       expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
@@ -40,7 +40,7 @@ for (const version of ['1.0', '0.3'] as const)
       expect([status?.state, textOf(status?.message)]).toEqual([TaskState.TASK_STATE_COMPLETED, 'Done.'])
     })
 
-    test('continues a task that waits, follows it, and is refused one that has ended', async () => {
+    test('continues a waiting task, follows it, and cannot continue an ended one', async () => {
       const { client, one } = await met(version, [asking, 'It is Monday.'], approval)
       const waiting = asTask(await client.sendMessage(says('Which day?')))
       expect(waiting.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED)
@@ -59,7 +59,7 @@ for (const version of ['1.0', '0.3'] as const)
       expect(await code(client.resubscribeTask({ tenant: '', id: waiting.id }).next())).toBe(-32004)
     })
 
-    test('gives the result of a tool and goes on', async () => {
+    test('sends the result of a tool and continues', async () => {
       const { client } = await met(version, [asking, 'It is Monday.'], approval)
       const waiting = asTask(await client.sendMessage(says('Which day?')))
       const value = { kind: 'tool_result', tool_call_id: 'call_date', result: { day: 'Monday' } }
@@ -73,7 +73,7 @@ for (const version of ['1.0', '0.3'] as const)
       ])
     })
 
-    test('cancels a task that waits, once', async () => {
+    test('cancels a waiting task once', async () => {
       const { client } = await met(version, [asking], approval)
       const { id } = asTask(await client.sendMessage(says('Which day?')))
       const canceled = await client.cancelTask({ tenant: '', id, metadata: undefined })
@@ -81,14 +81,14 @@ for (const version of ['1.0', '0.3'] as const)
       expect(await code(client.cancelTask({ tenant: '', id, metadata: undefined }))).toBe(-32002)
     })
 
-    test('is answered at once when it does not want to wait', async () => {
+    test('gets a response at once when it does not want to wait', async () => {
       const { client, one } = await met(version, ['Later.'])
       const task = asTask(await client.sendMessage(says('Go.', {}, { returnImmediately: true })))
       const ended = await one.settled(task.id)
       expect(ended.status.state).toBe('completed')
     })
 
-    test('is told which tasks there are not', async () => {
+    test('gets an error for an unknown task', async () => {
       const { client } = await met(version, ['Yes.'])
       const id = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
       expect(await code(client.getTask({ tenant: '', id }))).toBe(-32001)
@@ -99,7 +99,7 @@ for (const version of ['1.0', '0.3'] as const)
     })
   })
 
-test('lists tasks of an agent by page, state, context and time', async () => {
+test('A2A task list: filters by page, state, context and time', async () => {
   const { client } = await met('1.0', ['Answer to {{prompt.user}}.'])
   const made = [
     asTask(await client.sendMessage(says('1', { contextId: 'mine' }))),
@@ -129,7 +129,7 @@ test('lists tasks of an agent by page, state, context and time', async () => {
     expect(await code(ask(wrong))).toBe(-32602)
 })
 
-test('shows a card in the version that is asked for, with the address of the session', async () => {
+test('A2A card: has the requested version and the address of the session', async () => {
   const { url, one } = await served(['Yes.'])
   const cardAt = async (address: string, headers: Record<string, string>) =>
     (await (await fetch(`${address}/.well-known/agent-card.json`, { headers })).json()) as Json
@@ -153,7 +153,7 @@ test('shows a card in the version that is asked for, with the address of the ses
   expect(await cardAt(bare, { authorization: `Bearer session:${one.name}`, ...v1 })).toEqual(card)
 })
 
-test('gives the same ids and times to the same calls', async () => {
+test('A2A: gives the same ids and times to the same calls', async () => {
   const run = async () => {
     const { url, one } = await served(['Yes.'], {}, 'same')
     const message = { messageId: 'first', role: 'ROLE_USER', parts: [{ text: 'Hi' }] }
@@ -164,7 +164,7 @@ test('gives the same ids and times to the same calls', async () => {
   expect(await run()).toEqual(await run())
 })
 
-test('loads the library with the first call', async () => {
+test('A2A: loads its library with the first call', async () => {
   const script = `
     const { createTestApp } = await import('./test/support/app.ts')
     const app = createTestApp({ seed_file: ['none'] })

@@ -1,4 +1,4 @@
-// A task whose process is killed goes on from its last committed step, and makes no call of a tool twice that was answered.
+// A task of a killed process continues from its last committed step and repeats no tool call that was answered.
 import { afterAll, expect, test } from 'bun:test'
 import type { StoredTrace } from '../../src/contract/core/trace.ts'
 import { story } from '../support/agents.ts'
@@ -34,7 +34,7 @@ async function call({ url }: Server, method: string, path: string, body?: unknow
   return response.json() as Promise<Record<string, unknown>>
 }
 
-test('tasks that a killed process left go on where they were', async () => {
+test('killed process: leaves tasks that continue where they were', async () => {
   const killed = await startServer(args, { cwd: slow.path })
   await call(killed, 'POST', '/v2/agents', {
     key: 'clock',

@@ -1,4 +1,4 @@
-// The write-ahead log of a database file stays small without holding up calls: a worker moves it into the file.
+// The write-ahead log of a database stays small without delaying calls: a worker moves it into the file.
 import { afterAll, expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const CALLS = 8
 const text = 'some words '.repeat(MEGABYTE)
 const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
 
-test('it does not grow with what is stored, and nothing is lost when the process is killed', async () => {
+test('write-ahead log: does not grow with the data, and nothing is lost when the process is killed', async () => {
   const db = join(folder.path, 'understudy.db')
   const args = ['--db', db]
   const server = await startServer(args, { cwd: folder.path })

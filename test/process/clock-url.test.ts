@@ -40,7 +40,7 @@ const script = (text: string, scenario = OUTAGE, token: string[] = []) =>
     { token },
   )
 
-test('the documented line moves on from an outage of ten minutes', async () => {
+test('clock URL: skips a ten-minute outage with the documented line', async () => {
   expect(LINE).not.toBe('')
   const text = `expect(await call(), 503); ${LINE}; expect(await call(), 200)`
   expect((await script(text)).run.code).toBe(0)
@@ -50,12 +50,12 @@ test('the documented line moves on from an outage of ten minutes', async () => {
 
 // What Node's fetch, curl and Python's urllib say of a body when nobody tells them.
 const types = ['text/plain;charset=UTF-8', 'application/x-www-form-urlencoded', 'application/json']
-test.each(types)('a body of type %s moves it', async (type) => {
+test.each(types)('clock URL: accepts a body of type %s', async (type) => {
   const text = `expect(await move('', { advance: '10m' }, { 'content-type': '${type}' }), [200, '']); expect(await call(), 200)`
   expect((await script(text)).run.code).toBe(0)
 })
 
-test('?session moves another session', async () => {
+test('clock URL: moves another session with ?session', async () => {
   const text = `
     const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
     await fetch(process.env.UNDERSTUDY_URL + '/_understudy/sessions', { method: 'POST', headers, body: '{"name":"other","clock":"virtual"}' })
@@ -66,10 +66,10 @@ test('?session moves another session', async () => {
 
 const mistakes: [string, string, string][] = [
   ['an unknown session', `move('?session=nobody', { advance: '10m' })`, 'nobody'],
-  ['a duration that is none', `move('', { advance: 'soon' })`, 'advance'],
+  ['an invalid duration', `move('', { advance: 'soon' })`, 'advance'],
   ['a page of another origin', `move('', { advance: '10m' }, { origin: 'https://evil.example' })`, 'a page of'],
 ]
-test.each(mistakes)('%s is refused with a reason', async (_, call, said) => {
+test.each(mistakes)('clock URL: rejects %s with a reason', async (_, call, said) => {
   const { run } = await script(
     `const [status, message] = await ${call}; expect(status >= 400, true); expect(message, /${said}/)`,
   )

@@ -1,4 +1,4 @@
-// Every command of the executable prints and ends as the function does that other tests call: the process adds nothing and loses nothing.
+// Every command of the executable prints and exits as the function that other tests call: the process adds and loses nothing.
 import { afterAll, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
@@ -34,16 +34,19 @@ const rows: [code: number, ...args: string[]][] = [
 const withoutTimes = (text: string) =>
   text.replace(/\d+(?:\.\d+)? m?s\b/g, 'TIME').replace(/\b[0-9A-HJKMNP-TV-Z]{26}\b/g, 'ID')
 
-test.each(rows)('exit code %d: %s %s %s', async (code, ...args) => {
+test.each(rows)('executable: exits with %d for %s %s %s', async (code, ...args) => {
   const [started, own] = [await run(args, { cwd: folder.path }), await runCommand(args, { cwd: folder.path })]
   expect(started.code).toBe(code)
   expect(withoutTimes(JSON.stringify(started))).toBe(withoutTimes(JSON.stringify(own)))
 })
 
 // Nobody can write to /proc, not even root.
-test.if(process.platform === 'linux')('a folder for temporary files that cannot be written to', async () => {
-  const args = ['serve', '--port', '0', '--db', ':memory:']
-  const { code, stderr } = await run(args, { cwd: folder.path, env: { TMPDIR: '/proc' } })
-  expect(stderr).toContain('cannot be unpacked into /proc: let TMPDIR name')
-  expect(code).not.toBe(0)
-})
+test.if(process.platform === 'linux')(
+  'executable: reports a folder for temporary files that cannot be written',
+  async () => {
+    const args = ['serve', '--port', '0', '--db', ':memory:']
+    const { code, stderr } = await run(args, { cwd: folder.path, env: { TMPDIR: '/proc' } })
+    expect(stderr).toContain('cannot be unpacked into /proc: let TMPDIR name')
+    expect(code).not.toBe(0)
+  },
+)

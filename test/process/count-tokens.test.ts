@@ -1,5 +1,4 @@
-// Counting the tokens of a message is a call like any other: it has a trace with its bytes, meets the faults of a scenario, and is
-// passed on where calls are forwarded.
+// Counting the tokens of a message is a call like any other: it has a trace with its bytes, is subject to faults, and is forwarded.
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Exchange } from '../../src/contract/core/exchange.ts'
 import { bytesIn } from '../../src/views/wire-text.ts'
@@ -18,7 +17,7 @@ const exchangeOf = async (app: TestApp, { headers }: Answer, session = 'default'
 }
 
 test.each([PATH, '/messages/count_tokens', '/v1/messages/count_tokens?beta=true'])(
-  '%s: leaves a trace with the bytes of both sides',
+  'token count %s: leaves a trace with the bytes of both sides',
   async (path) => {
     const app = appWith()
     const text = JSON.stringify({ ...hello, 'x-own': 1.5 }, null, 3)
@@ -29,9 +28,9 @@ test.each([PATH, '/messages/count_tokens', '/v1/messages/count_tokens?beta=true'
       operation: 'messages.count_tokens',
       model: 'anthropic/claude-sonnet-4',
       route: 'direct',
-      outcome: 'answered',
-      answer: { input_tokens: 9 },
-      synthesized: false,
+      outcome: 'succeeded',
+      response: { input_tokens: 9 },
+      generated: false,
     })
     const { request, response, ended } = await exchangeOf(app, answer, 'count')
     expect(request).toMatchObject({
@@ -43,7 +42,7 @@ test.each([PATH, '/messages/count_tokens', '/v1/messages/count_tokens?beta=true'
   },
 )
 
-test('a mistake is told in the shape of the API, with a trace', async () => {
+test('token count: reports an error in the shape of the API, with a trace', async () => {
   const app = appWith()
   for (const body of [{ ...hello, messages: 'no' }, { messages: hello.messages }, '{"model":']) {
     const answer = await app.post(PATH, body)
@@ -53,14 +52,14 @@ test('a mistake is told in the shape of the API, with a trace', async () => {
   }
 })
 
-test('it needs no fixture, and is in no list of unmatched requests', async () => {
-  const app = appWith({ on_miss: 'error' })
+test('token count: needs no fixture and is not an unmatched request', async () => {
+  const app = appWith({ on_unmatched: 'error' })
   expect((await app.post(PATH, hello)).status).toBe(200)
   expect((await app.fetch('/_understudy/verify')).json().fixtures).toMatchObject({ unmatched: [] })
 })
 
-describe('a scenario', () => {
-  test('refuses it as the provider would', async () => {
+describe('token count under a scenario', () => {
+  test("returns the provider's error", async () => {
     const app = appWith()
     const rule = { name: 'busy', fault: { type: 'http-error', status: 529 } }
     await accepted(app.post('/_understudy/sessions', { name: 'busy', scenario: scenario([rule]) }))
@@ -69,7 +68,7 @@ describe('a scenario', () => {
     expect(answer.headers.get('x-understudy-faults')).toBe('busy')
   })
 
-  test('tells it from messages by its operation, which the check of scenarios knows', async () => {
+  test('is distinguished from messages by its operation, which check knows', async () => {
     const app = appWith()
     const rule = {
       name: 'limit',
@@ -83,7 +82,7 @@ describe('a scenario', () => {
   })
 })
 
-test('the executable counts, too', async () => {
+test('token count: works in the executable', async () => {
   const folder = emptyFolder()
   const server = await startServer(['--db', ':memory:'], { cwd: folder.path })
   try {
@@ -96,7 +95,7 @@ test('the executable counts, too', async () => {
   }
 })
 
-test('a count and a message with the same text are not repeats of each other', async () => {
+test('token count: is not a repeat of a message with the same text', async () => {
   const app = appWith()
   await app.post(PATH, hello)
   await app.post('/v1/messages', { ...hello, max_tokens: 9 })

@@ -84,14 +84,14 @@ beforeAll(async () => {
   ;[first, second, other] = await Promise.all([transcript(7), transcript(7), transcript(8)])
 }, 30_000)
 
-test('what is compared are answers, refusals and traces', () => {
+test('determinism check: compares responses, errors and traces', () => {
   const statuses = first.map(({ status }) => status)
   expect(statuses.slice(0, chats.length)).toEqual([...Array(10).fill(200), 400, 400])
   expect(statuses.slice(chats.length)).toEqual(Array(calls.length - chats.length + 3 + calls.length).fill(200))
   expect(calls.length).toBeGreaterThan(chats.length + 10)
 })
 
-test('two processes with the same seed give the same bytes', () => {
+test('same seed: gives the same bytes in two processes', () => {
   expect(second).toEqual(first)
 })
 
@@ -102,7 +102,7 @@ describe('another seed', () => {
     expect(known.size).toBe(calls.length)
     expect(idsIn(other).filter((id) => known.has(id))).toEqual([])
   })
-  test('and the same words at the same times', () => {
+  test('gives the same texts at the same times', () => {
     const contents = (all: typeof first) =>
       all.slice(0, 10).flatMap(({ text }) => text.match(/"content":"[^"]*"/g) ?? [])
     expect(contents(other)).toEqual(contents(first))

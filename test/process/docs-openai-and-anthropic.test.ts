@@ -1,4 +1,4 @@
-// The programs in docs/openai-and-anthropic.md run as they stand, with nothing but what exec sets.
+// The programs in docs/openai-and-anthropic.md run unchanged, with nothing but what exec sets.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,18 +18,21 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('there are two', () => {
+test('docs/openai-and-anthropic.md: has two programs', () => {
   expect(programs.map((code) => /from '(.*)'/.exec(code)?.[1])).toEqual(['openai', '@anthropic-ai/sdk'])
 })
 
-test.each(programs.map((code, index) => [`program ${index + 1}`, code] as const))('%s', async (name, code) => {
-  const file = join(folder, `${name.replace(' ', '-')}.ts`)
-  writeFileSync(file, code)
-  const { code: exit, run } = await play([process.execPath, file])
-  expect([exit, run.sessions.map(({ calls }) => calls)]).toEqual([0, [1]])
-})
+test.each(programs.map((code, index) => [`program ${index + 1}`, code] as const))(
+  'docs/openai-and-anthropic.md: runs %s',
+  async (name, code) => {
+    const file = join(folder, `${name.replace(' ', '-')}.ts`)
+    writeFileSync(file, code)
+    const { code: exit, run } = await play([process.execPath, file])
+    expect([exit, run.sessions.map(({ calls }) => calls)]).toEqual([0, [1]])
+  },
+)
 
-test('every package takes its address and its key from the environment', async () => {
+test('environment: gives every package its address and key', async () => {
   const { code, run } = await play(script('environment'))
   expect([code, run.sessions.map(({ calls }) => calls)]).toEqual([0, [4]])
 })

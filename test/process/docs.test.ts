@@ -1,4 +1,4 @@
-// What the README and the pages say is so: links lead somewhere, examples run, and flags, paths, headers, faults and scenarios are there.
+// The README and the pages are true: links lead somewhere, examples run, and flags, paths, headers, faults and scenarios exist.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -49,11 +49,11 @@ const anchorsOf = (page: string): string[] =>
 const program = createTestApp({ tools: 'eager' })
 afterAll(() => program.close())
 
-test('the README is a front page', () => {
+test('README: is at most 150 lines long', () => {
   expect(read('README.md').split('\n').length - 1).toBeLessThanOrEqual(150)
 })
 
-test.each(pages)('every link of %s leads somewhere', (page) => {
+test.each(pages)('links of %s: lead to existing targets', (page) => {
   const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   const dead = links.filter((link) => {
     if (/^https?:/.test(link)) return false
@@ -65,27 +65,30 @@ test.each(pages)('every link of %s leads somewhere', (page) => {
   expect(dead).toEqual([])
 })
 
-test('every page is linked from the README', () => {
+test('README: links every page', () => {
   const readme = read('README.md')
   expect(guides.filter((page) => page.startsWith('docs/') && !readme.includes(`](${page}`))).toEqual([])
 })
 
-describe('examples', () => {
+describe('documentation examples', () => {
   const said = (block: Block) => `${block.page}: ${block.code.split('\n')[0]}`
 
   const yaml = blocks.filter(({ language }) => language === 'yaml')
   const isWorkflow = ({ code }: Block) => code.includes('uses: OWNER/understudy')
-  test.each(yaml.filter(isWorkflow).map((block) => [said(block), block] as const))('%s: a workflow', (_, block) => {
-    const { inputs } = Bun.YAML.parse(read('action.yml')) as { inputs: object }
-    const parsed = Bun.YAML.parse(block.code) as { jobs?: Record<string, { steps: Step[] }> } | Step[]
-    const steps = Array.isArray(parsed) ? parsed : Object.values(parsed.jobs ?? {}).flatMap((job) => job.steps)
-    const own = steps.filter(({ uses }) => uses?.startsWith('OWNER/understudy'))
-    expect(own.flatMap((step) => Object.keys(step.with ?? {})).filter((name) => !(name in inputs))).toEqual([])
-    if (block.before.includes('`examples/')) expect(isFile(block)).toBe(true)
-  })
+  test.each(yaml.filter(isWorkflow).map((block) => [said(block), block] as const))(
+    '%s: has a workflow with valid inputs',
+    (_, block) => {
+      const { inputs } = Bun.YAML.parse(read('action.yml')) as { inputs: object }
+      const parsed = Bun.YAML.parse(block.code) as { jobs?: Record<string, { steps: Step[] }> } | Step[]
+      const steps = Array.isArray(parsed) ? parsed : Object.values(parsed.jobs ?? {}).flatMap((job) => job.steps)
+      const own = steps.filter(({ uses }) => uses?.startsWith('OWNER/understudy'))
+      expect(own.flatMap((step) => Object.keys(step.with ?? {})).filter((name) => !(name in inputs))).toEqual([])
+      if (block.before.includes('`examples/')) expect(isFile(block)).toBe(true)
+    },
+  )
 
   const files = yaml.filter((block) => !isWorkflow(block))
-  test.each(files.map((block) => [said(block), block] as const))('%s', async (_, { code }) => {
+  test.each(files.map((block) => [said(block), block] as const))('%s: is valid', async (_, { code }) => {
     const [, path = ''] = /^# (\S+\.ya?ml)/.exec(code) ?? []
     expect(path).not.toBe('')
     if (FOREIGN.includes(path)) return expect(Bun.YAML.parse(code)).toBeObject()
@@ -117,26 +120,29 @@ describe('examples', () => {
       ([, path = '']) => existsSync(join(ROOT, path)) && read(path).includes(code),
     )
   const named = scripts.filter(({ before }) => before.includes('`examples/'))
-  test.each(named.map((block) => [said(block), block] as const))('%s is the file that it names', (_, block) => {
+  test.each(named.map((block) => [said(block), block] as const))('%s: is the file that it names', (_, block) => {
     expect(isFile(block)).toBe(true)
   })
 
   const fetched = scripts.filter(({ language, before }) => language === 'js' && !before.includes('`examples/'))
-  test.each(fetched.map((block) => [said(block), block] as const))('%s prints what the text says', async (_, block) => {
-    const printed: string[] = []
-    const body = new Function('fetch', 'console', `return (async () => {${block.code}})()`)
-    await body((url: string, init: RequestInit) => program.understudy.app.fetch(new Request(url, init)), {
-      log: (...words: unknown[]) => printed.push(words.join(' ')),
-    })
-    expect(printed).not.toEqual([])
-    for (const line of printed) expect(read(block.page)).toContain(`\`${line}\``)
-  })
+  test.each(fetched.map((block) => [said(block), block] as const))(
+    '%s: prints what the text says',
+    async (_, block) => {
+      const printed: string[] = []
+      const body = new Function('fetch', 'console', `return (async () => {${block.code}})()`)
+      await body((url: string, init: RequestInit) => program.understudy.app.fetch(new Request(url, init)), {
+        log: (...words: unknown[]) => printed.push(words.join(' ')),
+      })
+      expect(printed).not.toEqual([])
+      for (const line of printed) expect(read(block.page)).toContain(`\`${line}\``)
+    },
+  )
 })
 
-describe('commands', () => {
+describe('documented commands', () => {
   const shown = blocks.filter(({ code }) => code.startsWith('$ understudy '))
   test.each(shown.map((block) => [block.code.split('\n')[0] ?? '', block] as const))(
-    '%s',
+    'print what the page shows: %s',
     async (command, { code }) => {
       const words = command.slice('$ understudy '.length).split(' ')
       // What the command of exec prints is beside that of a process alone.
@@ -151,7 +157,7 @@ describe('commands', () => {
   )
 })
 
-describe('names', () => {
+describe('documented names', () => {
   const words = guides.map((page) => ({ page, text: read(page) }))
   /** What stands in code, within lines and in blocks. */
   const codeOf = (text: string) => [...text.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].join('\n')
@@ -160,7 +166,7 @@ describe('names', () => {
       [...codeOf(text).matchAll(pattern)].flatMap(([name]) => (isKnown(name) ? [] : [`${page}: ${name}`])),
     )
 
-  test('every flag is one of a command', async () => {
+  test('include only existing flags', async () => {
     const helps = await Promise.all(commands().map(({ name }) => runCommand(['help', ...name.split(' ')])))
     const known = new Set(helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[\w-]+/g)].map(String)))
     // Of the program itself, of test runners, of the bench, of curl, and of what builds and runs containers.
@@ -177,7 +183,7 @@ describe('names', () => {
     expect(missing(/(?<=[\s`])--[a-z][\w-]+/g, (name) => known.has(name) || others.includes(name))).toEqual([])
   })
 
-  test('every path is one of the document', async () => {
+  test('include only existing paths', async () => {
     const { paths } = (await program.fetch('/swagger/json')).json() as { paths: object }
     const known = Object.keys(paths).map((path) => path.replace(/\{[^}]+\}/g, '*'))
     const generic = (name: string) => name.replace(/<[^>]+>|\{[^}]+\}|:\w+/g, '*')
@@ -188,18 +194,18 @@ describe('names', () => {
     expect(missing(inCode, (name) => isPath(name) || isCase(name))).toEqual([])
   })
 
-  test('the README: has the numbers of fault types and of shipped scenarios', () => {
+  test('include the right numbers of fault types and shipped scenarios in the README', () => {
     const [, types, scenarios] = /(\d+) fault types, (\d+) ready-made scenarios/.exec(read('README.md')) ?? []
     expect([types, scenarios].map(Number)).toEqual([faultKinds.length, readdirSync(join(ROOT, 'scenarios')).length])
   })
 
-  test('docs/reference/faults.md: lists every fault type and no other', () => {
+  test('include every fault type and no other in docs/reference/faults.md', () => {
     const rows = read('docs/reference/faults.md').matchAll(/^\| \[`([\w-]+)`\]\(#\1\) \|/gm)
     const types = [...rows].map(([, name = '']) => name)
     expect(types.sort()).toEqual(faultKinds.map(({ type }) => type as string).sort())
   })
 
-  test('docs/scenarios.md: lists every shipped scenario', () => {
+  test('include every shipped scenario in docs/scenarios.md', () => {
     const [, table = ''] = /\| scenarios \| names \|\n([\s\S]*?)\n\n/.exec(read('docs/scenarios.md')) ?? []
     const told = [...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name)
     const shipped = readdirSync(join(ROOT, 'scenarios')).map((name) => basename(name, '.yaml'))

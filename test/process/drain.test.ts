@@ -1,4 +1,4 @@
-// A process that is told to stop: no new sessions, running calls to their end, and health says so until then.
+// A process that is stopped: no new sessions, running calls finish, and health says so until then.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { accepted } from '../support/accepted.ts'
 import { createTestApp } from '../support/app.ts'
@@ -40,8 +40,8 @@ async function draining(server: Server): Promise<Response> {
   }
 }
 
-describe('after SIGTERM', () => {
-  test('a running call is finished, health says draining, no session begins, and the process exits with 0', async () => {
+describe('SIGTERM', () => {
+  test('finishes a running call, reports draining in health, begins no session, and exits with 0', async () => {
     const server = await start()
     await slow(server, 'busy', '2s')
     const answer = say(server, 'busy')
@@ -57,7 +57,7 @@ describe('after SIGTERM', () => {
     expect(await stopped).toBe(0)
   })
 
-  test('one that takes too long is cut off by --drain-timeout', async () => {
+  test('cuts off a call that exceeds --drain-timeout', async () => {
     const server = await start('--drain-timeout', '100ms')
     await slow(server, 'busy', '10m')
     const answer = say(server, 'busy')
@@ -72,7 +72,7 @@ describe('after SIGTERM', () => {
   })
 })
 
-test('somebody who asks for health again and again is told before a new session is refused, and the process ends then', async () => {
+test('drain: rejects new sessions only after a health poller has seen it, and then the process ends', async () => {
   // A fast machine begins thousands of them before that.
   const server = await start('--max-sessions', '1000000')
   const health = async () => (await fetch(`${server.url}/_understudy/health`)).status
@@ -97,7 +97,7 @@ test('somebody who asks for health again and again is told before a new session 
   expect(await stopped).toBe(0)
 })
 
-test('drain: a new session begins after a single question for readiness, as a balancer asks right after a start', async () => {
+test('drain: begins a new session after a single readiness check, as from a balancer after a start', async () => {
   const server = await start()
   expect((await fetch(`${server.url}/_understudy/readyz`)).status).toBe(200)
   const began = performance.now()
@@ -108,7 +108,7 @@ test('drain: a new session begins after a single question for readiness, as a ba
   expect(performance.now() - began).toBeGreaterThan(1_000)
 })
 
-test.each(['hang', 'stall-stream'])('%s without an end is not waited for', async (type) => {
+test.each(['hang', 'stall-stream'])('drain: does not wait for an endless %s', async (type) => {
   for (const latency of ['real', 'skip']) {
     const server = await start('--drain-timeout', '10m')
     const scenario = { name: 'silent', rules: [{ name: 'silence', fault: { type } }] }
@@ -130,8 +130,8 @@ const restOf = (response: Response) =>
     () => 'cut',
   )
 
-describe('what only waits', () => {
-  test('as a page that is open does, holds up no end, and is ended itself', async () => {
+describe('waiting stream during drain', () => {
+  test("does not delay the end and is ended as a page, such as the inspector's", async () => {
     const server = await start('--drain-timeout', '10m')
     const paths = ['live', 'live?sessions=all&as=numbers']
     const live = await Promise.all(paths.map((path) => fetch(`${server.url}/_understudy/${path}`, { headers })))
@@ -140,7 +140,7 @@ describe('what only waits', () => {
     for (const text of await Promise.all(texts)) expect(text).toStartWith('event: ready')
   })
 
-  test('for a verdict, has that which there is when the time for calls is up', async () => {
+  test('gets the current verdict when the time for calls is over', async () => {
     const server = await start('--drain-timeout', '2s')
     await slow(server, 'busy', '10m')
     const call = say(server, 'busy').then(restOf, () => 'cut')
@@ -152,24 +152,27 @@ describe('what only waits', () => {
   })
 })
 
-test.each(['SIGTERM', 'SIGINT'] as const)('a second %s ends at once what waits for a call', async (signal) => {
-  const server = await start('--drain-timeout', '10m')
-  await slow(server, 'busy', '10m')
-  const call = say(server, 'busy').then(restOf, () => 'cut')
-  await busy(server)
-  const stopped = server.stop('SIGTERM')
-  await draining(server)
-  let over = false
-  void stopped.then(() => (over = true))
-  // That which comes with the first, to the group and from who is in front of us, is not meant so.
-  while (!over) {
-    void server.stop(signal)
-    await Bun.sleep(200)
-  }
-  expect([await stopped, await call]).toEqual([1, 'cut'])
-})
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  'drain: ends what waits for a call at once after a second %s',
+  async (signal) => {
+    const server = await start('--drain-timeout', '10m')
+    await slow(server, 'busy', '10m')
+    const call = say(server, 'busy').then(restOf, () => 'cut')
+    await busy(server)
+    const stopped = server.stop('SIGTERM')
+    await draining(server)
+    let over = false
+    void stopped.then(() => (over = true))
+    // That which comes with the first, to the group and from who is in front of us, is not meant so.
+    while (!over) {
+      void server.stop(signal)
+      await Bun.sleep(200)
+    }
+    expect([await stopped, await call]).toEqual([1, 'cut'])
+  },
+)
 
-test('health says in one line how a server is, and exits with 1 when there is none', async () => {
+test('health command: prints one line, and exits with 1 without a server', async () => {
   const server = await start()
   const up = await run(['health', '--url', server.url])
   expect(up).toEqual({ code: 0, stdout: 'a is ok, with 1 session\n', stderr: '' })
@@ -180,7 +183,7 @@ test('health says in one line how a server is, and exits with 1 when there is no
   expect([down.code, down.stderr]).toEqual([1, `understudy: no server responds at ${server.url}\n`])
 })
 
-test('--instance-strict refuses a session that no balancer sees, and says where it must stand', async () => {
+test('--instance-strict: rejects a session that no balancer sees and says where its name must be', async () => {
   const strict = createTestApp({ instance: 'a', instance_strict: true })
   const seen = { 'x-understudy-session': 'mine' }
   const answers = [
@@ -199,12 +202,12 @@ test('--instance-strict refuses a session that no balancer sees, and says where 
 
 test.each([
   [
-    'a page',
+    'an HTML page',
     () => new Response('<html>Nothing here.</html>', { status: 503 }),
     '(status 503) is not from an Understudy server',
   ],
   ['something else', () => Response.json({ fine: true }), 'is not an Understudy server'],
-])('%s at the address is no server that is up', async (_, answer, said) => {
+])('health command: reports that there is no server when it receives %s', async (_, answer, said) => {
   const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer })
   const url = `http://127.0.0.1:${other.port}`
   const { code, stdout, stderr } = await run(['health', '--url', url])
@@ -213,7 +216,7 @@ test.each([
   expect(stderr).toContain(`${url} ${said}`)
 })
 
-test('nor is one for a command that changes a server', async () => {
+test('snapshot command: reports that there is no server when it receives an HTML page', async () => {
   const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('<html></html>') })
   const url = `http://127.0.0.1:${other.port}`
   const { code, stderr } = await run(['snapshot', 'save', 'x.json', '--url', url], { cwd: folder.path })

@@ -1,4 +1,4 @@
-// Nothing that was answered is lost, however the process ends; a file that cannot be used is one clear line.
+// No answered call is lost, however the process ends; an unusable file is one clear error line.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,17 +17,17 @@ const TRACE: TraceRecord = {
   session: 'default',
   operation: 'chat.completions',
   parent: null,
-  inner: false,
+  internal: false,
   name: 'chat.completions',
   model: 'openai/gpt-4o',
   stream: false,
   route: 'gateway',
   status: 200,
-  outcome: 'answered',
+  outcome: 'succeeded',
   started_at: '2025-01-01T00:00:00.000Z',
   duration_ms: 1,
   fixture: null,
-  synthesized: true,
+  generated: true,
   plan: [],
   scenario: null,
   faults: [],
@@ -87,7 +87,7 @@ async function killUnderLoad(server: Server, enough: number): Promise<string[]> 
   return answered
 }
 
-test('kill -9 under load loses no answered call, round after round', async () => {
+test('kill -9 under load: loses no answered call, round after round', async () => {
   const answered: string[] = []
   for (const enough of [50, 400, 150]) {
     const round = await killUnderLoad(await start('killed.db'), enough)
@@ -104,7 +104,7 @@ test('kill -9 under load loses no answered call, round after round', async () =>
   file.close()
 }, 30_000)
 
-test('the write-ahead log stays bounded while traces come in', async () => {
+test('write-ahead log: stays bounded while traces are written', async () => {
   const path = join(cwd, 'long.db')
   const sessions = createSessions({
     db: path,
@@ -132,7 +132,7 @@ test('the write-ahead log stays bounded while traces come in', async () => {
   expect(log).toBeLessThan(32 * 2 ** 20)
 }, 30_000)
 
-describe('a database that cannot be used is one line and exit 1', () => {
+describe('database that cannot be used', () => {
   const prepare: [string, string, (file: string) => Promise<unknown>, string[]][] = [
     [
       'newer than the program',
@@ -141,14 +141,14 @@ describe('a database that cannot be used is one line and exit 1', () => {
       ['schema version 99', 'newer understudy'],
     ],
     [
-      'of an older build',
+      'from an older build',
       'older.db',
       (file) => pragma(file, `application_id = ${0x554e4453}`),
       ['was made by an older build', 'move it away or delete it and start again'],
     ],
-    ["another program's", 'foreign.db', (file) => pragma(file, 'application_id = 7'), ['another program', '--db']],
+    ['of another program', 'foreign.db', (file) => pragma(file, 'application_id = 7'), ['another program', '--db']],
     [
-      'no database',
+      'a file that is not a database',
       'text.db',
       async (file) => writeFileSync(file, 'notes '.repeat(1_000)),
       ['not a healthy SQLite file', '--db'],
@@ -165,7 +165,7 @@ describe('a database that cannot be used is one line and exit 1', () => {
       (file) => damage(file, (bytes) => bytes.fill(0x5a, 4_096)),
       ['not a healthy SQLite file'],
     ],
-    ['in a folder that is not there', 'nowhere/x.db', async () => {}, ['nowhere/x.db', 'does not exist']],
+    ['in a missing folder', 'nowhere/x.db', async () => {}, ['nowhere/x.db', 'does not exist']],
     ['a folder', '.', async () => {}, ['cannot be opened', '--db']],
   ]
   const made = async (file: string) => {
@@ -186,7 +186,7 @@ describe('a database that cannot be used is one line and exit 1', () => {
     await made(file)
     writeFileSync(file, change(Buffer.from(await Bun.file(file).bytes())))
   }
-  test.each(prepare)('%s', async (_, name, prepared, said) => {
+  test.each(prepare)('is one error line and exit code 1: %s', async (_, name, prepared, said) => {
     const file = join(cwd, name)
     await prepared(file)
     const before = await Bun.file(file)
@@ -203,7 +203,7 @@ describe('a database that cannot be used is one line and exit 1', () => {
     ).toEqual(before)
   })
 
-  test('of an older build, that trace is to read', async () => {
+  test('is one error line for trace when it is from an older build', async () => {
     const file = join(cwd, 'older-trace.db')
     await pragma(file, `application_id = ${0x554e4453}`)
     const before = await Bun.file(file).bytes()
@@ -215,7 +215,7 @@ describe('a database that cannot be used is one line and exit 1', () => {
     expect(await Bun.file(file).bytes()).toEqual(before)
   })
 
-  test('in use by another understudy, which goes on', async () => {
+  test('is one error line when another understudy uses it, which continues', async () => {
     const server = await start('shared.db')
     const { code, stdout, stderr } = await run(['serve', '--port', '0', '--db', 'shared.db'], { cwd })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })

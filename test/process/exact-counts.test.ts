@@ -1,5 +1,5 @@
-// What a call costs that can be counted exactly: transactions of the database, and sends of a stream. Times are for npm run bench;
-// these must not grow unnoticed. Where one falls, lower it here.
+// The costs of a call that can be counted exactly: database transactions, and writes of a stream. Times belong to npm run bench; these
+// must not grow unnoticed. Where one falls, lower it here.
 import { afterEach, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,7 +57,7 @@ async function writtenBy({ stream = false, width = 1, many = CALLS, keep = 10_00
 test.each([
   ['a whole response', false],
   ['a stream', true],
-] as const)('a call: writes one transaction of at most three pages for %s', async (_, stream) => {
+] as const)('call: writes one transaction of at most three pages for %s', async (_, stream) => {
   const { pages, transactions } = await writtenBy({ stream })
   expect(transactions).toBe(CALLS)
   expect(pages).toBeLessThanOrEqual(CALLS * 3)
@@ -68,7 +68,7 @@ test('calls: share a transaction when they end in one turn', async () => {
   expect((await writtenBy({ width: 16 })).transactions).toBeLessThanOrEqual(CALLS / 8)
 })
 
-test('the oldest traces: are removed many at once', async () => {
+test('oldest traces: are removed many at once', async () => {
   // One of each call, and what tidies up, once for many of them.
   expect((await writtenBy({ many: MANY, keep: 100 })).transactions - MANY).toBeLessThanOrEqual(MANY / 20)
 })
@@ -90,11 +90,11 @@ async function sendsWith(options: readonly string[], { config = '' }: { config?:
   }
 }
 
-test('an untimed stream goes out in few sends, though each event is a chunk of its own', async () => {
+test('untimed stream: is sent in few writes, with each event as a chunk of its own', async () => {
   expect((await sendsWith([])) ?? 0).toBeLessThanOrEqual(SENDS)
 })
 
-test('a forwarded stream that comes in one piece goes out in one', async () => {
+test('forwarded stream: is sent in one write when it arrives in one', async () => {
   const events = chunksOf(20)
   const provider = startProvider(() => new Response(events, { headers: { 'content-type': 'text/event-stream' } }))
   try {

@@ -1,4 +1,4 @@
-// A run of exec can be kept, limited and stopped.
+// A run of exec can be saved, limited and stopped.
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,8 +15,8 @@ const folder = emptyFolder()
 afterAll(folder.remove)
 const inFolder = (name: string) => join(folder.path, name)
 
-describe('a run', () => {
-  test('is kept in a file, all sessions of it', async () => {
+describe('exec run', () => {
+  test('is saved in a file with all its sessions', async () => {
     const db = inFolder('run.db')
     for (let turn = 0; turn < 2; turn++) {
       const { run: played } = await play(client('openai', 'sessions', '2'), undefined, { db })
@@ -36,7 +36,7 @@ describe('a run', () => {
     expect(JSON.parse(shown.stdout)).toMatchObject({ request: { messages: [{ content: 'weather' }] } })
   })
 
-  test('is kept in a file for each scenario and seed when there are several', async () => {
+  test('is saved in a file for each scenario and seed when there are several', async () => {
     const db = inFolder('many.db')
     const { runs } = await play(client('plain', 'one'), undefined, { db, seeds: [1, 2] })
     expect(runs.map((one) => one.db)).toEqual([
@@ -46,7 +46,7 @@ describe('a run', () => {
     expect(runs.every((one) => existsSync(one.db ?? ''))).toBe(true)
   })
 
-  test('is not kept in the place of what a server holds', async () => {
+  test('is not saved over the database of a server', async () => {
     const server = await startServer(['--db', 'server.db'], { cwd: folder.path })
     await fetch(`${server.url}/v2/contacts`, { headers: { authorization: 'Bearer any' } })
     await server.stop()
@@ -55,7 +55,7 @@ describe('a run', () => {
     )
   })
 
-  test('whose time is up is ended with all it has started, and reported', async () => {
+  test('is ended with all its processes and reported when its time is up', async () => {
     const file = inFolder('pid')
     // A busy machine may need longer to start both.
     for (let timeout = 1_500; !existsSync(file); timeout *= 3) {
@@ -74,7 +74,7 @@ describe('a run', () => {
     expect(state()).toMatch(/^(Z.*)?$/)
   })
 
-  test('that is stopped by Ctrl-C reports what it has', async () => {
+  test('is reported when it is stopped by Ctrl-C', async () => {
     const command = ['exec', '--scenario', 'rate-limit-burst', '--', ...program('plain', 'one then sleeping')]
     const child = Bun.spawn([EXECUTABLE, ...command], {
       cwd: folder.path,
@@ -94,8 +94,8 @@ describe('a run', () => {
     expect(child.exitCode).toBe(130)
   })
 
-  test('takes the flags of serve', async () => {
-    const flags = ['--on-miss', 'error', '--token', 'secret', '--seed', '7']
+  test('accepts the flags of serve', async () => {
+    const flags = ['--on-unmatched', 'error', '--token', 'secret', '--seed', '7']
     const { code, stdout } = await run(['exec', ...flags, '--', ...program('plain', 'one')], { cwd: folder.path })
     expect(stdout).toContain('404')
     expect(stdout).toContain('1 call matched no fixture')

@@ -1,4 +1,4 @@
-// Ctrl-C of exec where the command takes no notice of it: what there is to do is said, and then the report comes.
+// Ctrl-C of exec when the command ignores it: exec says what to do, and then the report is printed.
 import { afterAll, expect, test } from 'bun:test'
 import { folderWith } from '../support/fixtures.ts'
 import { EXECUTABLE, environment } from '../support/server.ts'
@@ -9,7 +9,7 @@ const folder = folderWith({
 })
 afterAll(folder.remove)
 
-test.skipIf(process.platform === 'win32')('a second Ctrl-C ends it, and the report is there', async () => {
+test.skipIf(process.platform === 'win32')('exec: ends with its report after a second Ctrl-C', async () => {
   const child = Bun.spawn([EXECUTABLE, 'exec', '--', 'sh', 'deaf.sh'], {
     cwd: folder.path,
     env: environment(),

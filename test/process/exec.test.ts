@@ -50,14 +50,14 @@ process.exit(Number(how ?? 0))
 `
 beforeAll(() => {
   put('client.ts', CLIENT)
-  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: answered }, { calls: 3 }'))
+  put('good.yaml', day('good', '{ provider: anthropic, attempts: 2, outcome: succeeded }, { calls: 3 }'))
   put('bad.yaml', day('bad', '{ provider: anthropic, attempts: 0 }'))
 })
 const exec = (...args: string[]) => run(['exec', ...args], { cwd })
 const client = (...args: string[]) => ['--', process.execPath, 'client.ts', ...args]
 
 describe('exec', () => {
-  test('runs the command in a session of its own and says what was exercised', async () => {
+  test('runs the command in a session of its own and reports what was exercised', async () => {
     const { code, stdout, stderr } = await exec('--scenario', 'good.yaml', ...client())
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.match(/status 200/g)).toHaveLength(3)
@@ -80,7 +80,7 @@ describe('exec', () => {
     expect(stdout).toMatch(/ {2}time +virtual time skipped: 10\.0 s \(the client did not wait for it\)\n/)
   })
 
-  test('adds up over runs which configured ways were taken', async () => {
+  test('adds up the exercised recovery paths over runs', async () => {
     const quiet = await exec('--coverage', 'ways.json', ...client())
     expect(quiet.stdout).toContain(
       'configured    0 of 3 recovery paths exercised; not exercised: chat.completions openai/gpt-4o: fallback 1',
@@ -101,12 +101,12 @@ describe('exec', () => {
   })
 
   const ends: [string, string, string[], number][] = [
-    ['an expectation that is not met', 'bad.yaml', [], 3],
-    ['the own failure of the command', 'good.yaml', ['7'], 7],
-    ['the own failure of the command, though an expectation is not met', 'bad.yaml', ['1'], 1],
+    ['an unmet expectation', 'bad.yaml', [], 3],
+    ['a failure of the command', 'good.yaml', ['7'], 7],
+    ['a failure of the command with an unmet expectation', 'bad.yaml', ['1'], 1],
     ['a command that a signal ends', 'good.yaml', ['killed'], 143],
   ]
-  test.each(ends)('tells %s by its exit code', async (_, scenario, args, expected) => {
+  test.each(ends)('reports %s by its exit code', async (_, scenario, args, expected) => {
     const { code, stdout } = await exec('--scenario', scenario, ...client(...args))
     expect(code).toBe(expected)
     if (expected === 3) expect(stdout).toContain('expected      0 attempts: provider anthropic NOT MET: 2')

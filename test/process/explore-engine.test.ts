@@ -1,4 +1,4 @@
-// What explore keeps and says of programs with very many calls, with dropped traces, and of explorations that were ended.
+// What explore stores and reports for programs with very many calls, for dropped traces, and for interrupted explorations.
 import { afterAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ const verdictsOf = ({ points, cells, left }: Exploration) => ({
   left,
 })
 
-test('an exploration with pairs of faults goes on wherever it was ended, and finds the same', async () => {
+test('explore with pairs of faults: resumes wherever it was ended and finds the same', async () => {
   const programs: Step[][] = [
     [site('a', { retries: 2 }), site('b', { end: 'drop' })],
     [loop(2), site('c', { retries: 0, end: 'drop' })],
@@ -75,7 +75,7 @@ test('an exploration with pairs of faults goes on wherever it was ended, and fin
   }
 })
 
-test('calls whose traces were dropped are missing from the matrix, which says so', async () => {
+test('explore: reports calls missing from the matrix because their traces were dropped', async () => {
   const { run } = modelProgram([loop(6)], { keep_traces: 4 })
   const found = await explore(optionsOf(run))
   expect([found.points.filter(({ discovered }) => !discovered).length, found.dropped]).toEqual([4, 2])
@@ -89,20 +89,20 @@ test('calls whose traces were dropped are missing from the matrix, which says so
     verdict: 'not-applied',
     why: expect.stringContaining('the trace of the affected call was dropped'),
   })
-  expect(others.map(({ verdict }) => verdict)).toEqual(['held', 'held', 'held'])
+  expect(others.map(({ verdict }) => verdict)).toEqual(['tolerated', 'tolerated', 'tolerated'])
   const whole = await explore(optionsOf(modelProgram([loop(6)]).run))
   expect(whole.dropped).toBe(0)
   expect(printed(whole)).not.toContain('missing')
 })
 
-test('calls whose traces went with a reset are missing from the matrix, which says so', async () => {
+test('explore: reports calls missing from the matrix because of a reset', async () => {
   const { run } = modelProgram([loop(2), { kind: 'reset' }, site('a')])
   const found = await explore(optionsOf(run))
   expect([found.points.filter(({ discovered }) => !discovered).map(({ nth }) => nth), found.dropped]).toEqual([[1], 2])
   expect(printed(found)).toContain('missing   2 calls got no fault because their traces were dropped or reset')
 })
 
-test('a run that ends badly is told of also when the trace of the broken call was dropped', async () => {
+test('explore: reports a failed run when the trace of its call was dropped', async () => {
   const { run } = modelProgram([loop(6)], { keep_traces: 4 })
   const failing: RunCommand = async (asked) => ({ ...(await run(asked)), ...(asked.scenario && { code: 1 }) })
   const found = await explore(optionsOf(failing))
@@ -111,7 +111,7 @@ test('a run that ends badly is told of also when the trace of the broken call wa
   )
 })
 
-test('of very many calls of a kind the first, the last and some between them are broken', () => {
+test('explore: injects faults into the first, the last and some calls when a type has very many', () => {
   const points = (count: number) => Array.from({ length: count }, (_, index) => ({ kind: 'k', nth: index + 1 }))
   expect(brokenPoints(points(100)).length).toBe(100)
   expect(brokenPoints(points(500)).length).toBe(20)
@@ -144,7 +144,7 @@ function manyCalls(count: number, one: RunCommand): RunCommand {
   }
 }
 
-test('a program of 10,100 calls is explored in few runs, and what is kept of it stays small', async () => {
+test('explore: needs few runs and little memory for a program of 10,100 calls', async () => {
   const kept: string[] = []
   const { run } = modelProgram([site('a')])
   const found = await explore(
@@ -156,7 +156,7 @@ test('a program of 10,100 calls is explored in few runs, and what is kept of it 
   expect(found.runs).toBeLessThan(30)
   expect(found.cells.map(({ verdict }) => verdict)).toEqual(Array.from({ length: 9 }, () => 'swallowed'))
   expect(found.left.length).toBe(3 * (10_100 - 3))
-  expect(new Set(found.left.map(({ why }) => why))).toEqual(new Set(['alike']))
+  expect(new Set(found.left.map(({ why }) => why))).toEqual(new Set(['similar']))
   expect(Math.max(...kept.map(({ length }) => length))).toBeLessThan(20_000)
   expect(printed(found)).toContain('not run   30291 cases of 10097 calls that are similar to others')
 })
@@ -167,12 +167,12 @@ const tried = (point: string, text = ''): TriedCell => ({
   following: [],
   discovered: [],
   result: {
-    ...{ point, class: 'auth', verdict: 'held', why: 'so', traces: [], calls: [], scenario: null, output: text },
+    ...{ point, class: 'auth', verdict: 'tolerated', why: 'so', traces: [], calls: [], scenario: null, output: text },
     ...{ tookMs: 1, derived: false },
   },
 })
 
-test('the state that an exploration goes on from is whole whenever it is ended', async () => {
+test('explore state: is complete whenever the process is ended', async () => {
   const script = join(folder.path, 'writes.ts')
   const outputs = join(import.meta.dir, '..', '..', 'src', 'cli', 'print', 'explore-outputs.ts')
   writeFileSync(
@@ -197,7 +197,7 @@ for (let number = 0; ; number = (number + 1) % 300) { state.add({ following: [],
   }
 })
 
-test('a state that is torn, of another version or of another command is not gone on from, in words', () => {
+test('explore state: is rejected with a reason when it is torn, or of another version or command', () => {
   const go = (text: string) => () => {
     writeFileSync(STATE, text)
     keptState(folder.path, ABOUT, true)

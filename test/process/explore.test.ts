@@ -1,4 +1,4 @@
-// understudy explore: every break of every call of a program, what became of each, and what is left to repeat it.
+// understudy explore: every fault in every call of a program, the result of each, and what it leaves to repeat it.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,28 +38,28 @@ process.exit(process.argv.includes('red') ? 7 : 0)
 `
 /** What becomes of each class at the whole call, and at the stream. */
 const WHOLE = {
-  'server-error-once': 'held',
-  timeout: 'held',
+  'server-error-once': 'tolerated',
+  timeout: 'tolerated',
   // It does not wait as long as it was told to.
   'rate-limit-once': 'misbehaved',
-  'empty-answer': 'held',
-  'server-error-forever': 'broke',
-  'context-length': 'broke',
-  reset: 'held',
+  'empty-response': 'tolerated',
+  'server-error-forever': 'failed',
+  'context-length': 'failed',
+  reset: 'tolerated',
   'content-filter': 'swallowed',
-  auth: 'broke',
-  'rate-limit-forever': 'broke',
+  auth: 'failed',
+  'rate-limit-forever': 'failed',
 }
 const STREAM = {
   'server-error-once': 'swallowed',
   'cut-stream': 'swallowed',
-  timeout: 'broke',
+  timeout: 'failed',
   'rate-limit-once': 'swallowed',
-  'empty-answer': 'swallowed',
+  'empty-response': 'swallowed',
   'in-band-error': 'swallowed',
   'server-error-forever': 'swallowed',
   'context-length': 'swallowed',
-  reset: 'broke',
+  reset: 'failed',
   'content-filter': 'swallowed',
   stall: 'swallowed',
   auth: 'swallowed',
@@ -68,16 +68,30 @@ const STREAM = {
 }
 
 interface Report {
-  points: { id: string; operation: string; stream: boolean; nth: number; unstable: boolean; discovered: boolean }[]
-  cells: { point: string; class: string; verdict: string; why: string; traces: string[]; scenario: string | null }[]
-  coverage: Record<'delivered' | 'held' | 'ways', { of: number; all: number }>
-  left: { point: string; class: string }[]
+  injection_points: {
+    id: string
+    operation: string
+    stream: boolean
+    occurrence: number
+    unstable: boolean
+    discovered: boolean
+  }[]
+  cases: {
+    injection_point: string
+    failure_mode: string
+    result: string
+    reason: string
+    traces: string[]
+    scenario: string | null
+  }[]
+  coverage: Record<'faults' | 'tolerance' | 'recovery_paths', { count: number; total: number }>
+  not_run: { injection_point: string; failure_mode: string }[]
   routes: {
     route: string
     outcomes: { fault: string; target: string; outcome: string; status: number; attempts: number }[]
   }[]
   runs: number
-  saved: number
+  runs_saved: number
 }
 
 async function understudy(...args: string[]) {
@@ -100,45 +114,48 @@ const explore = async (...args: string[]) => {
   if (stdout === '') throw new Error(`nothing was explored (${code}): ${stderr}`)
   return { code, stderr, report: JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Report }
 }
-const verdictsAt = ({ cells }: Report, point: string) =>
-  Object.fromEntries(cells.filter((cell) => cell.point === point).map((cell) => [cell.class, cell.verdict]))
+const verdictsAt = ({ cases }: Report, point: string) =>
+  Object.fromEntries(cases.filter((one) => one.injection_point === point).map((one) => [one.failure_mode, one.result]))
 
 beforeAll(() => {
   writeFileSync(join(cwd, 'program.mjs'), PROGRAM)
-  writeFileSync(join(cwd, 'misspelt.yaml'), 'accepted: [{ point: "*", class: autth, why: we know }]')
+  writeFileSync(
+    join(cwd, 'misspelt.yaml'),
+    'accepted: [{ injection_point: "*", failure_mode: autth, reason: we know }]',
+  )
 })
 
-describe('an exploration', () => {
+describe('explore', () => {
   let first: Awaited<ReturnType<typeof explore>>
   beforeAll(async () => {
     first = await explore('--jobs', '2', '--junit', 'junit.xml', ...program())
   })
 
-  test('finds the points, and says of every break what became of the program', () => {
+  test('finds the injection points and reports the result of each fault', () => {
     const { code, report } = first
-    const [whole, stream] = report.points.filter(({ discovered }) => !discovered)
-    expect(report.points.map(({ unstable }) => unstable)).not.toContain(true)
+    const [whole, stream] = report.injection_points.filter(({ discovered }) => !discovered)
+    expect(report.injection_points.map(({ unstable }) => unstable)).not.toContain(true)
     expect([whole, stream]).toMatchObject([
-      { operation: 'chat.completions', stream: false, nth: 1 },
-      { operation: 'chat.completions', stream: true, nth: 1 },
+      { operation: 'chat.completions', stream: false, occurrence: 1 },
+      { operation: 'chat.completions', stream: true, occurrence: 1 },
     ])
     expect(verdictsAt(report, whole?.id ?? '')).toEqual(WHOLE)
     expect(verdictsAt(report, stream?.id ?? '')).toEqual(STREAM)
     expect(code).toBe(3)
   })
 
-  test('says how much of what can happen was delivered and held', () => {
+  test('reports how many applicable faults were injected and tolerated', () => {
     const all = Object.keys(WHOLE).length + Object.keys(STREAM).length
-    const held = Object.values(WHOLE).filter((verdict) => verdict === 'held').length
+    const held = Object.values(WHOLE).filter((verdict) => verdict === 'tolerated').length
     expect(first.report.coverage).toEqual({
-      delivered: { of: all, all },
-      held: { of: held, all },
+      faults: { count: all, total: all },
+      tolerance: { count: held, total: all },
       // Breaks are at the gateway's door: what a call configures is tried in the table of its routes.
-      ways: { of: 2, all: 2 },
+      recovery_paths: { count: 2, total: 2 },
     })
   })
 
-  test('tells once for each routing configuration which faults of providers reach the client', () => {
+  test('reports once for each routing configuration which provider faults reach the client', () => {
     const [table, ...others] = first.report.routes
     expect(others).toEqual([])
     expect(table?.route).toBe('chat.completions: openai/gpt-4o, retry 1 on 429')
@@ -146,7 +163,7 @@ describe('an exploration', () => {
     expect(of('rate-limit')).toEqual({
       fault: 'rate-limit',
       target: 'every',
-      outcome: 'refused',
+      outcome: 'http_error',
       status: 429,
       attempts: 2,
     })
@@ -157,60 +174,60 @@ describe('an exploration', () => {
     })
     expect(of('auth-failure')).toMatchObject({ status: 401, attempts: 1 })
     expect(of('hang')).toMatchObject({ outcome: 'disconnected', status: 502 })
-    expect(of('split-bytes')).toMatchObject({ outcome: 'answered', status: 200 })
+    expect(of('split-bytes')).toMatchObject({ outcome: 'succeeded', status: 200 })
   })
 
-  test('leaves a scenario for what is broken, which exec breaks the program with again', async () => {
-    const { cells } = first.report
-    const broke = cells.find((cell) => cell.class === 'server-error-forever' && cell.verdict === 'broke')
+  test('saves a scenario for each failed case, and exec repeats the failure with it', async () => {
+    const { cases } = first.report
+    const broke = cases.find((cell) => cell.failure_mode === 'server-error-forever' && cell.result === 'failed')
     const again = await understudy('exec', '--scenario', broke?.scenario ?? '', ...program())
     expect(again.code).toBe(1)
     expect(again.stdout).toContain('matched 2, injected 2')
-    const swallowed = cells.find((cell) => cell.class === 'cut-stream')
+    const swallowed = cases.find((cell) => cell.failure_mode === 'cut-stream')
     expect((await understudy('exec', '--scenario', swallowed?.scenario ?? '', ...program())).stdout).toContain(
       'matched 1, injected 1',
     )
   })
 
-  test('keeps the calls of all runs, with their points', async () => {
+  test('saves the calls of all runs, with their injection points', async () => {
     const { report } = first
-    const [trace] = report.cells.find((cell) => cell.class === 'auth')?.traces ?? []
+    const [trace] = report.cases.find((cell) => cell.failure_mode === 'auth')?.traces ?? []
     const shown = await understudy('trace', '--db', 'explore/runs.db', 'show', trace ?? '', '--json')
-    expect(report.points.map(({ id }) => id)).toContain(JSON.parse(shown.stdout).point)
+    expect(report.injection_points.map(({ id }) => id)).toContain(JSON.parse(shown.stdout).call_site)
   })
 
-  test('has a case of JUnit for every cell', () => {
+  test('writes a JUnit case for every case', () => {
     const xml = readFileSync(join(cwd, 'junit.xml'), 'utf8')
-    const bad = first.report.cells.filter(({ verdict }) => verdict !== 'held').length
-    expect(xml).toContain(`tests="${first.report.cells.length}" failures="${bad}"`)
+    const bad = first.report.cases.filter(({ result }) => result !== 'tolerated').length
+    expect(xml).toContain(`tests="${first.report.cases.length}" failures="${bad}"`)
   })
 
-  test('does not fail for cells that are known, and says which of them are mended', async () => {
+  test('passes with known failures and reports which of them are fixed', async () => {
     const known = [
-      '{ point: "*", class: "*", why: we know }',
-      '{ point: gone, class: auth, why: it was so }',
+      '{ injection_point: "*", failure_mode: "*", reason: we know }',
+      '{ injection_point: gone, failure_mode: auth, reason: it was so }',
       // It broke, which is not mended.
-      '{ point: "*", class: auth, verdict: hung, why: it was slow }',
+      '{ injection_point: "*", failure_mode: auth, result: hung, reason: it was slow }',
     ]
     writeFileSync(join(cwd, 'known.yaml'), `accepted: [${known.join(', ')}]`)
-    const { code, stdout } = await understudy('explore', '--resume', '--baseline', 'known.yaml', ...program())
+    const { code, stdout } = await understudy('explore', '--resume', '--known-failures', 'known.yaml', ...program())
     expect(code).toBe(0)
     expect(stdout.match(/fixed .*/g)).toEqual(['fixed     gone auth: remove it from the file of known cases'])
     expect(stdout).toMatch(/^server-error-once +\+ +a$/m)
     // What was not tried is not said to be mended.
     const some = await understudy(
-      ...['explore', '--class', 'server-error-once', '--out', 'some', '--baseline', 'known.yaml'],
+      ...['explore', '--failure-mode', 'server-error-once', '--out', 'some', '--known-failures', 'known.yaml'],
       ...program(),
     )
     expect([some.code, some.stdout.includes('mended')]).toEqual([0, false])
   })
 })
 
-test('a budget that is over leaves out what tells least, says so, and can be gone on from', async () => {
+test('explore budget: skips the least informative cases, says so, and can be resumed', async () => {
   const { report, code } = await explore('--budget', '1ms', '--out', 'short', ...program())
-  expect(report.cells).toEqual([])
-  expect(report.left.length).toBe(Object.keys(WHOLE).length + Object.keys(STREAM).length)
-  expect(report.left[0]?.class).toBe('server-error-once')
+  expect(report.cases).toEqual([])
+  expect(report.not_run.length).toBe(Object.keys(WHOLE).length + Object.keys(STREAM).length)
+  expect(report.not_run[0]?.failure_mode).toBe('server-error-once')
   // Nothing was proved.
   expect(code).toBe(3)
   const other = await understudy('explore', '--resume', '--out', 'short', '--', 'true')
@@ -218,32 +235,35 @@ test('a budget that is over leaves out what tells least, says so, and can be gon
   expect(other.stderr).toContain('--resume cannot continue')
 })
 
-test('a command that calls no model is not called good', async () => {
+test('explore: is inconclusive when the command calls no model', async () => {
   const { code, stdout } = await understudy('explore', '--out', 'silent', '--', 'true')
   expect(stdout).toContain('explore: INCONCLUSIVE: no call to a model or an agent was received')
   expect(code).toBe(3)
 })
 
-test('what fails without a fault is not explored', async () => {
+test('explore: stops when the command fails without a fault', async () => {
   const { code, stderr, stdout } = await understudy('explore', '--json', '--out', 'red', ...program('red'))
   expect(code).toBe(7)
-  expect(JSON.parse(stdout)).toMatchObject({ points: [], cells: [], red: { code: 7 } })
+  expect(JSON.parse(stdout)).toMatchObject({ injection_points: [], cases: [], baseline_failure: { code: 7 } })
   expect(stderr).toContain('failed without any fault (exit code 7)')
   expect(readdirSync(join(cwd, 'red')).filter((name) => name.endsWith('.yaml'))).toEqual([])
 })
 
 const MISTAKES: [string[], string][] = [
   [['--depth', '3'], '--depth must be a number from 1 to 2, got "3"'],
-  [['--class', 'stal'], '--class "stal" is not a failure mode'],
+  [['--failure-mode', 'stal'], '--failure-mode "stal" is not a failure mode'],
   [['--jobs', '0'], '--jobs must be a number from 1 to 16, got "0"'],
   [['--budget', 'soon'], '--budget must be a duration such as 90s or 10m, got "soon"'],
-  [['--baseline', 'nothing.yaml'], 'nothing.yaml'],
+  [['--known-failures', 'nothing.yaml'], 'nothing.yaml'],
   [['--out', 'never', '--resume'], '--resume requires never/state.json'],
   [['--out', 'program.mjs'], '--out "program.mjs" cannot be created'],
-  [['--baseline', 'misspelt.yaml'], "accepted[0].class must be a failure mode (did you mean 'auth'?); valid: "],
+  [
+    ['--known-failures', 'misspelt.yaml'],
+    "accepted[0].failure_mode must be a failure mode (did you mean 'auth'?); valid: ",
+  ],
   [['--html', 'nowhere/page.html'], '--html "nowhere/page.html" cannot be written'],
 ]
-test.each(MISTAKES)('%p is refused in words', async (flags, message) => {
+test.each(MISTAKES)('explore: rejects %p with a reason', async (flags, message) => {
   const { code, stderr } = await understudy('explore', ...flags, ...program())
   expect(stderr).toContain(message)
   expect(code).toBe(2)

@@ -1,4 +1,4 @@
-// What a start loads: it is as long as its modules are many. What not every call needs belongs behind `lazy` (src/lib/lazy.ts).
+// The modules that a start loads: it takes as long as they are many. What not every call needs belongs behind `lazy` (src/lib/lazy.ts).
 import { afterAll, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const MAX_MODULES = 280
 const folder = emptyFolder()
 afterAll(folder.remove)
 
-test('start: loads before the first answer only what every call needs', async () => {
+test('start: loads before the first response only what every call needs', async () => {
   writeFileSync(join(folder.path, 'outlines.json'), JSON.stringify(outlines()))
   const program = join(import.meta.dir, '..', 'support', 'programs', 'first-answer.ts')
   const child = Bun.spawn([process.execPath, program], { cwd: folder.path, stdout: 'ignore', stderr: 'pipe' })

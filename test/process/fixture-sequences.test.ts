@@ -1,4 +1,4 @@
-// A sequence of replies belongs to a conversation, whatever else is asked meanwhile, and survives the process.
+// A sequence of replies belongs to a conversation, whatever other calls are made, and survives the process.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { agentSession, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -14,7 +14,7 @@ const FIXTURES = {
   'fixtures/embeddings/retry.yaml': 'replies: [{ error: { status: 429 } }, { embedding: [1, 0] }]',
 }
 const folder = folderWith(FIXTURES)
-const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_miss: 'error' })
+const app = createTestApp({ fixtures: [`${folder.path}/fixtures`], on_unmatched: 'error' })
 afterAll(() => {
   app.close()
   folder.remove()
@@ -45,8 +45,8 @@ function conversation(ask: Ask, first: string, more: Json = {}, system: () => st
   }
 }
 
-describe('a sequence of replies', () => {
-  test('begins anew in each of the conversations that run beside each other', async () => {
+describe('sequence of replies', () => {
+  test('starts from the beginning in each of several parallel conversations', async () => {
     const ask = own()
     const talks = Array.from({ length: 5 }, (_, index) => conversation(ask, `I am number ${index}.`))
     for (const expected of ['1', '2', '3', 'last', 'last'])
@@ -55,7 +55,7 @@ describe('a sequence of replies', () => {
       )
   })
 
-  test('goes on where one begun later is behind', async () => {
+  test('continues where a later conversation is behind', async () => {
     const ask = own()
     const [early, late] = [conversation(ask, 'Early.'), conversation(ask, 'Late.')]
     expect([await early(), await early('?'), await late(), await early('?'), await late('?')]).toEqual([
@@ -63,7 +63,7 @@ describe('a sequence of replies', () => {
     ])
   })
 
-  test('goes on over equal requests, as of a client that calls again after an error', async () => {
+  test('continues over equal requests, as of a client that retries after an error', async () => {
     const ask = own()
     const flaky = (name: string) => chat(ask, [say('user', `flaky ${name}`)])
     const all = []
@@ -71,19 +71,19 @@ describe('a sequence of replies', () => {
     expect(all).toEqual(['error', 'error', 'error', 'error', 'fine', 'fine', 'fine'])
   })
 
-  test('goes on over the attempts of the gateway', async () => {
+  test('continues over the attempts of the gateway', async () => {
     const retry = { count: 2, on_codes: [429, 503] }
     expect(await chat(own(), [say('user', 'flaky')], { retry })).toBe('fine')
   })
 
-  test('goes on when the instructions have another time of day each time', async () => {
+  test('continues when the instructions contain a changing time of day', async () => {
     const ask = own()
     let minute = 0
     const go = conversation(ask, 'Hi.', {}, () => `Help. It is Monday, 3 March 2025, 10:${10 + minute++}.`)
     expect([await go(), await go('?'), await go('?')]).toEqual(['1', '2', '3'])
   })
 
-  test('is told apart by identity and by thread, when all that is said is equal', async () => {
+  test('is distinguished by identity and thread when the messages are equal', async () => {
     const ask = own()
     const as = (more: Json) => chat(ask, [say('user', 'Hi.')], more)
     const ada = { identity: { id: 'ada' } }
@@ -106,7 +106,7 @@ describe('a sequence of replies', () => {
     expect([a, b, a2, b2, a3].map(({ text }) => text)).toEqual(['1', '1', '2', '2', '3'])
   })
 
-  test('belongs to the request where there is no conversation', async () => {
+  test('belongs to the request when there is no conversation', async () => {
     const ask = own()
     const embed = async (input: string) => (await ask('/v2/router/embeddings', { input })).status
     expect([await embed('x'), await embed('y'), await embed('x'), await embed('y')]).toEqual([429, 429, 200, 200])
@@ -129,7 +129,7 @@ describe('a sequence of replies', () => {
   })
 })
 
-describe('after a process was killed', () => {
+describe('killed process with sequences', () => {
   const running: Server[] = []
   afterEach(async () => {
     for (const server of running.splice(0)) await server.stop('SIGKILL')
@@ -152,7 +152,7 @@ describe('after a process was killed', () => {
     return choices?.[0]?.message.content
   }
 
-  test('sequences go on where their answers were, those of named sessions too', async () => {
+  test('continues them after its last responses, in named sessions too', async () => {
     const args = ['--db', `${folder.path}/sequences.db`, '--sessions-dir', `${folder.path}/sessions`]
     const first = await start(folder.path, ...args)
     for (const prefix of ['', '/s/one']) {
@@ -170,7 +170,7 @@ describe('after a process was killed', () => {
     expect(await said(second, '', 'Hi')).toBe('1')
   })
 
-  test('a tool that has answered is not called again, though its result waits for that of a slower one', async () => {
+  test('does not repeat a finished tool call while the task waited for a slower one', async () => {
     const search = (query: string) => ({ name: 'google_search', arguments: { query } })
     const folderOf = (wait: string) =>
       folderWith({

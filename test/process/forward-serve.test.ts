@@ -1,4 +1,4 @@
-// The executable with providers to forward to: it says so, finds its keys, and has the model packages in it.
+// The executable with forwarded providers: it says so, finds its keys, and contains the model packages.
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ writeFileSync(
 )
 const env = { ANTHROPIC_API_KEY: KEY, MY_KEY: KEY }
 
-test('both model packages answer, with the keys of the environment', async () => {
+test('forwarding server: calls both model packages with the keys of the environment', async () => {
   const server = await startServer(['--db', ':memory:'], { cwd, env })
   expect(server.ready.mode).toBe('forward')
   const contentOf = async (model: string) => {
@@ -53,7 +53,7 @@ test('both model packages answer, with the keys of the environment', async () =>
   await server.stop()
 })
 
-test('the lines for people say that real calls are made, and to whom', async () => {
+test('forwarding server: prints that real calls are made, and to whom', async () => {
   const args = ['serve', '--port', '0', '--db', ':memory:']
   const { printed, stop } = await startUntil(args, 'content)\n', { cwd, env })
   expect(printed).toContain('mode      forward: calls go to anthropic, google (other providers use fixtures)\n')
@@ -65,23 +65,28 @@ const forwarding: [string, string[], string][] = [
   ['all providers', ['--backend', 'forward'], 'mistral, ollama, openai, openrouter'],
   ['some providers', [], 'calls to anthropic, google'],
 ]
-test.each(forwarding)('a virtual clock in front of %s is a real one, as one line says', async (_, args, whose) => {
-  const place = { cwd, env: { ...env, OPENAI_API_KEY: KEY } }
-  const server = await startServer(['--db', ':memory:', '--clock', 'virtual', ...args], place)
-  const answer = await fetch(`${server.url}/_understudy/sessions`, { headers: { authorization: 'Bearer any' } })
-  expect(await answer.json()).toMatchObject({ data: [{ clock: { kind: 'real' } }] })
-  await server.stop()
-  const lines = (await server.stderr).split('\n').filter((line) => line.includes('clock'))
-  expect(lines).toEqual([expect.stringContaining('sessions use a real clock: a virtual clock does not wait for real')])
-  expect(lines[0]).toContain(whose)
-})
+test.each(forwarding)(
+  'forwarding server: replaces a virtual clock for %s by a real one and says so',
+  async (_, args, whose) => {
+    const place = { cwd, env: { ...env, OPENAI_API_KEY: KEY } }
+    const server = await startServer(['--db', ':memory:', '--clock', 'virtual', ...args], place)
+    const answer = await fetch(`${server.url}/_understudy/sessions`, { headers: { authorization: 'Bearer any' } })
+    expect(await answer.json()).toMatchObject({ data: [{ clock: { kind: 'real' } }] })
+    await server.stop()
+    const lines = (await server.stderr).split('\n').filter((line) => line.includes('clock'))
+    expect(lines).toEqual([
+      expect.stringContaining('sessions use a real clock: a virtual clock does not wait for real'),
+    ])
+    expect(lines[0]).toContain(whose)
+  },
+)
 
 const outside = (source: string) => [
   `calls to anthropic with the key from ANTHROPIC_API_KEY go to ${provider.url} (${source}:2)`,
   `calls to google with the key from MY_KEY go to ${provider.url} (${source}:4)`,
 ]
 
-test('addresses that are not those of the providers are named when a server is ready', async () => {
+test('forwarding server: names unusual provider addresses when it is ready', async () => {
   const args = [
     'serve',
     '--port',
@@ -104,7 +109,7 @@ test('addresses that are not those of the providers are named when a server is r
   await stop()
 })
 
-test('the ready line has them for programs, and standard error for people', async () => {
+test('forwarding server: puts them in the ready line for programs and on standard error for people', async () => {
   const server = await startServer(['--db', ':memory:', '--config', join(cwd, 'understudy.yaml')], { cwd, env })
   const source = join(cwd, 'understudy.yaml')
   expect(server.ready.addresses).toEqual([
@@ -121,7 +126,7 @@ test('the ready line has them for programs, and standard error for people', asyn
 })
 
 const COMMANDS = ['exec', 'explore']
-test.each(COMMANDS)('%s names them before the command runs', async (command) => {
+test.each(COMMANDS)('forwarding %s: names unusual provider addresses before the command runs', async (command) => {
   const place = emptyFolder()
   const { stderr } = await run(
     [command, '--config', join(cwd, 'understudy.yaml'), '--', 'sh', '-c', 'echo begun >&2; exit 7'],
@@ -134,7 +139,7 @@ test.each(COMMANDS)('%s names them before the command runs', async (command) => 
   }
 })
 
-test('without addresses of that kind nothing is said', async () => {
+test('forwarding server: prints no addresses when they are the usual ones', async () => {
   const place = emptyFolder()
   writeFileSync(join(place.path, 'understudy.yaml'), 'providers:\n  openai: { backend: forward }\n')
   const server = await startServer(['--db', ':memory:'], { cwd: place.path, env: { OPENAI_API_KEY: KEY } })

@@ -1,4 +1,4 @@
-// Heavy calls: long texts are counted and cut apart from other calls, and what is remembered of them is bounded in bytes.
+// Heavy calls: long texts are counted and split apart from other calls, and caches of them are bounded in bytes.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { byteCache } from '../../src/lib/byte-cache.ts'
 import { countTokens, splitTokens } from '../../src/lib/tokens.ts'
@@ -15,7 +15,7 @@ afterAll(async () => {
 const CHAT = '/v2/router/chat/completions'
 const long = 'The quick brown fox jumps over the lazy dog. '.repeat(6_000)
 
-test('a long prompt is counted as a short one is, and no virtual time passes', async () => {
+test('long prompt: counts the same tokens as a short one without passing virtual time', async () => {
   const app = appWith()
   const content = `${long}!`
   const answer = await app.post(CHAT, {
@@ -29,7 +29,7 @@ test('a long prompt is counted as a short one is, and no virtual time passes', a
   expect((await app.traceOf(answer)).duration_ms).toBe(0)
 })
 
-test('other calls are answered while a long prompt is counted', async () => {
+test('long prompt: lets other calls be answered while it is counted', async () => {
   const app = appWith()
   const done: string[] = []
   const post = async (name: string, content: string) => {
@@ -41,7 +41,7 @@ test('other calls are answered while a long prompt is counted', async () => {
   expect(done).toEqual(['short', 'long'])
 })
 
-test('long documents are ranked as short ones are, apart from other calls', async () => {
+test('long documents: are ranked as short ones are, without blocking other calls', async () => {
   const app = appWith()
   const documents = [long, `${long}${'How do I reset my password? '.repeat(12_000)}`, `${long}.`]
   const done: string[] = []
@@ -60,7 +60,7 @@ test('long documents are ranked as short ones are, apart from other calls', asyn
   expect(usage.total_tokens).toBe(counted)
 })
 
-test('pieces are cut apart as they are here', async () => {
+test('worker: splits tokens as the main thread does', async () => {
   const text = `${long.slice(0, 5_000)} 😀 ärger`
   const { ends, tokens } = await runJob('splitTokens', { text, each: 1 }, { signal: new AbortController().signal })
   const cut = Array.from(ends, (end, index) => ({
@@ -71,7 +71,7 @@ test('pieces are cut apart as they are here', async () => {
 })
 
 describe('caches', () => {
-  test('drop what was not used for longest, and never hold more bytes than they may', () => {
+  test('drop the least recently used entries and never exceed their bytes', () => {
     const cache = byteCache<number>(100_000)
     cache.set('used', 0, 100)
     for (let index = 0; index < 10_000; index++) {
@@ -85,7 +85,7 @@ describe('caches', () => {
     expect(cache.get('huge')).toBeUndefined()
   })
 
-  test('stand in health with their bounds', async () => {
+  test('are shown in health with their limits', async () => {
     const app = appWith()
     const health = (await app.fetch('/_understudy/health')).json() as {
       caches: Record<string, { bytes: number; limit: number }>
@@ -105,7 +105,7 @@ describe('caches', () => {
   })
 })
 
-test('a stored response is gone after 30 days of the clock', async () => {
+test('stored response: is removed after 30 days of the clock', async () => {
   const app = appWith()
   const ask = (more: object) => app.post('/v2/router/responses', { model: 'openai/gpt-4o', input: 'Hello', ...more })
   const { id } = (await ask({})).json() as { id: string }
@@ -114,7 +114,7 @@ test('a stored response is gone after 30 days of the clock', async () => {
   expect((await ask({ previous_response_id: id })).status).toBe(404)
 })
 
-test('the executable has its workers with it, and what they read', async () => {
+test('executable: contains its workers and their data', async () => {
   const folder = emptyFolder()
   const server = await startServer(['--db', ':memory:'], { cwd: folder.path })
   try {

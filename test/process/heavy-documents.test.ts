@@ -1,4 +1,4 @@
-// Documents that take their reader for ever, or all memory: they fail with a reason, and nobody else waits for them.
+// Documents that would take their reader forever, or all memory: they fail with a reason and delay no other call.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
@@ -56,21 +56,21 @@ type HostileRow = [what: string, name: string, content: () => Content | Promise<
 const slowPage = pdfOf(deflateSync(Buffer.from('q '.repeat(20e6))), '/Filter /FlateDecode')
 const HOSTILE: HostileRow[] = [
   ['HTML of elements that never end', 'a.html', () => '<div>'.repeat(9_000), /nested more than 500 levels/],
-  ['HTML of lists in lists', 'a.html', () => '<ol><li>x'.repeat(4_000), /nested more than 500 levels/],
+  ['HTML of nested lists', 'a.html', () => '<ol><li>x'.repeat(4_000), /nested more than 500 levels/],
   [
-    'HTML whose end tags have no beginning',
+    'HTML with end tags that were never opened',
     'a.html',
     () => `${'</p>'.repeat(9_000)}${'<b>'.repeat(9_000)}`,
     /nested more than 500 levels/,
   ],
   [
-    'a Word document that unpacks to more than 100 MB',
+    'a Word document that decompresses to more than 100 MB',
     'a.docx',
     () => docxOf(`<w:p><w:r><w:t>${'a'.repeat(101e6)}</w:t></w:r></w:p>`),
     /unpacks to more than 100 MB/,
   ],
   [
-    'a PDF whose page is packed twice, with bytes left over',
+    'a PDF whose page is compressed twice, with bytes left over',
     'a.pdf',
     () => pdfOf(deflateSync(deflateSync(Buffer.from(draws('(Hi) Tj')))), '/Filter [/FlateDecode /FlateDecode]'),
     /not a readable pdf: a part of it is damaged, or packed in a way that its reader does not know/,
@@ -81,7 +81,7 @@ const HOSTILE: HostileRow[] = [
     () => table('a'.repeat(20_000), 2_600),
     /more than 50000000 characters/,
   ],
-  ['JSON that is nested without an end', 'a.json', () => '['.repeat(1e6), /not a readable json/],
+  ['endlessly nested JSON', 'a.json', () => '['.repeat(1e6), /not a readable json/],
 ]
 /** Documents that take their reader longer than it has; here it has a fraction of a second. */
 const SLOW: HostileRow[] = [
@@ -98,7 +98,7 @@ const SLOW: HostileRow[] = [
     /not a readable docx|takes more than/,
   ],
   [
-    'a PDF whose page is packed twice',
+    'a PDF whose page is compressed twice',
     'a.pdf',
     () => pdfOf(deflateSync(deflateSync(Buffer.alloc(1e8, ' '))), '/Filter [/FlateDecode /FlateDecode]'),
     /takes more than (?:0.3 s|250 MB of memory)|no text|not a readable pdf: a part of it is damaged/,
@@ -111,7 +111,7 @@ const SLOW: HostileRow[] = [
   ],
 ]
 
-describe('a document', () => {
+describe('heavy document', () => {
   test.each([
     ...HOSTILE.map((row) => [...row, {}] as const),
     ...SLOW.map((row) => [...row, { jobLimits: shortJobs(300) }] as const),
@@ -128,9 +128,9 @@ describe('a document', () => {
   })
 
   test.each([
-    ['one in chunks of one character', 200_000, 1, 0],
-    ['one whose chunks share all but a character', 200_000, 100_000, 99_999],
-  ])('fails when it makes too many chunks: %s', async (_, length, chunk_max_characters, chunk_overlap) => {
+    ['chunks of one character', 200_000, 1, 0],
+    ['chunks that share all but one character', 200_000, 100_000, 99_999],
+  ])('fails when it has too many chunks: %s', async (_, length, chunk_max_characters, chunk_overlap) => {
     const app = appWith()
     const chunking_configuration = { type: 'advanced', chunk_max_characters, chunk_overlap }
     const at = await uploaded(inProcess(app), 'a.txt', 'a'.repeat(length), { chunking_configuration })
@@ -139,7 +139,7 @@ describe('a document', () => {
     expect(error).toMatch(/at most 100000, of 100000000 characters together/)
   })
 
-  test('of another session is read while one session has many that take long', async () => {
+  test('does not delay a document of another session', async () => {
     const app = appWith({}, { jobLimits: shortJobs(300) })
     const fetch = inProcess(app)
     const hostile: string[] = []
@@ -158,7 +158,7 @@ describe('a document', () => {
   }, 120_000)
 })
 
-describe('a document that takes the process with it', () => {
+describe('document that crashes the process', () => {
   const headers = { authorization: 'Bearer any' }
   const over =
     ({ url }: OwnServer): Fetch =>
@@ -180,7 +180,7 @@ describe('a document that takes the process with it', () => {
     await server.stop(signal)
   }
 
-  test('is tried twice, and then has failed with a reason; a server that is stopped counts for nothing', async () => {
+  test('is tried twice and then fails with a reason, and a stopped server does not count as a try', async () => {
     const first = await start()
     const at = await uploaded(over(first), 'slow.pdf', slowPage)
     while (((await over(first)('/_understudy/health')).workers as Json).jobs === 0);

@@ -1,4 +1,4 @@
-// What others have written is printed as text: no terminal and no CI runner acts on it, and it forges no line.
+// Foreign text is printed as text: no terminal and no CI runner acts on it, and it forges no line.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -56,7 +56,7 @@ beforeAll(async () => {
   ids.push(await call({ ...chat('openai/gpt-4o', NASTY), thread: { id: NASTY }, fallbacks: [{ model: MODEL }] }))
 })
 
-test('trace list and show: the model and the prompt are text', async () => {
+test('hostile text in trace list and show: is printed as text', async () => {
   for (const env of [{}, { FORCE_COLOR: '1' }] as Record<string, string>[]) {
     const listed = await run(['trace', 'list', '--url', server.url], { cwd, env })
     expect(listed.code).toBe(0)
@@ -73,7 +73,7 @@ test('trace list and show: the model and the prompt are text', async () => {
   }
 })
 
-test('--json: the same values, in escapes alone', async () => {
+test('hostile text with --json: is escaped and otherwise unchanged', async () => {
   const { stdout } = await run(['trace', 'list', '--json', '--url', server.url], { cwd })
   expectHarmless(stdout)
   const models = stdout
@@ -86,7 +86,7 @@ test('--json: the same values, in escapes alone', async () => {
   expect(JSON.parse(shown.stdout).request.messages[0].content).toBe(NASTY)
 })
 
-test('mistakes that quote what was typed are one line', async () => {
+test('hostile text in an error: stays on one line when typed text is quoted', async () => {
   for (const args of [
     ['trace', 'show', NASTY, '--url', server.url],
     ['trace', 'list', '--model', NASTY, '--status', NASTY, '--url', server.url],
@@ -107,7 +107,7 @@ test('mistakes that quote what was typed are one line', async () => {
   }
 })
 
-test('check: names and contents of files are text', async () => {
+test('hostile text in check: is printed as text for file names and contents', async () => {
   const files = emptyFolder()
   writeFileSync(
     join(files.path, `${NASTY.replaceAll('/', '-').slice(0, 120)}.yaml`),
@@ -130,7 +130,7 @@ test('check: names and contents of files are text', async () => {
   ).toBe(true)
 })
 
-test('exec: the report, its JSON and its JUnit are harmless, and the output of the command is its own', async () => {
+test("hostile text in exec: is harmless in report, JSON and JUnit, and the command's output is unchanged", async () => {
   const scenario = {
     name: 'nasty',
     rules: [
@@ -158,7 +158,7 @@ test('exec: the report, its JSON and its JUnit are harmless, and the output of t
   expect(rules.map(({ name }: { name: string }) => name)).toEqual([NASTY, `other ${NASTY}`])
 })
 
-test('serve: unknown paths and calls are printed as text', async () => {
+test('hostile text in serve: is printed as text for unknown paths and calls', async () => {
   const target = new URL(server.url)
   const head = `host: ${target.host}\r\nconnection: close`
   await exchange(server.url, `GET /none/\u202e::stop\u009b31m HTTP/1.1\r\n${head}\r\n\r\n`, '\0')
@@ -168,7 +168,7 @@ test('serve: unknown paths and calls are printed as text', async () => {
   expectHarmless(stderr)
 })
 
-test('the summary of the action: names are text of Markdown, on one line', () => {
+test("hostile text in the action's summary: is Markdown text on one line", () => {
   const name = '| `a` <b> [x](http://y.z) ![i](http://y.z) \\| $m$ **b** www.y.z @who\n# FORGED'
   const shown =
     '\\| \\`a\\` \\<b\\> \\[x\\](http\\://y.z) !\\[i\\](http\\://y.z) \\\\\\| \\$m\\$ \\*\\*b\\*\\* www\\.y.z \\@who \\# FORGED'
@@ -195,10 +195,17 @@ test('the summary of the action: names are text of Markdown, on one line', () =>
   expect(exec).toContain(`- in ${shown}: expected ${shown}; actual: ${shown}`)
   expect(exec).toContain(`- error in ${shown}: swallowed: ${shown}`)
   expectHarmless(exec)
-  const cell = { point: name, class: name, verdict: 'lost', why: name, scenario: null, derived: false }
+  const cell = {
+    injection_point: name,
+    failure_mode: name,
+    result: 'lost',
+    reason: name,
+    scenario: null,
+    derived: false,
+  }
   const explored = exploreSummary(NASTY, {
-    points: [{ id: name, operation: name, model: name }],
-    cells: [cell],
+    injection_points: [{ id: name, operation: name, model: name }],
+    cases: [cell],
     coverage: {},
   })
   expect(explored).toContain(`| ${shown} | ❌ lost |`)

@@ -23,7 +23,7 @@ test.each([
   [A, { size: '256x256', n: 2 }],
   [B, { size: '1792x1024', style: 'natural' }],
   [B, { response_format: 'url' }],
-])('%s %j: the addresses serve the very bytes that base64 gives', async (model, fields) => {
+])('image %s %j: has URLs that return the bytes of base64', async (model, fields) => {
   const { data } = await draw(app, { model, ...fields })
   const expected = await files(app, { model, ...fields, response_format: 'b64_json' })
   expect(data).toHaveLength(expected.length)
@@ -44,13 +44,13 @@ test.each([
   }
 })
 
-test('every picture of every call has an address of its own', async () => {
+test('image: has a URL of its own in every call', async () => {
   const wish = { model: A, size: '256x256', n: 3 }
   const answers = [await draw(app, wish), await draw(app, wish)]
   expect(new Set(answers.flatMap(({ data }) => data.map(({ url }) => url))).size).toBe(6)
 })
 
-test('a file is there for an hour of its session, a name that was never given never', async () => {
+test('image file: exists for an hour of its session, and an unknown name is not found', async () => {
   const one = createTestApp()
   const { url } = (await draw(one, { model: A, size: '256x256' })).data[0] ?? {}
   const { clock } = one.understudy.sessions.get('default')
@@ -69,7 +69,7 @@ test.each([
   ['/s/blue', {}],
   ['', { authorization: 'Bearer session:blue' }],
   ['', { 'x-understudy-session': 'blue' }],
-])('an answer to a call at %p with %j points into its session', async (prefix, headers) => {
+])('image URL for a call at %p with %j: points into its session', async (prefix, headers) => {
   const one = createTestApp()
   const body = { model: A, prompt: 'a red fox', size: '256x256' }
   const answer = await one.post(`${prefix}${IMAGES}`, body, headers)
@@ -83,7 +83,7 @@ test.each([
   await one.close()
 })
 
-test('a file needs no token where calls need one, and no token gets in its way', async () => {
+test('image file: needs no token where calls need one, and accepts any', async () => {
   const one = createTestApp({ token: ['secret'] })
   const { data } = await draw(one, { model: A, size: '256x256' }, { authorization: 'Bearer secret' })
   const url = data[0]?.url ?? ''
@@ -94,7 +94,7 @@ test('a file needs no token where calls need one, and no token gets in its way',
   await one.close()
 })
 
-test('a file survives a restart on the same database', async () => {
+test('image file: survives a restart on the same database', async () => {
   const db = join(folder.path, 'restart.db')
   const before = createTestApp({ db })
   const { url } = (await draw(before, { model: A, size: '256x256' })).data[0] ?? {}
@@ -106,7 +106,7 @@ test('a file survives a restart on the same database', async () => {
   await after.close()
 })
 
-test('the first request to a session that an earlier process has left may be for one of its files', async () => {
+test('image file: may be the first request to a session of an earlier process', async () => {
   const settings = { sessions_dir: join(folder.path, 'sessions'), clock: 'real' as const }
   const before = createTestApp(settings)
   const { url } = (await draw(before, { model: A, size: '256x256' }, { 'x-understudy-session': 'blue' })).data[0] ?? {}
@@ -117,7 +117,7 @@ test('the first request to a session that an earlier process has left may be for
   await after.close()
 })
 
-test('a fixture chooses the picture, the words about it and how long it takes', async () => {
+test('image fixture: sets the picture, the revised prompt and the timing', async () => {
   const path = join(folder.path, 'fixtures.yaml')
   const fixture = [
     '- match: { operation: images.generations, user: { regex: "a (?<colour>\\\\w+) car" } }',
@@ -133,7 +133,7 @@ test('a fixture chooses the picture, the words about it and how long it takes', 
   expect(bytesOf(data[0])).toEqual((await files(app, { model: B }))[0] ?? Buffer.of())
   expect(await one.traceOf(answer)).toMatchObject({
     fixture: 'images.generations/fixtures[0]',
-    synthesized: false,
+    generated: false,
     duration_ms: 8_000,
   })
   const { data: others } = await draw(one, { model: A, prompt: 'a green car', size: '256x256', n: 2 })
@@ -141,7 +141,7 @@ test('a fixture chooses the picture, the words about it and how long it takes', 
   await one.close()
 })
 
-test("a fixture gives the user's own files, as base64 and by address, and its own token counts", async () => {
+test('image fixture: supplies own files, as base64 and URL, and token counts', async () => {
   const own = async (format: 'png' | 'webp') =>
     (
       await sharp({ create: { width: 3, height: 2, channels: 3, background: 'red' } })
@@ -171,13 +171,13 @@ test.each([
   ['images: [not base64!]', 'images[0] must be'],
   ['images: []', 'images must be at least 1 items'],
   ['content: hello', 'reply.content is not known; valid: prompt, images, '],
-])('a fixture with %p is refused: %s', (reply, words) => {
+])('image fixture: rejects %p: %s', (reply, words) => {
   const path = join(folder.path, 'broken.yaml')
   writeFileSync(path, `match: { operation: images.generations }\nreply:\n  ${reply}\n`)
   expect(() => createTestApp({ fixtures: [path] })).toThrow(words)
 })
 
-test('the executable draws, encodes and serves without a file beside it', async () => {
+test('executable: draws, encodes and serves images without other files', async () => {
   const server = await startServer(['--db', ':memory:'], { cwd: folder.path })
   const ask = async (body: object) => {
     const headers = { 'content-type': 'application/json', authorization: 'Bearer any' }

@@ -1,4 +1,4 @@
-// --log json: a line a call on standard error, with ids and without anything that was said.
+// --log json: one line for each call on standard error, with ids and without content.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const body = (more: object = {}) => ({
 const folder = emptyFolder()
 afterAll(folder.remove)
 
-test('each call is a line with its ids', async () => {
+test('JSON log: has a line with ids for each call', async () => {
   const app = createTestApp()
   const lines: string[] = []
   logCallsAsJson(app.understudy, { add: (line) => void lines.push(line) })
@@ -38,19 +38,19 @@ test('each call is a line with its ids', async () => {
     model: 'openai/gpt-4o-mini',
     stream: false,
     status: 200,
-    outcome: 'answered',
+    outcome: 'succeeded',
     error: null,
     duration_ms: 0,
     attempts: 1,
     fixture: null,
   })
-  expect(second).toMatchObject({ level: 'warn', status: 400, outcome: 'refused' })
+  expect(second).toMatchObject({ level: 'warn', status: 400, outcome: 'http_error' })
   expect(lines).toHaveLength(3)
   expect(lines.join()).not.toContain(SECRET)
   for (const line of lines) expect(line.length).toBeLessThan(4_000)
 })
 
-test('the executable writes them on standard error, and the last of them at its end', async () => {
+test('JSON log: is written to standard error by the executable, up to its last line', async () => {
   const args = [EXECUTABLE, 'serve', '--port', '0', '--db', ':memory:', '--json', '--log', 'json']
   const child = Bun.spawn(args, { cwd: folder.path, env: environment(), stdout: 'pipe', stderr: 'pipe' })
   const reader = child.stdout.getReader()
@@ -68,7 +68,7 @@ test('the executable writes them on standard error, and the last of them at its 
   expect(lines.map((line) => (JSON.parse(line) as { call: number }).call)).toEqual([1, 2, 3])
 })
 
-describe('every line is JSON:', () => {
+describe('JSON log lines', () => {
   const parsed = (text: string) =>
     text
       .trim()
@@ -83,7 +83,7 @@ describe('every line is JSON:', () => {
       })
   const messagesIn = (text: string) => parsed(text).map(({ message }) => String(message))
 
-  test('the start, warnings, notices, unknown paths and requests', async () => {
+  test('are JSON for the start, warnings, notices, unknown paths and requests', async () => {
     const own = join(folder.path, 'warns')
     mkdirSync(own)
     // Its clock is no real provider's, and its collector is nowhere.
@@ -145,16 +145,16 @@ describe('every line is JSON:', () => {
       /--port must be a number from 0 to 65535, got "x"/,
     ],
     ['a file', ['serve', '--log', 'json', '--fixtures', 'nowhere'], {}, 2, /nowhere/],
-    ['a command that is not there', ['exec', '--log', 'json', '--', 'no-such-program'], {}, 2, /no such program/],
+    ['a missing command', ['exec', '--log', 'json', '--', 'no-such-program'], {}, 2, /no such program/],
     ['a scenario', ['exec', '--log', 'json', '--scenario', 'outrage', '--', 'true'], {}, 2, /outrage/],
   ]
-  test.each(mistakes)('what is wrong with %s', async (_, args, env, status, message) => {
+  test.each(mistakes)('are JSON for an error in %s', async (_, args, env, status, message) => {
     const { code, stdout, stderr } = await runCommand(args, { cwd: folder.path, env })
     expect([code, stdout]).toEqual([status, ''])
     expect(messagesIn(stderr).join()).toMatch(message)
   })
 
-  test('a port that is in use', async () => {
+  test('are JSON for a port that is in use', async () => {
     const other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
     const { code, stderr } = await runCommand(['serve', '--log', 'json', '--port', String(other.port)], {
       cwd: folder.path,
@@ -164,7 +164,7 @@ describe('every line is JSON:', () => {
     expect(messagesIn(stderr).join()).toContain('the port is in use')
   })
 
-  test('what exec says beside the output of its command', async () => {
+  test('are JSON for what exec prints beside the output of its command', async () => {
     const script = `fetch(process.env.OPENAI_BASE_URL + '/nowhere', { headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY } })`
     const { code, stderr } = await run(['exec', '--log', 'json', '--verbose', '--', process.execPath, '-e', script], {
       cwd: folder.path,
@@ -173,7 +173,7 @@ describe('every line is JSON:', () => {
     expect(messagesIn(stderr).join()).toContain('/v1/nowhere')
   })
 
-  test('none, without --log json', async () => {
+  test('are absent without --log json', async () => {
     const { stderr } = await runCommand(['serve', '--port', 'x'], { cwd: folder.path })
     expect(stderr).toStartWith('understudy: --port must be a number from 0 to 65535, got "x"')
   })

@@ -29,8 +29,8 @@ describe('JSON report', () => {
   test('explore: has the keys of its schema', async () => {
     const folder = emptyFolder()
     try {
-      const classes = ['rate-limit-once', 'auth'].flatMap((name) => ['--class', name])
-      const { stdout } = await run(['explore', '--json', ...classes, '--', 'node', APP], { cwd: folder.path })
+      const modes = ['rate-limit-once', 'auth'].flatMap((name) => ['--failure-mode', name])
+      const { stdout } = await run(['explore', '--json', ...modes, '--', 'node', APP], { cwd: folder.path })
       sameKeys(ExploreJson, lastLine(stdout))
       const failed = await run(['explore', '--json', '--', 'node', '-e', 'process.exit(7)'], { cwd: folder.path })
       sameKeys(ExploreJson, lastLine(failed.stdout))

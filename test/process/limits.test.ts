@@ -1,5 +1,5 @@
-// Every row of docs/limits.md: what is beyond the limit is answered as it says, and other calls are answered meanwhile. Not faster: what is
-// beyond a shipped limit is seconds of work.
+// Every row of docs/limits.md: what exceeds a limit is answered as documented while other calls are answered. Not faster: exceeding a
+// shipped limit is seconds of work.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -205,7 +205,7 @@ const ELSEWHERE = [
   'waiting for a worker',
 ]
 
-test('every row of the page has its test', () => {
+test('docs/limits.md: has a test for every row', () => {
   expect([...Object.keys(ROWS), ...ELSEWHERE].sort()).toEqual(rowNames.toSorted())
 })
 
@@ -218,7 +218,7 @@ const TIMED: Record<string, keyof Jobs> = {
   'a built-in guardrail': 'checkTexts',
   'reading a document': 'chunkDocument',
 }
-test.each(Object.entries(TIMED))('the page has the shipped time of %s', (name, job) => {
+test.each(Object.entries(TIMED))('docs/limits.md: states the shipped time of %s', (name, job) => {
   const [line = ''] = page.filter((one) => one.startsWith(`| ${name} |`))
   expect([name, line.match(/\b(\d+) s\b/)?.[1]]).toEqual([name, String(JOB_LIMITS[job].ms / 1000)])
 })
@@ -226,7 +226,7 @@ test.each(Object.entries(TIMED))('the page has the shipped time of %s', (name, j
 const codeOf = (answer: Answer): string =>
   answer.status === 200 ? String(answer.json().status) : errorOf(answer.text, answer.status).code
 
-test('a body has no more values than its limit, wherever it is sent', async () => {
+test('body: has a maximum number of values on every route', async () => {
   const app = appWith()
   const beyond = async (path: string, values: number) => {
     const answer = await app.post(path, {
@@ -246,7 +246,7 @@ test.each([
   ['variables', numbered],
   ['svc.inputs', numbered],
   ['svc.inputs', (count: number) => Object.keys(numbered(count)).map((key) => ({ key, value: 'x' }))],
-])('a call has at most 10,000 variables: %s', async (param, made) => {
+])('variables: are limited to 10,000 in %s', async (param, made) => {
   const app = appWith()
   const ask = async (count: number) =>
     app.post(CHAT, bodyOf(param === 'variables' ? { variables: made(count) } : { svc: { inputs: made(count) } }))
@@ -259,7 +259,7 @@ test.each([
   })
 })
 
-test("a provider's response of many values is read while others are answered, and one that is too long is refused", async () => {
+test('provider response of many values: is read without blocking others, and rejected when too long', async () => {
   let answered: (response: Response) => void = () => {}
   const provider = Bun.serve({ port: 0, fetch: () => new Promise<Response>((resolve) => (answered = resolve)) })
   try {
@@ -288,9 +288,9 @@ test("a provider's response of many values is read while others are answered, an
   }
 }, 60_000)
 
-describe('beyond the limit, and other calls meanwhile', () => {
+describe('limit', () => {
   test.each(Object.entries(ROWS))(
-    '%s',
+    'is enforced without blocking other calls: %s',
     async (_, { ask, gets, limits }) => {
       const app = appWith({}, { jobLimits: limits })
       const asked = ask(app)
@@ -301,7 +301,7 @@ describe('beyond the limit, and other calls meanwhile', () => {
     60_000,
   )
 
-  test("the arguments of an agent's tool", async () => {
+  test("is enforced for the arguments of an agent's tool", async () => {
     const session = agentSession(appWith({ seed_file: ['none'] }))
     await session.begin([[{ name: 'place', arguments: { x: 1 } }], 'Done.'])
     const json_schema = { name: 'place', description: 'A place.', schema: doubling() }
@@ -315,7 +315,7 @@ describe('beyond the limit, and other calls meanwhile', () => {
     ])
   }, 60_000)
 
-  test('waiting for a worker', async () => {
+  test('is enforced while waiting for a worker', async () => {
     const app = appWith()
     const gone = new AbortController()
     const { refused } = workerCounts()

@@ -1,4 +1,4 @@
-// What calls say is in databases, snapshots and reports: they are for the user who ran the program alone, whatever the umask is.
+// Calls are stored in databases, snapshots and reports: they are readable only by the user who ran the program, whatever the umask.
 import { afterAll, expect, test } from 'bun:test'
 import { chmodSync, lstatSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,13 +34,13 @@ const CALL = `fetch(process.env.OPENAI_BASE_URL + '/chat/completions', { method:
 const CLASS = 'server-error-once'
 const UMASKS = ['000', '022', '277']
 test.each(UMASKS)(
-  'what exec and explore write under umask %s',
+  'files of exec and explore under umask %s: are private',
   async (umask) => {
     const own = emptyFolder()
     const files = ['--junit', 'j.xml', '--html', 'r.html', '--coverage', 'c.json']
     const exec = await runUnder(umask, own.path, ['exec', '--db', 'x.db', ...files, '--', 'node', '-e', CALL])
     expect([exec.code, exec.stderr]).toEqual([0, ''])
-    const explored = ['--out', 'out/deep', '--class', CLASS, ...files]
+    const explored = ['--out', 'out/deep', '--failure-mode', CLASS, ...files]
     const explore = await runUnder(umask, own.path, ['explore', ...explored, '--', 'node', '-e', CALL])
     expect(explore.stdout).toContain('Understudy')
     expect(Object.keys(modesIn(own.path))).toEqual(
@@ -53,7 +53,7 @@ test.each(UMASKS)(
 )
 
 test.each(UMASKS)(
-  'what a server writes under umask %s',
+  'files of a server under umask %s: are private',
   async (umask) => {
     const own = emptyFolder()
     const settings = ['--db', 'a.db', '--sessions-dir', 's/t', '--ready-file', 'ready.json', '--port', '0', '--json']
@@ -95,7 +95,7 @@ test.each(UMASKS)(
   60_000,
 )
 
-test('a database of earlier days, and what is beside it, is no longer for others', async () => {
+test('existing database: becomes private with the files beside it', async () => {
   const own = emptyFolder()
   const made = ['exec', '--db', 'x.db', '--', 'node', '-e', CALL]
   expect((await runUnder('022', own.path, made)).code).toBe(0)
@@ -105,7 +105,7 @@ test('a database of earlier days, and what is beside it, is no longer for others
   own.remove()
 }, 60_000)
 
-test('a file takes the place of one that others may read, and a link stays a link', () => {
+test('private file: replaces one that others may read, and a link stays a link', () => {
   const [file, link] = [join(cwd, 'file'), join(cwd, 'link')]
   writeFileSync(file, 'before', { mode: 0o666 })
   symlinkSync(file, link)
@@ -116,7 +116,7 @@ test('a file takes the place of one that others may read, and a link stays a lin
   rmSync(link)
 })
 
-test('a new file is never written through what is there', () => {
+test('new private file: is never written through an existing link', () => {
   const [secret, trap] = [join(cwd, 'secret'), join(cwd, 'trap')]
   writeFileSync(secret, 'mine')
   symlinkSync(secret, trap)
@@ -124,7 +124,7 @@ test('a new file is never written through what is there', () => {
   expect(readFileSync(secret, 'utf8')).toBe('mine')
 })
 
-test('what is no file is written to, and stays what it is', () => {
+test('private file: is written to a device without replacing it', () => {
   writePrivateFile('/dev/null', 'x')
   expect(lstatSync('/dev/null').isCharacterDevice()).toBe(true)
 })

@@ -1,4 +1,4 @@
-// What orchestrators ask of a server, and what it says of its responses: through a socket, as they do.
+// What orchestrators ask a server, and its response metrics: through a socket, as they do.
 import { afterAll, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { EXECUTABLE, emptyFolder, environment, type Server, startServer } from '../support/server.ts'
@@ -29,7 +29,7 @@ const probe = async (url: string, path: string, method = 'GET') => {
   return [answer.status, await answer.text()]
 }
 
-test('livez and readyz answer without a token, and make no session', async () => {
+test('livez and readyz: answer without a token and create no session', async () => {
   const { url } = await start('--token', TOKEN)
   expect(await probe(url, 'livez')).toEqual([200, '{"status":"ok"}'])
   expect(await probe(url, 'readyz')).toEqual([200, '{"status":"ok"}'])
@@ -40,7 +40,7 @@ test('livez and readyz answer without a token, and make no session', async () =>
   expect(data).toHaveLength(1)
 })
 
-test('livez and readyz look at no session', async () => {
+test('livez and readyz: read no session', async () => {
   const app = createTestApp()
   const { sessions } = app.understudy
   await app.fetch('/_understudy/livez')
@@ -53,7 +53,7 @@ test('livez and readyz look at no session', async () => {
 })
 
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s: a running call ends, readyz is 503 and livez 200 until then',
+  '%s: finishes a running call, with readyz 503 and livez 200 until then',
   async (signal) => {
     const { url, stop } = await start('--token', TOKEN)
     await scenarioFor(url, 'busy', [{ name: 'wait', fault: { type: 'delay', for: '2s' } }])
@@ -69,7 +69,7 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 )
 
-test.skipIf(process.platform !== 'linux')('under nohup a server outlives its terminal', async () => {
+test.skipIf(process.platform !== 'linux')('nohup: lets a server outlive its terminal', async () => {
   const args = ['serve', '--port', '0', '--json', '--db', ':memory:']
   const child = Bun.spawn(['nohup', EXECUTABLE, ...args], {
     ...{ cwd: folder.path, env: environment(), stdin: 'ignore', stdout: 'pipe', stderr: 'ignore' },
@@ -83,7 +83,7 @@ test.skipIf(process.platform !== 'linux')('under nohup a server outlives its ter
   expect(await child.exited).toBe(0)
 })
 
-test('PUT of a session is 201 when it makes it, 200 when it is there, 409 when it is another', async () => {
+test('PUT of a session: returns 201 when created, 200 when equal, 409 when different', async () => {
   const app = createTestApp()
   const put = async (settings: object, name = 'mine') => {
     const { status, text } = await app.fetch(`/_understudy/sessions/${name}`, {
@@ -107,7 +107,7 @@ test('PUT of a session is 201 when it makes it, 200 when it is there, 409 when i
   app.close()
 })
 
-test('every response is counted by its status, and connections that end without one', async () => {
+test('response metrics: count every response by status, and connections that end without one', async () => {
   const { url } = await start('--token', TOKEN)
   const counts = async () => {
     const text = await (await fetch(`${url}/_understudy/metrics`)).text()

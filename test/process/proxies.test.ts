@@ -1,4 +1,4 @@
-// Proxies of the environment: this machine is called without one, by us and by the commands that we run.
+// Proxies of the environment: the local machine is called without one, by Understudy and by the commands that it runs.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ afterAll(async () => {
 const PROXIES = ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].map((name) => ({ [name]: address }))
 const urlFor = (host: string) => `http://${host}:${new URL(server.url).port}`
 
-test.each(PROXIES)('commands call a server of this machine directly: %p', async (env) => {
+test.each(PROXIES)('proxy environment %p: is ignored for a local server', async (env) => {
   proxied.length = 0
   const hosts = ['127.0.0.1', '127.8.9.10', 'localhost', '0.0.0.0', '[::1]', '[::ffff:127.0.0.1]']
   for (const host of hosts) await run(['health', '--url', urlFor(host)], { cwd, env })
@@ -55,7 +55,7 @@ function tunnels() {
 }
 
 test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'])(
-  'this machine is called directly with https too: %s',
+  'proxy variable %s: is ignored for local https',
   async (name) => {
     const { asked, url, stop } = tunnels()
     const env = { [name]: url }
@@ -73,7 +73,7 @@ test.each(['HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'])(
   },
 )
 
-test('other addresses are called as the environment has it', async () => {
+test('proxy environment: applies to other addresses', async () => {
   proxied.length = 0
   await run(['health', '--url', 'http://understudy.example'], { cwd, env: { HTTP_PROXY: address } })
   expect(proxied).toEqual(['GET http://understudy.example/_understudy/health'])
@@ -105,7 +105,7 @@ const chat = async (url: string) =>
     body: HELLO,
   })
 
-test.each(PROXIES)('a collector and a provider of this machine are called directly: %p', async (env) => {
+test.each(PROXIES)('proxy environment %p: is ignored for a local collector and provider', async (env) => {
   proxied.length = 0
   const collector = listener(() => Response.json({}))
   const message = { role: 'assistant', content: 'From the provider.' }
@@ -132,7 +132,7 @@ test.each(PROXIES)('a collector and a provider of this machine are called direct
 })
 
 const PRINT = 'process.stdout.write(JSON.stringify([process.env.NO_PROXY, process.env.no_proxy]))'
-test('a command of exec and explore calls us without a proxy', async () => {
+test('command of exec and explore: calls the server without a proxy', async () => {
   const env = { HTTP_PROXY: address, NO_PROXY: 'corp.example' }
   const file = join(cwd, 'print.cjs')
   writeFileSync(file, `require('node:fs').appendFileSync('seen.txt', ${PRINT.slice(21, -1)} + '\\n')`)
@@ -147,21 +147,21 @@ test('a command of exec and explore calls us without a proxy', async () => {
 
 const OWN = 'localhost,127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0'
 const lists: [string, Record<string, string>, string, string][] = [
-  ['nothing', {}, OWN, OWN],
+  ['no value', {}, OWN, OWN],
   ['both', { NO_PROXY: 'a', no_proxy: 'b,c' }, `a,${OWN}`, `b,c,${OWN}`],
   ['one', { no_proxy: 'b' }, `b,${OWN}`, `b,${OWN}`],
   ['an empty one', { NO_PROXY: '', no_proxy: 'b' }, `b,${OWN}`, `b,${OWN}`],
   [
-    'one of ours',
+    'a local host',
     { NO_PROXY: 'LOCALHOST, 127.0.0.1' },
     'LOCALHOST, 127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0',
     'LOCALHOST, 127.0.0.1,127.0.0.0/8,::1,[::1],0.0.0.0',
   ],
   ['everything', { NO_PROXY: '*' }, '*', '*'],
 ]
-test.each(lists)('NO_PROXY keeps what is there: %s', (_, environment, upper, lower) => {
+test.each(lists)('NO_PROXY: keeps its existing value: %s', (_, environment, upper, lower) => {
   expect(withoutProxy(environment, '127.0.0.1')).toEqual({ NO_PROXY: upper, no_proxy: lower })
 })
-test('NO_PROXY names the host that the server listens on', () => {
+test('NO_PROXY: names the host that the server listens on', () => {
   expect(withoutProxy({}, '192.168.1.4').NO_PROXY).toBe(`${OWN},192.168.1.4`)
 })

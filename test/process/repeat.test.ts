@@ -1,5 +1,5 @@
-// The command that repeats a call is run by a shell against another server of the same seed: it sends the same bytes to the same
-// address, and gets the same bytes, broken off in the same way.
+// The command that repeats a call, run by a shell against another server of the same seed: it sends the same bytes to the same address and
+// receives the same bytes, cut off in the same way.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { listen } from '../../src/cli/run/listen.ts'
 import { readConfig } from '../../src/config.ts'
@@ -85,7 +85,7 @@ const CALLS: [string, Call][] = [
   ],
   ['a stream', { path: '/v1/chat/completions', headers: JSON_TYPE, body: text({ stream: true }) }],
   [
-    'a cut stream',
+    'a truncated stream',
     {
       path: '/v1/chat/completions',
       headers: { ...JSON_TYPE, ...scenario('stream-cut') },
@@ -109,7 +109,7 @@ const CALLS: [string, Call][] = [
     },
   ],
   [
-    'a refusal',
+    'an error response',
     { path: '/v1/chat/completions', headers: { ...JSON_TYPE, ...scenario('rate-limit-burst') }, body: text({}) },
   ],
   [
@@ -122,7 +122,7 @@ const CALLS: [string, Call][] = [
     },
   ],
   [
-    'a session as the token',
+    'a session in the token',
     {
       path: '/v1/completions',
       headers: { ...JSON_TYPE, authorization: 'Bearer session:own' },
@@ -141,12 +141,12 @@ const CALLS: [string, Call][] = [
   ],
   ['invalid JSON', { path: '/v1/chat/completions', headers: JSON_TYPE, body: '{"model": "gpt-4o", ' }],
   [
-    'bytes that are no text',
+    'bytes that are not text',
     { path: '/v1/chat/completions', headers: JSON_TYPE, body: new Uint8Array([123, 0, 255, 39]) },
   ],
-  ['no body', { path: '/v1/chat/completions', headers: JSON_TYPE, body: '' }],
+  ['a missing body', { path: '/v1/chat/completions', headers: JSON_TYPE, body: '' }],
   [
-    'a body as long as no argument can be',
+    'a body longer than a command-line argument',
     {
       path: '/v1/embeddings',
       headers: JSON_TYPE,
@@ -155,12 +155,12 @@ const CALLS: [string, Call][] = [
   ],
   ['a form', { path: '/v1/audio/transcriptions', body: form() }],
   [
-    'sound',
+    'audio',
     { path: '/v1/audio/speech', headers: JSON_TYPE, body: '{"model":"gpt-4o-mini-tts","voice":"alloy","input":"Hi"}' },
   ],
 ]
 
-test.each(CALLS)('%s is repeated byte for byte', async (_, call) => {
+test.each(CALLS)('repeat command: sends %s byte for byte', async (_, call) => {
   const { command, first, second, output, code } = await repeated(call)
   expect(second.exchange.request).toMatchObject({
     address: first.exchange.request?.address as string,
@@ -182,7 +182,7 @@ test.each(CALLS)('%s is repeated byte for byte', async (_, call) => {
   expect(JSON.stringify(first)).not.toContain('secret')
 })
 
-test('in a new session the scenario begins anew, however often the call is repeated', async () => {
+test('repeat command in a new session: starts the scenario from the beginning each time', async () => {
   const headers = { ...JSON_TYPE, ...scenario('rate-limit-burst'), authorization: 'Bearer session:burst' }
   const call = { session: 'burst', path: '/s/burst/v1/chat/completions', headers, body: text({}) }
   const faults = []
@@ -197,7 +197,7 @@ test('in a new session the scenario begins anew, however often the call is repea
   expect(faults[0]?.[1]).toBe(429)
 })
 
-test('the token is what the variable of the shell says, and so are other secrets', async () => {
+test('repeat command: takes the token and other secrets from shell variables', async () => {
   const call = {
     path: '/v1/messages?key=AIza-secret',
     headers: { ...ANTHROPIC, 'x-team-token': 'team-secret' },
@@ -211,7 +211,7 @@ test('the token is what the variable of the shell says, and so are other secrets
   expect(command).not.toContain('secret')
 })
 
-test('a form whose files were too long to be kept is repeated with its fields, and the files by name', async () => {
+test('repeat command: sends a long form with its fields and names its files', async () => {
   const fields = form()
   fields.set('prompt', '@home; é')
   fields.set('file', new File([new Uint8Array(200_000)], 'a long one.wav', { type: 'audio/wav' }))
@@ -222,7 +222,7 @@ test('a form whose files were too long to be kept is repeated with its fields, a
   expect(command).not.toContain('content-type')
 })
 
-test('a call that asks not to be stored has no command, and nothing of it is kept', async () => {
+test('repeat command: does not exist for a call that is not stored', async () => {
   const body = form()
   body.append('enable_logging', 'false')
   const sent = { method: 'POST', headers: { authorization: 'Bearer x' }, body }

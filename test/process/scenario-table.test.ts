@@ -1,4 +1,4 @@
-// Every shipped scenario meets every app: careful ones pass, careless ones do not, and the page of the docs says what happens.
+// Every shipped scenario with every app: careful ones pass, careless ones do not, and the documentation page shows what happens.
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ const about = ({ scenario, kind, stream, manner }: Cell) =>
   `${scenario}: ${manner} ${kind}, ${stream ? 'streamed' : 'whole'}`
 const told = (cell: Cell) => `${about(cell)}: ${cellText(cell)}`
 
-describe.each(SCENARIOS)('%s', (scenario) => {
+describe.each(SCENARIOS)('shipped scenario %s', (scenario) => {
   test('is inconclusive only for apps that lack what it needs', () => {
     for (const cell of table.cells.filter((one) => one.scenario === scenario)) {
       const lack = lackIn(cell)
@@ -49,7 +49,7 @@ describe.each(SCENARIOS)('%s', (scenario) => {
     }
   })
 
-  test('accuses no careful app, however that says that it has ended', () => {
+  test('has no finding for a careful app, however it exits', () => {
     for (const cell of cellsOf(scenario, 'careful')) {
       const wanted = lackIn(cell) ? 'inconclusive' : 'pass'
       const verdicts = ENDS.map((end) => cell.verdicts[end].verdict)
@@ -62,7 +62,7 @@ describe.each(SCENARIOS)('%s', (scenario) => {
     }
   })
 
-  test('finds what careless apps do wrong, and nothing else', () => {
+  test('has exactly the findings of careless apps', () => {
     for (const cell of cellsOf(scenario, 'careless')) {
       const kinds = cell.verdicts.unknown.findings.map(({ kind }) => kind)
       expect([told(cell), kinds]).toEqual([told(cell), wrongWith(cell)])
@@ -91,8 +91,8 @@ function wrongWith(cell: Cell): FindingKind[] {
   if (lackIn(cell)) return []
   const isResponses = kind === 'openai responses' || kind === 'AI SDK (openai)'
   const found: Record<string, FindingKind[]> = {
-    'bad-key': ['storm'],
-    'context-length': ['storm'],
+    'bad-key': ['retry-storm'],
+    'context-length': ['retry-storm'],
     // The response is complete: only its finish reason differs, and nobody sees who reads that.
     'content-filter': [],
     'black-hole': ['no-timeout'],
@@ -106,19 +106,19 @@ function wrongWith(cell: Cell): FindingKind[] {
     // Text with a finish reason is whole; on the responses API, the missing event has the status.
     'stream-missing-done': isResponses ? ['swallowed'] : [],
     'client-reset': [stream ? 'swallowed' : 'gave-up'],
-    'empty-answer': [stream ? 'swallowed' : 'gave-up'],
+    'empty-response': [stream ? 'swallowed' : 'gave-up'],
   }
   return found[scenario] ?? ['gave-up']
 }
 
-test('no shipped scenario accepts a finding wholesale', () => {
+test('shipped scenarios: accept no finding unconditionally', () => {
   const accepting = SCENARIOS.filter((name) =>
     readFileSync(join(ROOT, 'scenarios', `${name}.yaml`), 'utf8').includes('\naccept:'),
   )
   expect(accepting).toEqual([])
 })
 
-test('the page of the docs shows what happens (npm run scenario-table)', () => {
+test('docs/scenario-table.md: is up to date (npm run scenario-table)', () => {
   expect(pageText(table)).toBe(readFileSync(join(ROOT, 'docs', 'scenario-table.md'), 'utf8'))
 })
 
@@ -131,14 +131,14 @@ const PROGRAMS: [scenario: string, app: string[], code: number, findings: Findin
   ['stream-stalled', ['AI SDK (openai)', 'streamed', 'careless'], 3, ['no-timeout']],
   ['stream-cut', ['@anthropic-ai/sdk', 'streamed', 'careless'], 0, ['swallowed']],
 ]
-describe('a program of its own under exec has the same verdict', () => {
+describe('separate program under exec', () => {
   const played: Promise<Played>[] = []
   beforeAll(() => {
     for (const [scenario, app] of PROGRAMS)
       played.push(play(program('app', ...app), scenario, { latency: 'real', hangLimit: 2_000 }))
   })
   test.each(PROGRAMS.map((row, index) => [row[0], row[1].join(', '), index, row] as const))(
-    '%s: %s',
+    'has the same verdict: %s, %s',
     async (scenario, _, index, [, , code, findings]) => {
       const result = await played[index]
       expect([result?.code, result?.findings]).toEqual([code, { [scenario]: findings }])

@@ -1,4 +1,4 @@
-// Sessions, as a client of the OpenAI SDK chooses them: by token, header or base URL; and what is kept over a restart.
+// Sessions as a client of the OpenAI SDK selects them, by token, header or base URL; and what survives a restart.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
@@ -23,7 +23,7 @@ async function traces(path = '', headers: Record<string, string> = {}): Promise<
   return ((await response.json()) as { data: TraceRecord[] }).data
 }
 
-describe('sessions', () => {
+describe('SDK sessions', () => {
   const ways: [string, (name: string) => OpenAI, (name: string) => [string, Record<string, string>]][] = [
     [
       'the token',
@@ -42,7 +42,7 @@ describe('sessions', () => {
     ],
     ['the prefix', (name) => clientOf({ baseURL: `${server.url}/s/${name}/v2/router` }), (name) => [`/s/${name}`, {}]],
   ]
-  test.each(ways)('by %s do not see each other', async (way, clientFor, reading) => {
+  test.each(ways)('do not see each other when selected by %s', async (way, clientFor, reading) => {
     const names = ['a', 'b'].map((letter) => `${letter}-${way.replaceAll(' ', '-')}`)
     const before = (await traces()).length
     for (const name of names) {
@@ -59,7 +59,7 @@ describe('sessions', () => {
   })
 })
 
-test('a restart keeps the traces, and ids go on', async () => {
+test('restart: keeps traces, and ids continue', async () => {
   for (const text of ['one', 'two', 'three']) await clientOf().chat.completions.create(say(text))
   const before = await traces()
   expect(before.length).toBe(3)

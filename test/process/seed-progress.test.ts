@@ -1,4 +1,4 @@
-// understudy seed on a terminal: how far it is.
+// understudy seed on a terminal: its progress.
 import { afterAll, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
@@ -7,7 +7,7 @@ import { EXECUTABLE } from '../support/server.ts'
 const folder = folderWith({ 'seed.yaml': 'contacts: [{ external_id: one }]\n' })
 afterAll(folder.remove)
 
-test('what takes longer than a second shows on a terminal how far it is, and nowhere else', async () => {
+test('seed command: shows progress on a terminal after a second, and nowhere else', async () => {
   const looks = [0, 1, 3]
   const { promise: watched, resolve: enough } = Promise.withResolvers<void>()
   // A server that is done once it has been asked how far it is.

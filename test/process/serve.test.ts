@@ -1,4 +1,4 @@
-// understudy serve, as a person or a script starts it: what it prints, where it listens, and how it stops.
+// understudy serve as a person or a script starts it: what it prints, where it listens, and how it stops.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
@@ -19,8 +19,8 @@ afterAll(async () => {
   folder.remove()
 })
 
-describe('ready', () => {
-  test('the JSON line says where, what and who', () => {
+describe('ready message', () => {
+  test('says where, what and who in the JSON line', () => {
     expect(server.ready).toEqual({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:[1-9]\d*$/),
       pid: server.pid,
@@ -30,7 +30,7 @@ describe('ready', () => {
     })
   })
 
-  test('the JSON line has the warnings, of which there are mostly none', async () => {
+  test('has the warnings in the JSON line, usually none', async () => {
     const own = emptyFolder()
     for (const name of ['a.yaml', 'b.yaml'])
       writeFileSync(
@@ -43,7 +43,7 @@ describe('ready', () => {
     expect(warned.ready).toMatchObject({ warnings: [expect.stringContaining('can never answer')] })
   })
 
-  test('the lines for people hold everything needed, and the snippet runs', async () => {
+  test('contains everything for people, and the snippet runs', async () => {
     const own = emptyFolder()
     const { printed, stop } = await startUntil(
       ['serve', '--port', '0', '--scenario', 'slow-first-token'],
@@ -65,7 +65,7 @@ describe('ready', () => {
     own.remove()
   })
 
-  test('--ready-file gets the same line, and what an earlier run left is gone', async () => {
+  test('is written to --ready-file and replaces that of an earlier run', async () => {
     const file = join(cwd, 'ready.json')
     writeFileSync(file, 'old')
     const before = new Set(readdirSync(cwd))
@@ -76,7 +76,7 @@ describe('ready', () => {
     await one.stop()
   })
 
-  test('a flag beats the environment, which beats the file', async () => {
+  test('uses a flag before the environment before the file', async () => {
     const own = emptyFolder()
     const dbWith = async (args: string[], env: Record<string, string>) => {
       const one = await startServer(args, { cwd: own.path, env })
@@ -93,7 +93,7 @@ describe('ready', () => {
     own.remove()
   })
 
-  test('--version, --help and help serve', async () => {
+  test('is replaced by the output of --version, --help and help serve', async () => {
     expect(await run(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
     const help = await runCommand(['--help'])
     expect(help).toMatchObject({ code: 0, stderr: '' })
@@ -106,7 +106,7 @@ describe('ready', () => {
       '--host',
       '--db',
       '--fixtures',
-      '--on-miss',
+      '--on-unmatched',
       '--seed',
       '--namespace',
       '--token',
@@ -124,12 +124,12 @@ describe('ready', () => {
 describe('listening', () => {
   const loopback = Object.values(networkInterfaces()).flatMap((all) => all?.filter(({ internal }) => internal) ?? [])
   const hosts = ['localhost', ...loopback.map(({ address }) => (address.includes(':') ? `[${address}]` : address))]
-  test.each(hosts)('%s reaches it', async (host) => {
+  test.each(hosts)('is reachable at %s', async (host) => {
     const { port } = new URL(server.url)
     expect((await fetch(`http://${host}:${port}/_understudy/health`)).status).toBe(200)
   })
 
-  test('a port that is taken is one line and exit 1', async () => {
+  test('fails with one line and exit code 1 when the port is taken', async () => {
     const { port } = new URL(server.url)
     const { code, stdout, stderr } = await run(['serve', '--port', port, '--db', ':memory:'], { cwd })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -138,7 +138,7 @@ describe('listening', () => {
     )
   })
 
-  test('--host names the one address, and the URL says so', async () => {
+  test('uses only the address of --host, which the URL names', async () => {
     const one = await startServer(['--host', '127.0.0.2', '--db', ':memory:'], { cwd })
     const { hostname, port } = new URL(one.url)
     expect(hostname).toBe('127.0.0.2')
@@ -147,7 +147,7 @@ describe('listening', () => {
     await one.stop()
   })
 
-  test('every interface may be listened on with a token, which is then asked for', async () => {
+  test('is possible on every interface with a required token', async () => {
     const one = await startServer(['--host', '0.0.0.0', '--token', 'secret', '--db', ':memory:'], { cwd })
     const traces = `http://127.0.0.1:${new URL(one.url).port}/_understudy/traces`
     expect((await fetch(traces)).status).toBe(401)
@@ -171,7 +171,7 @@ describe('stopping', () => {
   afterAll(slow.remove)
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s lets a running stream finish and leaves a clean file',
+    'by %s lets a running stream finish and leaves a clean database file',
     async (signal) => {
       const db = join(slow.path, `${signal}.db`)
       const one = await startServer(['--fixtures', '.', '--db', db], { cwd: slow.path })
@@ -196,7 +196,7 @@ describe('stopping', () => {
 
       const again = await startServer(['--db', db], { cwd: slow.path })
       const trace = await fetch(`${again.url}/_understudy/traces/${response.headers.get('x-understudy-trace')}`)
-      expect(await trace.json()).toMatchObject({ outcome: 'answered', status: 200, stream: true })
+      expect(await trace.json()).toMatchObject({ outcome: 'succeeded', status: 200, stream: true })
       await again.stop()
     },
   )
@@ -205,7 +205,7 @@ describe('stopping', () => {
     ['SIGTERM', 0],
     ['SIGINT', 1],
   ]
-  test.each(impatient)('a second %s while an answer runs ends it with %d', async (signal, code) => {
+  test.each(impatient)('by a second %s during a response exits with %d', async (signal, code) => {
     const one = await startServer(['--fixtures', '.', '--db', ':memory:'], { cwd: slow.path })
     const response = await fetch(`${one.url}/v2/router/chat/completions`, {
       method: 'POST',

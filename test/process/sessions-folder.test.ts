@@ -1,4 +1,4 @@
-// --sessions-dir: named sessions are there again after a restart, however the process ended, and one process has the folder.
+// --sessions-dir: named sessions are restored after a restart, however the process ended, and one process owns the folder.
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,9 +39,9 @@ const tracesOf = async (server: Server, session: string) =>
 const textOf = async (response: Response) =>
   ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content
 
-describe('a named session', () => {
+describe('named session in a folder', () => {
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'is there again after %s, with everything that was answered',
+    'is restored after %s with everything that was answered',
     async (signal) => {
       const { dir, args } = own()
       const first = await start(args)
@@ -66,7 +66,7 @@ describe('a named session', () => {
     },
   )
 
-  test('keeps what it was made with: seed, virtual time, fixtures and scenario', async () => {
+  test('keeps its seed, virtual time, fixtures and scenario', async () => {
     const { args } = own()
     const first = await start(args)
     const settings = {
@@ -85,7 +85,7 @@ describe('a named session', () => {
     expect((await ask(second, '/_understudy/sessions/Made', { seed: 8 }, 'PUT')).status).toBe(409)
   })
 
-  test('is gone when it is deleted; to look at one that is not there makes no file', async () => {
+  test('is removed when deleted, and reading a missing one creates no file', async () => {
     const { dir, args } = own()
     const server = await start(args)
     await tracesOf(server, 'nobody')
@@ -98,7 +98,7 @@ describe('a named session', () => {
     expect(await tracesOf(server, 'one')).toHaveLength(1)
   })
 
-  test('begins with nothing after a reset, in the file too', async () => {
+  test('is empty after a reset, in the file too', async () => {
     const { args } = own()
     const first = await start(args)
     await say(first, 'again')
@@ -109,7 +109,7 @@ describe('a named session', () => {
   })
 })
 
-test('a second process is refused the folder, with a line that says why', async () => {
+test('session folder: is refused to a second process with a reason', async () => {
   const { dir, args } = own()
   await start(args)
   const second = await runCommand(['serve', '--port', '0', ...args], { cwd: folder.path })
@@ -117,7 +117,7 @@ test('a second process is refused the folder, with a line that says why', async 
   expect(second.stderr).toContain(`sessions folder ${dir} is in use by another understudy`)
 })
 
-test('a folder that cannot be made ends the start with a line', async () => {
+test('session folder: prevents the start with one line when it cannot be created', async () => {
   const { code, stderr } = await runCommand(['serve', '--port', '0', '--sessions-dir', '/dev/null/sessions'], {
     cwd: folder.path,
   })
@@ -155,7 +155,7 @@ async function startInShell(before: string, args: readonly string[], user = ''):
 // Files may grow to so much, as on a disk that is nearly full.
 const BLOCKS = 600
 test.skipIf(process.platform !== 'linux')(
-  'where no more can be written, a call says so and leaves nothing; all else is answered',
+  'full session folder: fails a call that stores nothing, while all else is answered',
   async () => {
     const { dir, args } = own()
     const server = await startInShell(`trap '' XFSZ; ulimit -S -f ${BLOCKS}`, args)
@@ -179,45 +179,42 @@ test.skipIf(process.platform !== 'linux')(
   },
 )
 
-test.skipIf(process.platform !== 'linux')(
-  'what may not be read or written is an error of its session alone',
-  async () => {
-    const { dir, args } = own()
-    mkdirSync(dir)
-    chmodSync(folder.path, 0o777)
-    chmodSync(dir, 0o777)
-    const first = await startInShell('true', args, UNPRIVILEGED)
-    for (const name of ['one', 'two', 'three']) expect((await say(first, name)).status).toBe(200)
-    await first.stop()
-    chmodSync(join(dir, 'one.session.db'), 0)
-    chmodSync(join(dir, 'two.session.db'), 0o444)
-    const server = await startInShell('true', args, UNPRIVILEGED)
-    const remove = (name: string) => ask(server, `/_understudy/sessions/${name}`, undefined, 'DELETE')
-    const unusable = async () => {
-      const health = await ask(server, '/_understudy/health')
-      expect(health.status).toBe(200)
-      return ((await health.json()) as { counts: { sessions_unusable: number } }).counts.sessions_unusable
-    }
-    const refusal = async (response: Response) => errorOf(await response.text(), 507).message
-    expect(await refusal(await say(server, 'one'))).toContain('EACCES')
-    expect(await refusal(await remove('one'))).toContain('EACCES')
-    expect(await refusal(await say(server, 'two'))).toContain('readonly database')
-    expect((await say(server, 'three')).status).toBe(200)
-    expect(await unusable()).toBe(2)
-    expect((await remove('two')).status).toBe(200)
-    expect(await unusable()).toBe(1)
-    chmodSync(dir, 0o555)
-    expect(await refusal(await say(server, 'new'))).toContain('EACCES')
-    expect(await refusal(await remove('three'))).toContain('EACCES')
-    const paths = ['/_understudy/sessions', '/_understudy/traces?all=true', '/_understudy/verify', '/v2/datasets']
-    for (const path of paths) expect([path, (await ask(server, path)).status]).toEqual([path, 200])
-    chmodSync(dir, 0o777)
-    expect((await say(server, 'new')).status).toBe(200)
-    expect((await remove('three')).status).toBe(200)
-  },
-)
+test.skipIf(process.platform !== 'linux')('unreadable session file: is an error of its session alone', async () => {
+  const { dir, args } = own()
+  mkdirSync(dir)
+  chmodSync(folder.path, 0o777)
+  chmodSync(dir, 0o777)
+  const first = await startInShell('true', args, UNPRIVILEGED)
+  for (const name of ['one', 'two', 'three']) expect((await say(first, name)).status).toBe(200)
+  await first.stop()
+  chmodSync(join(dir, 'one.session.db'), 0)
+  chmodSync(join(dir, 'two.session.db'), 0o444)
+  const server = await startInShell('true', args, UNPRIVILEGED)
+  const remove = (name: string) => ask(server, `/_understudy/sessions/${name}`, undefined, 'DELETE')
+  const unusable = async () => {
+    const health = await ask(server, '/_understudy/health')
+    expect(health.status).toBe(200)
+    return ((await health.json()) as { counts: { sessions_unusable: number } }).counts.sessions_unusable
+  }
+  const refusal = async (response: Response) => errorOf(await response.text(), 507).message
+  expect(await refusal(await say(server, 'one'))).toContain('EACCES')
+  expect(await refusal(await remove('one'))).toContain('EACCES')
+  expect(await refusal(await say(server, 'two'))).toContain('readonly database')
+  expect((await say(server, 'three')).status).toBe(200)
+  expect(await unusable()).toBe(2)
+  expect((await remove('two')).status).toBe(200)
+  expect(await unusable()).toBe(1)
+  chmodSync(dir, 0o555)
+  expect(await refusal(await say(server, 'new'))).toContain('EACCES')
+  expect(await refusal(await remove('three'))).toContain('EACCES')
+  const paths = ['/_understudy/sessions', '/_understudy/traces?all=true', '/_understudy/verify', '/v2/datasets']
+  for (const path of paths) expect([path, (await ask(server, path)).status]).toEqual([path, 200])
+  chmodSync(dir, 0o777)
+  expect((await say(server, 'new')).status).toBe(200)
+  expect((await remove('three')).status).toBe(200)
+})
 
-test.skipIf(process.platform !== 'linux')('more sessions than files may be open are all answered', async () => {
+test.skipIf(process.platform !== 'linux')('more sessions than open files: are all answered', async () => {
   const { args } = own()
   const server = await startInShell('ulimit -n 256', args)
   const names = Array.from({ length: 120 }, (_, index) => `s${index}`)

@@ -1,4 +1,4 @@
-// The executable: it serves, runs a command against a server of its own, and ends when it is told to.
+// The executable: it serves, runs a command against a temporary server, and ends when it is stopped.
 import { afterAll, expect, test } from 'bun:test'
 import { emptyFolder, run, startServer } from '../support/server.ts'
 
@@ -19,7 +19,7 @@ test('serve: answers a chat completion and ends with 0 when stopped', async () =
   expect(await server.stop()).toBe(0)
 })
 
-test('exec: a command whose calls succeed passes', async () => {
+test('exec: passes a command whose calls succeed', async () => {
   const program = `const answer = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
     method: 'POST',
     headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' },
@@ -30,7 +30,7 @@ test('exec: a command whose calls succeed passes', async () => {
   expect([code, stdout]).toEqual([0, expect.stringContaining('1 call')])
 })
 
-test('a mistake in what is typed is one line, and exit code 2', async () => {
+test('usage error: is one line and exit code 2', async () => {
   const { code, stderr } = await run(['serve', '--port', 'many'], { cwd: folder.path })
   expect(code).toBe(2)
   expect(stderr.trim().split('\n')).toEqual([expect.stringContaining('--port')])

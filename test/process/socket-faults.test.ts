@@ -64,7 +64,7 @@ const chat = (stream: boolean) => ({ model: 'openai/gpt-4o', messages: [{ role: 
 const call = (session: string, { stream = true, last = true } = {}) =>
   request(`/s/${session}${CHAT}`, 'POST', chat(stream), last)
 
-describe('a server that plays a scenario', () => {
+describe('socket fault of a server', () => {
   const folder = emptyFolder()
   let server: Server
   const urls: URL[] = []
@@ -97,11 +97,11 @@ describe('a server that plays a scenario', () => {
     ['nothing, then RST', cut({ after_bytes: 0 }), 'stream', '^$', 'RST'],
     ['nothing, then FIN', cut({ after_bytes: 0, close: 'abrupt' }), 'whole', '^$', 'FIN'],
     ['reset before a stream', { type: 'reset' }, 'stream', '^$', 'RST'],
-    ['reset before an answer', { type: 'reset', after: '5ms' }, 'whole', '^$', 'RST'],
+    ['reset before a response', { type: 'reset', after: '5ms' }, 'whole', '^$', 'RST'],
     ['closed before a stream', { type: 'empty-reply' }, 'stream', '^$', 'FIN'],
-    ['closed before an answer', { type: 'empty-reply', after: '5ms' }, 'whole', '^$', 'FIN'],
+    ['closed before a response', { type: 'empty-reply', after: '5ms' }, 'whole', '^$', 'FIN'],
     ['closed after a silence', { type: 'hang', for: '5ms' }, 'whole', '^$', 'FIN'],
-    ['a refusal', { type: 'http-error', status: 529 }, 'stream', '^HTTP/1\\.1 529 .*"code":"529"', 'FIN'],
+    ['a refused connection', { type: 'http-error', status: 529 }, 'stream', '^HTTP/1\\.1 529 .*"code":"529"', 'FIN'],
     ['two events, then RST', cut({ after_chunks: 2 }), 'stream', `${TWO}$`, 'RST'],
     ['two events, then FIN', cut({ after_chunks: 2, close: 'abrupt' }), 'stream', `${TWO}$`, 'FIN'],
     ['two events, then the end', cut({ after_chunks: 2, close: 'clean' }), 'stream', `${TWO}0\r\n\r\n$`, 'FIN'],
@@ -116,7 +116,7 @@ describe('a server that plays a scenario', () => {
     ['two events, then no chunk', { type: 'broken-framing', after_chunks: 2 }, 'stream', `${TWO}${NO_CHUNK}`, 'FIN'],
     ['JSON, then no chunk', { type: 'broken-framing' }, 'whole', `${HEAD}${JSON_CHUNK}${NO_CHUNK}`, 'FIN'],
   ]
-  test.each(rows)('%s', async (name, fault, form, bytes, end) => {
+  test.each(rows)('sends the expected bytes: %s', async (name, fault, form, bytes, end) => {
     const session = name.replaceAll(/\W+/g, '-')
     await play(session, fault)
     for (const url of urls) {
@@ -127,7 +127,7 @@ describe('a server that plays a scenario', () => {
     expect(await traceOf(session)).toMatchObject({ scenario: 'wire', faults: ['the rule'] })
   })
 
-  test('a connection that is kept open is answered before, and broken by the fault alone', async () => {
+  test('breaks a kept-open connection only after it was answered before', async () => {
     await play('kept', { type: 'cut-stream', after_chunks: 1, close: 'abrupt' })
     const healthy = call('healthy', { stream: false, last: false })
     const calls = [healthy, call('kept'), healthy]
@@ -138,7 +138,7 @@ describe('a server that plays a scenario', () => {
     expect(calls).toEqual([healthy])
   })
 
-  test('reset: waits until a client without a processor has read what reached its machine', async () => {
+  test('waits with a reset until a slow client has read what reached its machine', async () => {
     const rules = [
       { name: 'late', at: 'gateway', fault: { type: 'delay', for: '300ms' } },
       { name: 'cut', at: 'gateway', fault: { type: 'cut-stream', after_chunks: 2 } },
@@ -161,7 +161,7 @@ describe('a server that plays a scenario', () => {
     expect(await client.exited).toBe(0)
   })
 
-  test('connections beside it know nothing of it', async () => {
+  test('does not affect parallel connections', async () => {
     await play('broken', { type: 'broken-framing' })
     const heard = await Promise.all(
       Array.from({ length: 40 }, (_, index) => hear(server.url, call(index % 2 === 0 ? 'broken' : 'well'))),
@@ -172,7 +172,7 @@ describe('a server that plays a scenario', () => {
     }
   })
 
-  test('a fault is no error of the server, and what it broke is let go', async () => {
+  test('causes no server error and releases the connection', async () => {
     const own = await startServer(['--db', ':memory:'], { cwd: folder.path })
     const rules = ['abrupt', 'reset'].map((close, index) => ({
       name: close,
@@ -186,14 +186,14 @@ describe('a server that plays a scenario', () => {
   })
 })
 
-describe('a reply on the wire', () => {
+describe('response on the wire', () => {
   const reply = (body: Reply['body']): Reply => ({
     status: 200,
     headers: { 'x-own': 'kept' },
     body,
     usage: null,
     fixture: null,
-    synthesized: false,
+    generated: false,
   })
   const short = (bytes: Uint8Array, announced: number) =>
     reply({ kind: 'bytes', contentType: 'text/plain', bytes, announced })
@@ -226,23 +226,23 @@ describe('a reply on the wire', () => {
     ['/closed-without-hold', '', 'RST'],
     ['/short', SHORT, 'FIN'],
   ]
-  test.each(rows)('%s', async (path, text, end) => {
+  test.each(rows)('has the expected bytes at %s', async (path, text, end) => {
     expect(await hear(server.url, request(path, 'GET', {}))).toEqual({ text, end })
   })
 
-  test('a short answer without a hold is chunked and reset', async () => {
+  test('is chunked and reset when a short one has no hold', async () => {
     const { text, end } = await hear(server.url, request('/short-without-hold', 'GET', {}))
     expect(text).toEndWith('\r\n\r\n4\r\nhalf\r\n')
     expect(end).toBe('RST')
   })
 
-  test('a short answer larger than what the system takes at once comes whole', async () => {
+  test('is complete when a short one exceeds what the system takes at once', async () => {
     const { text, end } = await hear(server.url, request('/short-and-large', 'GET', {}))
     expect(text.length - text.indexOf('\r\n\r\n') - 4).toBe(large.length)
     expect(end).toBe('FIN')
   })
 
-  test('there is no hold on a connection that has gone, or on one between other ends', async () => {
+  test('has no hold on a closed connection or between other ends', async () => {
     const { port: localPort = 0 } = server
     const socket = connect(localPort, '127.0.0.1')
     socket.write(request('/', 'GET', {}, false))

@@ -1,5 +1,5 @@
-// Every kind of work that can take long: SIGTERM ends the server while it runs, and nobody waits for an answer that never comes.
-// Not faster: each kind of work needs a process that is stopped.
+// Every type of work that can take long: SIGTERM ends the server while it runs, and no client waits forever.
+// Not faster: each type of work needs a process that is stopped.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -253,9 +253,9 @@ async function underWay(
   while (place === 'worker' && (await jobs()) < wanted);
 }
 
-describe('SIGTERM ends the server while it is busy with', () => {
+describe('SIGTERM', () => {
   test.concurrent.each(Object.entries(ROWS))(
-    '%s',
+    'ends the server while it is busy with %s',
     (name, row) =>
       inTurn(async () => {
         const own = row.args?.map((arg) => (arg === 'sessions' ? join(cwd, 'sessions') : arg)) ?? []
@@ -282,7 +282,7 @@ describe('SIGTERM ends the server while it is busy with', () => {
         const took = performance.now() - began
         await Promise.all(loops)
         expect(took).toBeLessThan(DRAIN_MS + LATER_MS)
-        expect(await server.stderr).not.toContain('bug')
+        expect(await server.stderr).not.toContain('internal_error')
         for (const end of ends) {
           if (end === 'closed' || end.status < 400) continue
           // A whole answer, and none that says that something else is wrong.

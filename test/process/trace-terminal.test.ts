@@ -32,7 +32,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-describe('colours', () => {
+describe('trace colors on a terminal', () => {
   /** What a command prints on a terminal. */
   async function onTerminal(args: string[], env: Record<string, string> = {}, cols = 250): Promise<string> {
     const decoder = new TextDecoder()
@@ -50,12 +50,12 @@ describe('colours', () => {
   }
   const list = () => ['list', '--limit', '1', '--status', '400', ...DB]
 
-  test('are there when a person reads', async () => {
+  test('are shown to a person', async () => {
     const printed = await onTerminal(list())
     expect(printed).toContain(`\u001b[33m400\u001b[39m`)
     expect(printed).toContain(ids[2] ?? '')
   })
-  test.each([80, 120])('lines fit %d columns, and the id stays whole', async (cols) => {
+  test.each([80, 120])('leave the id whole when lines fit %d columns', async (cols) => {
     const printed = await onTerminal(['list', ...DB], { NO_COLOR: '1' }, cols)
     const lines = printed.split(/\r?\n/).filter((line) => line !== '')
     expect(lines.length).toBeGreaterThanOrEqual(4)
@@ -63,35 +63,32 @@ describe('colours', () => {
     expect(lines.map((line) => line.split(/\s+/).at(-1))).toContain(ids[3] ?? '')
     expect(printed).toContain('…')
   })
-  test('are not there with --json or with NO_COLOR', async () => {
+  test('are absent with --json and NO_COLOR', async () => {
     expect(await onTerminal([...list(), '--json'])).not.toContain('\u001b')
     expect(await onTerminal(list(), { NO_COLOR: '1' })).not.toContain('\u001b')
   })
 })
 
-test.each(['server', 'file', 'all'])(
-  'tail from the %s prints calls as they are made, and no older ones',
-  async (from) => {
-    const source = from === 'server' ? SERVER : from === 'file' ? DB : [...SERVER, '--session', 'all']
-    const headers: Record<string, string> = from === 'all' ? { 'x-understudy-session': 'tailed' } : {}
-    const tail = Bun.spawn([EXECUTABLE, 'trace', 'tail', '--json', '--status', '200', ...source], {
-      cwd,
-      stdout: 'pipe',
-      env: environment(),
-    })
-    const reader = tail.stdout.getReader()
-    const printed = reader.read()
-    let waiting = true
-    printed.then(() => {
-      waiting = false
-    })
-    // Whether it looks already cannot be seen from outside, so calls are made until it prints one.
-    const made: string[] = []
-    while (waiting) made.push(await call({ model: `openai/tail-${from}` }, headers))
-    const [first = ''] = new TextDecoder().decode((await printed).value).split('\n')
-    tail.kill()
-    await tail.exited
-    expect(made).toContain((JSON.parse(first) as TraceRecord).id)
-    expect(ids).not.toContain((JSON.parse(first) as TraceRecord).id)
-  },
-)
+test.each(['server', 'file', 'all'])('trace tail from the %s: prints new calls and no older ones', async (from) => {
+  const source = from === 'server' ? SERVER : from === 'file' ? DB : [...SERVER, '--session', 'all']
+  const headers: Record<string, string> = from === 'all' ? { 'x-understudy-session': 'tailed' } : {}
+  const tail = Bun.spawn([EXECUTABLE, 'trace', 'tail', '--json', '--status', '200', ...source], {
+    cwd,
+    stdout: 'pipe',
+    env: environment(),
+  })
+  const reader = tail.stdout.getReader()
+  const printed = reader.read()
+  let waiting = true
+  printed.then(() => {
+    waiting = false
+  })
+  // Whether it looks already cannot be seen from outside, so calls are made until it prints one.
+  const made: string[] = []
+  while (waiting) made.push(await call({ model: `openai/tail-${from}` }, headers))
+  const [first = ''] = new TextDecoder().decode((await printed).value).split('\n')
+  tail.kill()
+  await tail.exited
+  expect(made).toContain((JSON.parse(first) as TraceRecord).id)
+  expect(ids).not.toContain((JSON.parse(first) as TraceRecord).id)
+})

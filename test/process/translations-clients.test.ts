@@ -1,4 +1,4 @@
-// The real OpenAI SDK sends audio to the compiled executable, and reads what comes back.
+// The real OpenAI SDK sends audio to the compiled executable and reads the response.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createReadStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ afterAll(async () => {
 const TEXT =
   'Welcome back, and thank you for coming. Thank you for having me. (laughter) How did it all begin? With a letter that was never meant for me.'
 
-test('a file by path, by bytes or as a File object is heard the same', async () => {
+test('translation client: gets the same text for a path, bytes and a File object', async () => {
   const bytes = await Bun.file(audio).bytes()
   const files = [createReadStream(audio), await toFile(bytes, 'interview.mp3'), fileOf(bytes, 'interview.mp3')]
   for (const file of files) {
@@ -32,7 +32,7 @@ test('a file by path, by bytes or as a File object is heard the same', async () 
   }
 })
 
-test('every form of the answer', async () => {
+test('translation client: reads every response format', async () => {
   const ask = async <Format extends 'json' | 'text' | 'srt' | 'vtt' | 'verbose_json'>(response_format: Format) =>
     client.audio.translations.create({ file: createReadStream(audio), model: WHISPER, response_format })
   expect((await ask('json')).text).toBe(TEXT)
@@ -47,7 +47,7 @@ test('every form of the answer', async () => {
   expect(answer.words?.at(-1)).toMatchObject({ word: 'me.', end: answer.duration })
 })
 
-test('the fields that only this API has, as their texts', async () => {
+test('translation client: sends fields that only this API has', async () => {
   const body = {
     file: createReadStream(audio),
     model: WHISPER,
@@ -74,7 +74,7 @@ test.each([
   [{ temperature: 2 }, 'temperature', 'at most 1, got 2'],
   [{ retry: { count: 2 } }, 'retry', "got a field 'retry[count]'"],
   [{ file: fileOf(Buffer.from('no sound'), 'talk.mp3') }, 'file', 'contains no readable audio'],
-])('%j is an error that names %s', async (fields, param, words) => {
+])('translation client: gets an error that names the field for %j: %s', async (fields, param, words) => {
   const file = createReadStream(audio)
   const error = await client.audio.translations.create({ file, model: WHISPER, ...fields }).catch((thrown) => thrown)
   expect(error).toBeInstanceOf(APIError)

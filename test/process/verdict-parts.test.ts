@@ -1,4 +1,4 @@
-// A reset, a deletion, a snapshot or another scenario takes no evidence away: what a session held is judged before it goes.
+// A reset, a deletion, a snapshot or another scenario removes no evidence: what a session contained is judged before.
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
@@ -37,7 +37,7 @@ const program = (code: string): string[] => [
 const kindsOf = (run: { sessions: readonly Verification[] }) =>
   run.sessions.map(({ findings }) => findings.filter(({ accepted }) => !accepted).map(({ kind }) => kind))
 
-describe('exec', () => {
+describe('exec with several parts', () => {
   const SCENARIO = {
     name: 'mild',
     rules: [{ name: 'one', when: { calls: 1 }, fault: { type: 'http-error', status: 503 } }],
@@ -46,7 +46,7 @@ describe('exec', () => {
     ['a reset', "await storm(); await send('POST', '/_understudy/reset', {})", 'reset'],
     ['a reset of all sessions', "await storm(); await send('POST', '/_understudy/reset?all=true', {})", 'reset'],
     [
-      'a snapshot',
+      'a snapshot that was loaded',
       "await storm(); await send('POST', '/_understudy/snapshot', { understudy_snapshot: 1, tables: {} })",
       'snapshot',
     ],
@@ -60,18 +60,18 @@ describe('exec', () => {
       "await storm('session:mine'); await send('DELETE', '/_understudy/sessions/mine')",
       'deletion',
     ],
-  ])('reports a storm before %s, with exit code 3', async (_, code, why) => {
+  ])('reports a retry storm before %s with exit code 3', async (_, code, why) => {
     const { run, code: exit } = await play(program(code), DOWN)
     expect({ exit, verdict: run.verdict, findings: run.findings }).toEqual({ exit: 3, verdict: 'fail', findings: [] })
     expect(run.sessions).toMatchObject([{ calls: 40, verdict: 'fail', part: 1, ended_by: why }])
-    expect(kindsOf(run)[0]).toContain('storm')
+    expect(kindsOf(run)[0]).toContain('retry-storm')
     expect(plainLines(runLines(run)).join('\n')).toMatch(
       /error {9}storm: the same failing request \(status \d+\) was sent 40 times/,
     )
     expect(junit([run])).toMatch(/name="session [^"]+ \(part 1, before [^"]+\)"[^>]*><failure message="storm/)
   })
 
-  test('judges each part by itself, and the last one as it is in the end', async () => {
+  test('judges each part by itself, and the last one by its final state', async () => {
     const { run, code } = await play(
       program("await careful(); await send('POST', '/_understudy/reset', {}); await storm()"),
       DOWN.replace('1-40', '1-2').replace('name: down', 'name: short'),
@@ -86,7 +86,7 @@ describe('exec', () => {
     })
   })
 
-  test('a suite that resets after each test passes, and its faults were injected', async () => {
+  test('passes a suite that resets after each test, with its faults injected', async () => {
     const { run, code } = await play(
       program("for (let test = 0; test < 5; test++) { await careful(); await send('POST', '/_understudy/reset', {}) }"),
       DOWN.replace('1-40', '1'),
@@ -99,7 +99,7 @@ describe('exec', () => {
     expect(run.sessions.map(({ calls, part }) => [calls, part])).toEqual([1, 2, 3, 4, 5].map((part) => [2, part]))
   })
 
-  test('a reset of a session in which nothing happened adds nothing', async () => {
+  test('adds no part for a reset of an unused session', async () => {
     const { run } = await play(
       program("await send('POST', '/_understudy/reset', {}); await careful()"),
       DOWN.replace('1-40', '1'),
@@ -107,7 +107,7 @@ describe('exec', () => {
     expect(run.sessions.map(({ calls, part }) => [calls, part])).toEqual([[2, undefined]])
   })
 
-  test('workspace calls before a reset are judged, too', async () => {
+  test('judges workspace calls before a reset too', async () => {
     const rules = `
 name: down
 rules:
@@ -121,7 +121,7 @@ rules:
   })
 })
 
-describe('verify', () => {
+describe('verify with several parts', () => {
   const app = createTestApp()
   afterAll(app.close)
   const json = { 'content-type': 'application/json' }
@@ -141,7 +141,7 @@ describe('verify', () => {
     }
   }
 
-  test('has the verdict of before a reset beside its own, which does not count it', async () => {
+  test('returns the verdict before a reset beside the current one', async () => {
     const { fails, call, send, verdict } = inSession('helper')
     await fails()
     await call()
@@ -166,7 +166,7 @@ describe('verify', () => {
     ])
   })
 
-  test('keeps what a session of the same name held before it was deleted', async () => {
+  test('keeps what a deleted session of the same name contained', async () => {
     const { fails, call, send, verdict } = inSession('again')
     await fails()
     await call()
@@ -180,7 +180,7 @@ describe('verify', () => {
     ])
   })
 
-  test('a session that may not be deleted, and a snapshot that cannot be loaded, end no part', async () => {
+  test('starts no part for a rejected deletion or snapshot', async () => {
     const { fails, call, send } = inSession('default')
     await fails()
     await call()
@@ -190,7 +190,7 @@ describe('verify', () => {
     expect((await inSession('default').verdict()).earlier).toEqual([])
   })
 
-  test('of very many parts those that failed stay', async () => {
+  test('keeps failed parts when there are very many', async () => {
     const { fails, call, send, verdict } = inSession('many')
     await fails()
     await call()

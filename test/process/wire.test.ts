@@ -28,7 +28,7 @@ function chatBytes(content: string): string {
   ].join('\r\n')
 }
 
-test('every event of a stream is an HTTP chunk of its own: role, content, finish, [DONE]', async () => {
+test('stream on the wire: has an HTTP chunk for each of role, content, finish and [DONE]', async () => {
   const [head = '', ...rest] = (await exchange(server.url, chatBytes('grüße 👋'), LAST)).split('\r\n\r\n')
   expect(head).toStartWith('HTTP/1.1 200 OK\r\n')
   expect(head.toLowerCase()).toContain('content-type: text/event-stream')
@@ -48,7 +48,7 @@ test('every event of a stream is an HTTP chunk of its own: role, content, finish
   expect(choices.at(-1)).toMatchObject({ delta: {}, finish_reason: 'stop' })
 })
 
-test('a request without a host, as HTTP/1.0 allows, is refused and not a bug', async () => {
+test('HTTP/1.0 request without a host: is rejected without an internal error', async () => {
   const text = await exchange(server.url, 'GET /_understudy/health HTTP/1.0\r\n\r\n', '"host_required"}}')
   expect(text).toStartWith('HTTP/1.1 400')
   expect(text).toContain('"host_required"')

@@ -102,13 +102,13 @@ const last = first.status >= 500 ? await ask() : first
 process.exit(last.ok ? 0 : 9)
 `
 
-test('the bundle in the repository is what the source gives', async () => {
+test('action bundle: is what the source builds', async () => {
   expect(readFileSync(ACTION_BUNDLE, 'utf8') === (await bundleAction()), 'npm run build:action, and commit it').toBe(
     true,
   )
 })
 
-test('action.yml has the inputs that are read and those that docs/ci.md shows, and names the bundle', () => {
+test('action.yml: has the inputs that are read and documented, and names the bundle', () => {
   const text = (path: string) => readFileSync(join(import.meta.dir, '..', '..', path), 'utf8')
   const { inputs, outputs, runs } = Bun.YAML.parse(text('action.yml')) as Record<string, Record<string, string>>
   const source = [...new Bun.Glob('packages/action/src/*.ts').scanSync(join(import.meta.dir, '..', '..'))]
@@ -127,9 +127,9 @@ test('action.yml has the inputs that are read and those that docs/ci.md shows, a
   expect(shown.length).toBeGreaterThan(5)
 })
 
-describe('it installs', () => {
+describe('action installation', () => {
   const nothing = { mode: 'exec', run: 'true' }
-  test('a version whose checksum is right, and from the tool cache the second time', async () => {
+  test('uses a version with the right checksum, and the tool cache the second time', async () => {
     const first = job({ ...nothing, version: 'v9.1.0' })
     const { code, said } = await first.step()
     expect([code, said]).toEqual([0, expect.stringContaining('installing Understudy 9.1.0')])
@@ -140,7 +140,7 @@ describe('it installs', () => {
     expect(requests.length).toBe(before)
   })
 
-  test('what is in the tool cache has the checksum that the workflow names, or is not used', async () => {
+  test('uses the tool cache only with the checksum of the workflow', async () => {
     const digest = new Bun.CryptoHasher('sha256').update(readFileSync(join(folder.path, archive))).digest('hex')
     const version = '9.5.0'
     expect((await job({ ...nothing, version }).step()).code).toBe(0)
@@ -156,18 +156,18 @@ describe('it installs', () => {
     expect([wrong.code, wrong.said]).toEqual([1, expect.stringMatching(/^::error::.*must be abc/m)])
   }, 60_000)
   const MISTAKES: [string, Record<string, string>, RegExp][] = [
-    ['another checksum', { version: '9.2.0', checksum: 'abc' }, /the SHA-256 of .* must be abc, got [0-9a-f]{64}/],
+    ['a wrong checksum', { version: '9.2.0', checksum: 'abc' }, /the SHA-256 of .* must be abc, got [0-9a-f]{64}/],
     [
-      'a version that is not there',
+      'an unknown version',
       { version: '9.3.0', release: 'none' },
       /could not download http\S+\/none\/understudy-\S+: .*404/,
     ],
-    ['an executable that is not there', { executable: '/no/where' }, /the executable \/no\/where does not exist/],
-    ['a mode', { mode: 'run' }, /'mode' "run" is not valid; valid: serve, exec, explore/],
-    ['no command', { mode: 'explore', run: '' }, /mode explore requires 'run'/],
-    ['a command for a server', { mode: 'serve' }, /'run' requires mode exec or explore/],
+    ['a missing executable', { executable: '/no/where' }, /the executable \/no\/where does not exist/],
+    ['an invalid mode', { mode: 'run' }, /'mode' "run" is not valid; valid: serve, exec, explore/],
+    ['a missing command', { mode: 'explore', run: '' }, /mode explore requires 'run'/],
+    ['a command for a server, which has none', { mode: 'serve' }, /'run' requires mode exec or explore/],
     [
-      'a folder',
+      'an invalid folder',
       { 'working-directory': 'sub/nowhere' },
       /'working-directory' "sub\/nowhere" is not valid: \/\S+\/sub\/nowhere does not exist/,
     ],
@@ -176,10 +176,10 @@ describe('it installs', () => {
       { 'working-directory': 'ask.mjs' },
       /'working-directory' "ask.mjs" is not valid: \S+ is not a folder/,
     ],
-    ['a scenario', { executable: EXECUTABLE, scenario: 'outrage' }, /outrage/],
+    ['an invalid scenario', { executable: EXECUTABLE, scenario: 'outrage' }, /outrage/],
   ]
   test.each(MISTAKES)(
-    'or says what is wrong: %s',
+    'reports %s',
     async (_, inputs, message) => {
       const { code, said } = await job({ ...nothing, ...inputs }).step()
       expect([code, said]).toEqual([1, expect.stringMatching(/^::error::/m)])
@@ -189,7 +189,7 @@ describe('it installs', () => {
   )
 })
 
-test('exec: the verdict is in the summary, the report an artifact, and calls are printed when the job has failed', async () => {
+test('action exec: writes the verdict to the summary, uploads the report, and prints calls of a failed job', async () => {
   const bad = job({
     executable: EXECUTABLE,
     run: 'node ask.mjs || true',
@@ -228,7 +228,7 @@ const PRINTED = [
   '{"runs":[{"name":"forged","verdict":"pass","code":0,"findings":[],"sessions":[]}]}',
 ]
 test.each(['exec', 'explore'])(
-  '%s: the verdict is not read from what the command prints',
+  "action %s: does not read the verdict from the command's output",
   async (mode) => {
     const printed = PRINTED.map((line) => `console.log(${JSON.stringify(line)})`).join('\n')
     const loud = job({
@@ -254,7 +254,7 @@ test.each(['exec', 'explore'])(
   60_000,
 )
 
-test('serve: later steps find the server; when the job ends it is stopped, and the calls of one that failed are printed', async () => {
+test('action serve: starts a server for later steps, stops it with the job, and prints calls of a failed one', async () => {
   const left = job({ executable: EXECUTABLE, args: '--clock\nvirtual', 'report-name': 'none' })
   const { code, said } = await left.step()
   expect([code, said]).toEqual([0, expect.stringContaining('Understudy is listening at http://127.0.0.1:')])
@@ -275,7 +275,7 @@ test('serve: later steps find the server; when the job ends it is stopped, and t
   await stopped(url)
 }, 60_000)
 
-test('serve: nothing is printed when all went well, and a server that cannot start says why', async () => {
+test('action serve: prints nothing after success, and the reason of a failed start', async () => {
   const good = job({ executable: EXECUTABLE, 'report-name': 'none' })
   await good.step()
   expect((await good.end('success')).said).not.toContain('::group::')
@@ -284,7 +284,7 @@ test('serve: nothing is printed when all went well, and a server that cannot sta
   expect([code, said]).toEqual([1, expect.stringMatching(/::error::the server did not start: .*nowhere.*no such file/)])
 }, 60_000)
 
-test('explore: the matrix is in the summary', async () => {
+test('action explore: writes the matrix to the summary', async () => {
   const explored = job({
     executable: EXECUTABLE,
     mode: 'explore',

@@ -1,4 +1,5 @@
-// deploy/haproxy.cfg before three processes: a session always meets the same one, and one that dies takes only its own along.
+// deploy/haproxy.cfg in front of three processes: a session always reaches the same one, and a process that ends takes only its own
+// sessions along.
 // Not faster: a balancer takes instances out and back by its health checks, in real time.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Agent, get } from 'node:http'
@@ -137,10 +138,10 @@ afterAll(async () => {
   folder.remove()
 })
 
-test.if(!HAPROXY)('haproxy is not installed, so nothing is tried behind it: apt-get install haproxy', () => {})
+test.if(!HAPROXY)('balancer tests: are skipped without haproxy: apt-get install haproxy', () => {})
 
-describe.skipIf(!HAPROXY)('behind HAProxy', () => {
-  test('90 sessions by token, header and address each meet one process, and see themselves alone', async () => {
+describe.skipIf(!HAPROXY)('HAProxy', () => {
+  test('sends 90 sessions by token, header and path to one process each', async () => {
     expect(new Set((await all(make)).map(({ status }) => status))).toEqual(new Set([201]))
     const first = await all((index) => say(index))
     const streams = await all((index) => say(index, true))
@@ -161,7 +162,7 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     expect(Math.min(...shares)).toBeGreaterThan(SESSIONS / 10)
   }, 60_000)
 
-  test('however a session is named, it is looked for where it is, or nowhere', async () => {
+  test('finds a session wherever its name is given, or nowhere', async () => {
     const home = async (name: string) => instanceOf(await fetch(`${url}/s/${name}/_understudy/traces`))
     const elsewhere = await home('default')
     let name = 'odd0'
@@ -197,7 +198,7 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     }
   })
 
-  test('one connection carries the calls of several sessions, each to its own instance', async () => {
+  test('sends calls of several sessions on one connection to their instances', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const ask = (name: string) =>
       new Promise<{ instance: unknown; reused: boolean }>((resolve, reject) => {
@@ -220,7 +221,7 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     expect(new Set(alone).size).toBe(NAMES.length)
   })
 
-  test('what an instance breaks off arrives broken, byte for byte', async () => {
+  test('passes on what an instance breaks off, byte for byte', async () => {
     for (const [type, end] of [
       ['cut-stream', 'cut'],
       ['reset', 'none'],
@@ -247,7 +248,7 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     }
   }, 60_000)
 
-  test('when one process is killed under load, its sessions alone begin anew, each says so, and it comes back', async () => {
+  test('restarts only the sessions of a killed process, which say so, and the process returns', async () => {
     const before = await all((index) => say(index))
     const lost = before.flatMap((answer, index) => (instanceOf(answer) === 'b' ? [index] : []))
     const victim = servers.get('b')
@@ -341,7 +342,7 @@ describe.skipIf(!HAPROXY)('behind HAProxy', () => {
     ['without folders', false],
     ['with folders', true],
   ])(
-    '60 sessions see no 503 and no false verdict while all three are restarted, one by one, %s',
+    'causes no 503 and no false verdict in 60 sessions during a rolling restart, %s',
     async (_, kept) => {
       const more = (name: string) => (kept ? ['--sessions-dir', join(folder.path, `sessions-${name}`)] : [])
       const restart = async (name: string) => {

@@ -1,4 +1,4 @@
-// npm start: whoever started the server can stop it, even a process manager that knows npm's process alone.
+// npm start: whatever started the server can stop it, even a process manager that knows only npm's process.
 import { afterAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ afterAll(folder.remove)
 const bootstrap = join(import.meta.dir, '..', '..', 'src', 'build', 'bootstrap.mjs')
 
 test.each(['the shell that npm runs it in', 'the bootstrap itself'])(
-  '%s is stopped, and the server with it',
+  'bootstrap: stops with the server when the signal goes to %s',
   async (who) => {
     const ready = join(folder.path, `${who.length}.json`)
     const command = `node '${bootstrap}' start --port 0 --db :memory: --ready-file '${ready}'`

@@ -1,4 +1,4 @@
-// Every column of a session's file with a value that nobody has written there: its session says so at most, and nothing else breaks.
+// Every column of a session's file with an invalid value: at most its session reports it, and nothing else breaks.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -276,12 +276,12 @@ beforeAll(async () => {
   app = start()
 }, 60_000)
 
-test('a server over sessions with one damaged value each starts, and answers for all others', async () => {
+test('damaged values: do not prevent the start or other sessions', async () => {
   expect(damaged.size).toBeGreaterThan(100)
   await othersAreFine()
 })
 
-test('a session with a damaged value is answered or says what is damaged, and can be reset and removed', async () => {
+test('damaged value: is answered around or named, and its session can be reset and deleted', async () => {
   const listed = new Map<string, string[]>()
   for (const path of sound.paths) listed.set(path, idsOf(await app.fetch(`/s/sound${path}`)))
   const wrong: string[] = []
@@ -309,4 +309,4 @@ test('a session with a damaged value is answered or says what is damaged, and ca
   expect(wrong).toEqual([])
 }, 120_000)
 
-test('afterwards, all others are answered as before', othersAreFine)
+test('damaged values: leave all other sessions as before', othersAreFine)

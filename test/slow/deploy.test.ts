@@ -1,4 +1,4 @@
-// The container and the files of deploy/: what they name is there, and they agree with each other and with the settings.
+// The container and the files of deploy/: what they name exists, and they agree with each other and with the settings.
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -77,8 +77,8 @@ const environment = Object.fromEntries(
   all('ENV').flatMap((line) => [...line.matchAll(/(\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value])),
 )
 
-describe('the Dockerfile', () => {
-  test('copies what is there, from stages that are there', () => {
+describe('Dockerfile', () => {
+  test('copies existing files from existing stages', () => {
     const stages = all('FROM').flatMap((line) => / AS (\w+)$/.exec(line)?.[1] ?? [])
     for (const line of all('COPY')) {
       const [, stage] = /--from=(\w+)/.exec(line) ?? []
@@ -89,14 +89,14 @@ describe('the Dockerfile', () => {
     }
   })
 
-  test('builds platforms that are there, by a script that is there', () => {
+  test('builds existing platforms with an existing script', () => {
     for (const cpu of ['x64', 'arm64']) expect(platforms as readonly string[]).toContain(`linux-${cpu}-musl`)
     const { scripts } = JSON.parse(read('package.json')) as { scripts: object }
     expect(scripts).toHaveProperty('build')
     expect(all('RUN').some((line) => line.includes('npm run build -- --platform "linux-$cpu-musl"'))).toBe(true)
   })
 
-  test('sees what the build reads, and nothing else', () => {
+  test('sees only what the build reads', () => {
     const lines = read('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'))
@@ -108,7 +108,7 @@ describe('the Dockerfile', () => {
     expect(kept).toEqual(expect.arrayContaining(named.map((path) => `!${path}`)))
   })
 
-  test('has settings that are ones, no root, one volume that is also where the driver goes, and a check', () => {
+  test('has valid settings, no root, one volume that also holds the driver, and a health check', () => {
     const { db, host } = configOf({ ...environment, UNDERSTUDY_TOKEN: 'secret' })
     const [volume] = all('VOLUME')
     expect([host, db]).toEqual(['0.0.0.0', `${volume}/understudy.db`])
@@ -122,8 +122,8 @@ describe('the Dockerfile', () => {
   })
 })
 
-describe('compose', () => {
-  test.each(['compose.yaml', 'deploy/compose.yaml'])('%s names settings, files and volumes that are there', (path) => {
+describe('compose file', () => {
+  test.each(['compose.yaml', 'deploy/compose.yaml'])('%s names existing settings, files and volumes', (path) => {
     const { services, volumes } = compose(path)
     for (const service of Object.values(services)) {
       expect(service.read_only).toBe(true)
@@ -140,7 +140,7 @@ describe('compose', () => {
     }
   })
 
-  test('the balancer is given each instance by its name, and waits for it', () => {
+  test('gives the balancer each instance by name and waits for it', () => {
     const { haproxy, ...instances } = compose('deploy/compose.yaml').services
     const names = Object.keys(instances)
     expect(Object.values(instances).map((service) => service.environment.UNDERSTUDY_INSTANCE)).toEqual(names)
@@ -150,7 +150,7 @@ describe('compose', () => {
   })
 })
 
-describe('kubernetes', () => {
+describe('Kubernetes manifests', () => {
   const folder = 'deploy/kubernetes'
   const kustomization = Bun.YAML.parse(read(`${folder}/kustomization.yaml`)) as { resources: string[] }
   const manifests = kustomization.resources.flatMap((name) => Bun.YAML.parse(read(`${folder}/${name}`)) as Manifest[])
@@ -163,11 +163,11 @@ describe('kubernetes', () => {
   const balancer = find('Deployment', 'understudy-haproxy')
   const containerOf = ({ spec }: Manifest) => spec.template.spec.containers[0]
 
-  test('every file is listed', () => {
+  test('are all listed', () => {
     expect([...kustomization.resources, 'kustomization.yaml'].sort()).toEqual(readdirSync(join(ROOT, folder)).sort())
   })
 
-  test('services, ports, labels, users and volumes agree', () => {
+  test('agree on services, ports, labels, users and volumes', () => {
     for (const one of [set, balancer]) {
       const { template, selector } = one.spec
       const container = containerOf(one)
@@ -188,12 +188,12 @@ describe('kubernetes', () => {
     expect(set.spec.volumeClaimTemplates.map(({ metadata }) => metadata.name)).toEqual(['data'])
   })
 
-  test('the settings are ones', () => {
+  test('have valid settings', () => {
     const given = containerOf(set).env.map(({ name, value }) => [name, value ?? 'from-elsewhere'])
     expect(configOf(Object.fromEntries(given)).instance).toBe('from-elsewhere')
   })
 
-  test('the balancer is given each instance of the set, and the same file as everywhere', () => {
+  test('give the balancer each instance of the set and the shared file', () => {
     const { env } = containerOf(balancer)
     const given = ['A', 'B', 'C'].map((name) => env.find((one) => one.name === name)?.value)
     const expected = Array.from(
@@ -205,12 +205,12 @@ describe('kubernetes', () => {
   })
 })
 
-describe.skipIf(!HAPROXY)('haproxy takes its file', () => {
+describe.skipIf(!HAPROXY)('haproxy.cfg', () => {
   const places = { BIND: ':4010', A: '127.0.0.1:4011', B: '127.0.0.1:4012', C: '127.0.0.1:4013' }
   test.each([
     ['with addresses', places],
-    ['with names, also while nobody knows them', { ...places, A: 'a.invalid:4010', BY_NAME: '1' }],
-  ])('%s', (_, env) => {
+    ['with names that do not resolve yet', { ...places, A: 'a.invalid:4010', BY_NAME: '1' }],
+  ])('is valid %s', (_, env) => {
     const { exitCode, stderr } = Bun.spawnSync([HAPROXY ?? '', '-c', '-f', 'deploy/haproxy.cfg'], { cwd: ROOT, env })
     expect([stderr.toString(), exitCode]).toEqual([expect.any(String), 0])
   })

@@ -1,5 +1,5 @@
-// Unchanged apps over real sockets: under each fault their SDKs come to the same result as with a provider that misbehaves in
-// the same way, and the bytes on the socket are those that the fault promises.
+// Unchanged apps over real sockets: under each fault their SDKs end as with a provider that misbehaves the same way, and the bytes on the
+// socket are those that the fault promises.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -200,20 +200,23 @@ function promised({ body }: RawResponse, type: string, api: Api, stream: boolean
   return typeof wire === 'string' ? wire : undefined
 }
 
-describe('what reaches the socket is what the fault promises', () => {
-  test.each(cases.filter(([, { api }]) => api !== 'messages'))('%s', async (_, { api, stream, fault }) => {
-    const healthy = await rawOf(api, stream)
-    const sent = await rawOf(api, stream, fault)
-    const expected = promised(healthy, fault.type, api, stream)
-    if (expected !== undefined) expect(passing(sent.body)).toBe(passing(expected))
-    const row = ROWS[fault.type]?.[stream ? 'streamed' : 'whole']
-    expect(sent.broken).toBe(row?.breaks === true || (fault.type === 'stall-stream' && stream))
-    if (row?.status && !row.breaks) expect(sent.status).toBe(row.status)
-  })
+describe("direct fault at the client's socket", () => {
+  test.each(cases.filter(([, { api }]) => api !== 'messages'))(
+    'sends what it promises: %s',
+    async (_, { api, stream, fault }) => {
+      const healthy = await rawOf(api, stream)
+      const sent = await rawOf(api, stream, fault)
+      const expected = promised(healthy, fault.type, api, stream)
+      if (expected !== undefined) expect(passing(sent.body)).toBe(passing(expected))
+      const row = ROWS[fault.type]?.[stream ? 'streamed' : 'whole']
+      expect(sent.broken).toBe(row?.breaks === true || (fault.type === 'stall-stream' && stream))
+      if (row?.status && !row.breaks) expect(sent.status).toBe(row.status)
+    },
+  )
 })
 
-describe('an app comes to the same result as with a provider that misbehaves so', () => {
-  test.each(cases)('%s', async (_, { api, stream, fault }) => {
+describe('app under a direct fault', () => {
+  test.each(cases)('ends as with a provider that misbehaves the same way: %s', async (_, { api, stream, fault }) => {
     const sent = await rawOf(api, stream, fault)
     const isStream = sent.headers.get('content-type')?.startsWith('text/event-stream') === true
     const answer: StubResponse = {
@@ -244,7 +247,7 @@ const CUTS = [
 const RUNS = runs(50)
 const AT_ONCE = 10
 test.each(apis.flatMap((api) => CUTS.map((fault) => [api, JSON.stringify(fault), fault] as const)))(
-  'equal runs have equal results: %s, %s',
+  'direct fault, %s, %s: has equal results in equal runs',
   async (api, _, fault) => {
     const url = await under(fault)
     const [client] = Object.values(CLIENTS[api])

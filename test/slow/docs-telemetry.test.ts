@@ -1,4 +1,4 @@
-// What docs/telemetry.md says is so: its example exports, and its variables, names and metrics are there.
+// docs/telemetry.md is true: its example exports, and its variables, names and metrics exist.
 import { afterAll, afterEach, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,7 +57,7 @@ async function exported(answer: () => Response | Promise<Response>) {
   return { child, bodies, first: first.promise, address }
 }
 
-test('the command exports a trace of each call, at the latest when it is stopped', async () => {
+test('docs/telemetry.md command: exports a trace of each call, at the latest when it is stopped', async () => {
   const { child, bodies } = await exported(() => Response.json({}))
   child.kill('SIGTERM')
   expect(await child.exited).toBe(0)
@@ -67,7 +67,7 @@ test('the command exports a trace of each call, at the latest when it is stopped
   for (const name of named) expect(bodies[0]?.text).toContain(name)
 })
 
-test('a collector that hangs does not hold its end up for good, and is said to have lost what there was', async () => {
+test('docs/telemetry.md command: is not blocked by a hanging collector and reports the loss', async () => {
   const { child, first, address } = await exported(() => new Promise<Response>(() => {}))
   // It may be at it already or begin when it is told to end.
   child.kill('SIGTERM')
@@ -77,7 +77,7 @@ test('a collector that hangs does not hold its end up for good, and is said to h
   expect(said).toContain(`${address}/v1/traces has not taken the last 2 spans`)
 })
 
-test('the variables of the table are those that are read', () => {
+test('docs/telemetry.md: lists the variables that are read', () => {
   const asked = new Set<string>()
   const environment = new Proxy({} as Record<string, string>, {
     get: (_, name) => void (typeof name === 'string' && name.startsWith('OTEL_') && asked.add(name)),
@@ -90,7 +90,7 @@ test('the variables of the table are those that are read', () => {
   expect([...new Set(named)].toSorted()).toEqual([...asked].toSorted())
 })
 
-test('the attributes and events that it names are exported', () => {
+test('docs/telemetry.md: names exported attributes and events', () => {
   const known = [CORE, GEN_AI, OWN, EVENTS].flatMap((names) => Object.values<string>(names))
   known.push(...REQUEST_PARAMETERS.map(({ name }) => name))
   const named = [...page.matchAll(/`((?:understudy|gen_ai|http|url|server)\.[a-z_.]+)`/g)].map(([, name = '']) => name)
@@ -100,7 +100,7 @@ test('the attributes and events that it names are exported', () => {
   )
 })
 
-test('its metrics are served where its settings for Prometheus look', async () => {
+test('docs/telemetry.md: shows Prometheus settings that find the metrics', async () => {
   const [, settings = ''] = /```yaml\n(# prometheus.yml[\s\S]*?)```/.exec(page) ?? []
   const { scrape_configs } = Bun.YAML.parse(settings) as { scrape_configs: { metrics_path: string }[] }
   const answer = await appWith().fetch(scrape_configs[0]?.metrics_path ?? '')
@@ -110,7 +110,7 @@ test('its metrics are served where its settings for Prometheus look', async () =
   expect(named.filter((name) => !served.includes(name))).toEqual([])
 })
 
-test('the fields of health that it names are there', async () => {
+test('docs/telemetry.md: names existing fields of health', async () => {
   const telemetry = readConfig({ otlp: 'http://127.0.0.1:9' }, {}).telemetry
   const app = appWith({ telemetry })
   const health = (await app.fetch('/_understudy/health')).json() as { telemetry: object }

@@ -1,4 +1,5 @@
-// Files may grow to so much, as on a disk that is nearly full: what cannot be written is said, nothing is half there, and the rest goes on.
+// Files with a maximum size, as on a disk that is nearly full: what cannot be written is reported, nothing is stored partially, and the
+// rest continues.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,53 +46,48 @@ const listed = async (url: string, path: string) => {
   return ((await answer.json()) as { data: { id: string; external_id?: string }[] }).data
 }
 
-onLinux(
-  'a database that can grow no more: calls and records are refused with 507, and what was answered stays',
-  async () => {
-    const child = limited(1_200, ['serve', '--port', '0', '--json', '--db', 'full.db'])
-    const { value } = await child.stdout.getReader().read()
-    const { url } = JSON.parse(new TextDecoder().decode(value)) as { url: string }
-    const kept: (string | null)[] = []
-    let refused: Response | undefined
-    for (let index = 0; index < 200 && !refused; index++) {
-      const answer = await chat(url, `${index} ${'x'.repeat(50_000)}`)
-      if (answer.ok) kept.push(answer.headers.get('x-understudy-trace'))
-      else refused = answer
-    }
-    const error = errorOf((await refused?.text()) ?? '', 507)
-    expect(error.code).toBe('storage_failed')
-    expect(error.message).toContain('nothing of this is stored')
-    expect(kept.length).toBeGreaterThan(0)
-    const stored: string[] = []
-    let unstored = 200
-    for (let index = 0; index < 50 && unstored < 300; index++) {
-      const { status } = await contact(url, `c${index}`, 'y'.repeat(50_000))
-      if (status < 300) stored.push(`c${index}`)
-      else unstored = status
-    }
-    expect(unstored).toBe(507)
-    // It goes on: what is read is answered, and a session in memory needs no disk.
-    expect((await fetch(`${url}/_understudy/health`)).status).toBe(200)
-    expect((await chat(`${url}/s/other`, 'Hello')).status).toBe(200)
-    expect((await listed(url, '/_understudy/traces?limit=200')).map(({ id }) => id)).toEqual(
-      kept.toReversed() as string[],
-    )
-    child.kill('SIGKILL')
-    await child.exited
-    const server = await startServer(['--db', 'full.db'], { cwd })
-    running.push(server)
-    expect((await listed(server.url, '/_understudy/traces?limit=200')).map(({ id }) => id)).toEqual(
-      kept.toReversed() as string[],
-    )
-    const contacts = await listed(server.url, '/v2/contacts?limit=50')
-    expect(contacts.flatMap(({ external_id: id = '' }) => (/^c\d+$/.test(id) ? [id] : [])).sort()).toEqual(
-      stored.sort(),
-    )
-    expect((await chat(server.url, 'Hello')).status).toBe(200)
-  },
-)
+onLinux('full disk: fails calls and records with 507 and keeps what was answered', async () => {
+  const child = limited(1_200, ['serve', '--port', '0', '--json', '--db', 'full.db'])
+  const { value } = await child.stdout.getReader().read()
+  const { url } = JSON.parse(new TextDecoder().decode(value)) as { url: string }
+  const kept: (string | null)[] = []
+  let refused: Response | undefined
+  for (let index = 0; index < 200 && !refused; index++) {
+    const answer = await chat(url, `${index} ${'x'.repeat(50_000)}`)
+    if (answer.ok) kept.push(answer.headers.get('x-understudy-trace'))
+    else refused = answer
+  }
+  const error = errorOf((await refused?.text()) ?? '', 507)
+  expect(error.code).toBe('storage_failed')
+  expect(error.message).toContain('nothing of this is stored')
+  expect(kept.length).toBeGreaterThan(0)
+  const stored: string[] = []
+  let unstored = 200
+  for (let index = 0; index < 50 && unstored < 300; index++) {
+    const { status } = await contact(url, `c${index}`, 'y'.repeat(50_000))
+    if (status < 300) stored.push(`c${index}`)
+    else unstored = status
+  }
+  expect(unstored).toBe(507)
+  // It goes on: what is read is answered, and a session in memory needs no disk.
+  expect((await fetch(`${url}/_understudy/health`)).status).toBe(200)
+  expect((await chat(`${url}/s/other`, 'Hello')).status).toBe(200)
+  expect((await listed(url, '/_understudy/traces?limit=200')).map(({ id }) => id)).toEqual(
+    kept.toReversed() as string[],
+  )
+  child.kill('SIGKILL')
+  await child.exited
+  const server = await startServer(['--db', 'full.db'], { cwd })
+  running.push(server)
+  expect((await listed(server.url, '/_understudy/traces?limit=200')).map(({ id }) => id)).toEqual(
+    kept.toReversed() as string[],
+  )
+  const contacts = await listed(server.url, '/v2/contacts?limit=50')
+  expect(contacts.flatMap(({ external_id: id = '' }) => (/^c\d+$/.test(id) ? [id] : [])).sort()).toEqual(stored.sort())
+  expect((await chat(server.url, 'Hello')).status).toBe(200)
+})
 
-onLinux('files that are exported: a clear error, and the file of before stays as it was', async () => {
+onLinux('full disk: fails an export with a clear error and keeps the previous file', async () => {
   const server = await startServer(['--db', ':memory:'], { cwd })
   running.push(server)
   for (const text of ['a', 'b']) expect((await chat(server.url, text.repeat(60_000))).status).toBe(200)

@@ -11,7 +11,7 @@ const SEED = 1
 const REQUESTS = 300
 const FORWARDED = 60
 
-test('hostile requests get answers in the envelope, and no bug', async () => {
+test('fuzz: gets responses in the envelope and no internal error for hostile requests', async () => {
   const { app, to, surface, reported } = await newProgram()
   const finds: Find[] = []
   // Which statuses the document knows is the longer run's to say.
@@ -26,7 +26,7 @@ test('hostile requests get answers in the envelope, and no bug', async () => {
   app.close()
 }, 120_000)
 
-test('what a hostile provider sends is answered without a bug', async () => {
+test('fuzz: gets no internal error for hostile provider responses', async () => {
   const { app, to, surface, reported } = await newForwardingProgram()
   const finds: Find[] = []
   const found = (find: Find) => finds.push(find)
@@ -38,7 +38,7 @@ test('what a hostile provider sends is answered without a bug', async () => {
   await app.close()
 }, 120_000)
 
-test('the same seed makes the same requests', async () => {
+test('fuzz: makes the same requests with the same seed', async () => {
   const { app, surface } = await newProgram()
   const source = { ...(await surface()), known: [{ name: 'one', of: '/v2/tools' }], session: 'a' }
   const requests = (seed: number) => {
@@ -50,7 +50,7 @@ test('the same seed makes the same requests', async () => {
   app.close()
 })
 
-test('a find is made small', async () => {
+test('fuzz: minimizes a failure', async () => {
   const path = '/v2/contacts'
   const headers = { authorization: 'Bearer fuzz', 'content-type': 'application/json', 'x-other': 'y' }
   const body = { json: { external_id: 'a', display_name: 'half \ud800', metadata: { a: [1, 2, 3] }, tags: ['x'] } }

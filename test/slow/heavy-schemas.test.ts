@@ -1,4 +1,4 @@
-// Schemas that would be walked for ever: each is answered, refused or given up, wherever a schema is read.
+// Schemas that would be walked forever: each is answered, rejected or given up, wherever a schema is read.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { endWorkers, workerCounts } from '../../src/workers/pool.ts'
 import { type Answer, testApps } from '../support/app.ts'
@@ -39,20 +39,20 @@ const HOSTILE: [what: string, schema: Json][] = [
   ['anyOf of references that double', doubling(40, { type: 'string' }, anyOf)],
   ['oneOf and not of references that double', doubling(40, { type: 'string' }, oneOf)],
   ['if, then and else of references that double', doubling(40, { type: 'string' }, condition)],
-  ['references that double, to nothing', doubling(40, { not: {} })],
-  ['ids in ids', identified(60)],
-  ['a pattern that looks back without an end', { type: 'string', pattern: '^(a+)+$', minLength: 40 }],
+  ['references that double and match nothing', doubling(40, { not: {} })],
+  ['nested ids', identified(60)],
+  ['a pattern that backtracks endlessly', { type: 'string', pattern: '^(a+)+$', minLength: 40 }],
   [
     'patterns in many places',
     { type: 'object', patternProperties: { '^(a|aa)+$': { pattern: '(x+x+)+y' } }, minProperties: 50 },
   ],
   ['a huge list', { type: 'array', items: { type: 'string' }, minItems: 1e9 }],
-  ['a huge list of different things', { type: 'array', items: { enum: [1, 2] }, uniqueItems: true, minItems: 900 }],
+  ['a huge list of different items', { type: 'array', items: { enum: [1, 2] }, uniqueItems: true, minItems: 900 }],
   ['a huge text', { type: 'string', minLength: 1e12 }],
   ['many long texts', { type: 'array', items: { type: 'string', minLength: 100_000 }, minItems: 1000 }],
-  ['a tiny step', { type: 'number', multipleOf: 5e-324, exclusiveMinimum: 1e308 }],
+  ['a tiny multipleOf', { type: 'number', multipleOf: 5e-324, exclusiveMinimum: 1e308 }],
   ['90,000 values', { type: 'array', items: { enum: Array.from({ length: 90_000 }, (_, index) => `v${index}`) } }],
-  ['an address with an endless host', { type: 'string', format: 'url', example: `http://${'a'.repeat(50)}!` }],
+  ['a URL with an endless host', { type: 'string', format: 'url', example: `http://${'a'.repeat(50)}!` }],
   ['a reference to itself', { allOf: [{ $ref: '#' }, { $ref: '#' }] }],
 ]
 
@@ -95,7 +95,7 @@ const wherever: [where: string, path: string, body: (schema: Json) => Json][] = 
 const [firstPlace, ...otherPlaces] = wherever
 const ENDS = [
   'allOf of references that double',
-  'references that double, to nothing',
+  'references that double and match nothing',
   'a huge text',
   '90,000 values',
   'a reference to itself',
@@ -108,13 +108,13 @@ const app = appWith({}, { jobLimits: shortJobs(100) })
 describe.each([
   ...(firstPlace ? [[...firstPlace, usual, HOSTILE] as const] : []),
   ...otherPlaces.map((place) => [...place, app, some] as const),
-])('%s', (_, path, body, app, schemas) => {
-  test.each([...schemas])('comes to an end: %s', async (what, schema) => {
+])('heavy schema in %s', (_, path, body, app, schemas) => {
+  test.each([...schemas])('is settled in time: %s', async (what, schema) => {
     expectSettled(await app.post(path, body(schema)), what)
   })
 })
 
-describe('an evaluator', () => {
+describe('heavy schema of an evaluator', () => {
   const values: [what: string, schema: Json, text: string][] = [
     ...HOSTILE.map(([what, schema]): [string, Json, string] => [what, schema, '{"x":"y"}']),
     ['references that double, and a text that fits', doubling(40), '{"x":"y"}'],
@@ -128,25 +128,25 @@ describe('an evaluator', () => {
       `${'{"x":'.repeat(60)}1${'}'.repeat(60)}`,
     ],
     [
-      'a list of 20,000 different things',
+      'a list of 20,000 different items',
       { uniqueItems: true },
       JSON.stringify(Array.from({ length: 20_000 }, (_, i) => i)),
     ],
-    ['a pattern that looks back', { pattern: '^(a+)+$' }, JSON.stringify(`${'a'.repeat(40)}!`)],
+    ['a pattern that backtracks', { pattern: '^(a+)+$' }, JSON.stringify(`${'a'.repeat(40)}!`)],
     [
-      'many patterns that look back',
+      'many patterns that backtrack',
       { items: { pattern: '^(a|aa)+$' } },
       JSON.stringify(Array(100).fill(`${'a'.repeat(60)}!`)),
     ],
     [
-      '90,000 values that none of 1,000 is',
+      '90,000 values outside an enum of 1,000',
       { items: { enum: Array.from({ length: 90_000 }, (_, index) => `v${index}`) } },
       JSON.stringify(Array.from({ length: 1_000 }, (_, index) => index)),
     ],
-    ['a text that is nested without an end', { type: 'array' }, `${'['.repeat(200_000)}${']'.repeat(200_000)}`],
+    ['an endlessly nested text', { type: 'array' }, `${'['.repeat(200_000)}${']'.repeat(200_000)}`],
   ]
   let sessions = 0
-  test.each(values)('comes to an end: %s', async (what, schema, output) => {
+  test.each(values)('is settled in time: %s', async (what, schema, output) => {
     const key = 'shape'
     const headers = { 'x-understudy-session': `values-${sessions++}` }
     const evaluator = { type: 'json_schema', key, path: 'Default', schema }
@@ -167,7 +167,7 @@ describe('an evaluator', () => {
     expect(text.length).toBeLessThan(2_000)
   })
 
-  test('refuses a schema whose JSON is nested without an end', async () => {
+  test('is rejected when its JSON is nested endlessly', async () => {
     const app = appWith()
     const schema = `${'{"not":'.repeat(50_000)}{}${'}'.repeat(50_000)}`
     const { status, text } = await app.post('/v2/evaluators', {
@@ -181,7 +181,7 @@ describe('an evaluator', () => {
   })
 })
 
-test('parts that several others build on are no circle', async () => {
+test('schema: is not circular when several parts share another', async () => {
   const app = appWith()
   const part = (name: string) => ({
     allOf: [{ $ref: '#/$defs/base' }, { type: 'object', properties: { [name]: { type: 'string' } }, required: [name] }],
@@ -195,7 +195,7 @@ test('parts that several others build on are no circle', async () => {
   expect(Object.keys(JSON.parse(choices[0]?.message.content ?? '{}')).sort()).toEqual(['b', 'c', 'id'])
 })
 
-test('other calls are answered while hostile schemas are looked at, and the work of clients that have gone is dropped', async () => {
+test('heavy schemas: do not block other calls, and their work is dropped for clients that have gone', async () => {
   const app = appWith()
   const { abandoned } = workerCounts()
   const gone = new AbortController()

@@ -1,4 +1,4 @@
-// @understudy/test without a runner: which server it starts, what is wrong said clearly, what a session offers, its types.
+// @understudy/test without a runner: which server it starts, its errors, what a session offers, its types.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,8 +26,8 @@ async function module(text: string, env: Record<string, string> = {}, runtime = 
   return { code, said, values: [...said.matchAll(/^=> (.*)$/gm)].map(([, line = '']) => JSON.parse(line)) }
 }
 
-describe('the server', () => {
-  test('is one for a process, has the files that were asked for, and goes with the process', async () => {
+describe('test helper server', () => {
+  test('runs once for a process, has the requested files, and ends with the process', async () => {
     const { values } = await module(`
       const server = await startUnderstudy({ fixtures: 'fixtures' })
       print(server === (await startUnderstudy()))
@@ -38,7 +38,7 @@ describe('the server', () => {
     // Its input has ended with the process, which has not stopped it.
     await gone(values[1])
   })
-  test('is the one of UNDERSTUDY_URL, whose sessions it leaves when it was told one', async () => {
+  test('uses UNDERSTUDY_URL and keeps a session that was named', async () => {
     const folder = emptyFolder()
     // As one that stands behind a balancer with others.
     const server = await startServer(['--db', ':memory:', '--instance-strict'], { cwd: folder.path })
@@ -58,63 +58,68 @@ describe('the server', () => {
   })
   const MISTAKES: [string, string, Record<string, string>, RegExp][] = [
     [
-      'no executable',
+      'a missing executable',
       'findExecutable()',
       { UNDERSTUDY_BIN: '' },
       /UNDERSTUDY_BIN: not set\n.*not installed.*\n.*npm run build/,
     ],
     [
-      'an option',
+      'an invalid option',
       "findExecutable('./nowhere')",
       {},
       /'executable' names the executable "\.\/nowhere", which does not exist/,
     ],
     [
-      'a variable',
+      'an invalid variable',
       'findExecutable()',
       { UNDERSTUDY_BIN: '/no/such/understudy' },
       /UNDERSTUDY_BIN names the executable "\/no\/such\/understudy"/,
     ],
     ['another program', 'await startUnderstudy()', { UNDERSTUDY_BIN: '/bin/false' }, /did not start \(\/bin\/false\)/],
-    ['a folder', "await startUnderstudy({ fixtures: 'fixturs' })", {}, /fixturs: there is no such file or folder/],
     [
-      'two sets of options',
+      'an invalid folder',
+      "await startUnderstudy({ fixtures: 'fixturs' })",
+      {},
+      /fixturs: there is no such file or folder/,
+    ],
+    [
+      'two different sets of options',
       "await startUnderstudy({ clock: 'real' }); await startUnderstudy({ seedFile: 'none' })",
       {},
       /was first called with \{"clock":"real"\}, and then with/,
     ],
     [
-      'no server',
+      'a missing server',
       'await openSession({ title: "x" })',
       { UNDERSTUDY_URL: 'http://127.0.0.1:9' },
       /no Understudy server responds at http:\/\/127\.0\.0\.1:9/,
     ],
   ]
-  test.each(MISTAKES)('%s that is wrong is named', async (_, text, env, message) => {
+  test.each(MISTAKES)('reports %s', async (_, text, env, message) => {
     const { code, said } = await module(text, env)
     expect(code).toBe(1)
     expect(said).toMatch(message)
   })
 })
 
-describe('a broken fixture fails the run', () => {
+describe('invalid fixture in the test helper', () => {
   const broken = () => join(project.path, 'fixtures', 'chat.completions', 'broken.yaml')
   const write = (text: string) => writeFileSync(broken(), text)
-  test('from the beginning', async () => {
+  test('fails the run from the beginning', async () => {
     write('match: { user: Ping }\nreply: { contents: Pong. }\n')
     const { code, said } = await module("await startUnderstudy({ fixtures: 'fixtures' })")
     rmSync(broken())
     expect(code).toBe(1)
     expect(said).toMatch(/the server did not start.*broken\.yaml:2:.*contents/)
   })
-  test('one that can never answer, too', async () => {
+  test('fails the run when it can never answer', async () => {
     write(FIXTURE)
     const { code, said } = await module("await startUnderstudy({ fixtures: 'fixtures' })")
     rmSync(broken())
     expect(code).toBe(1)
     expect(said).toContain('can never answer')
   })
-  test('one that can never answer, though what is said on the error stream comes too late', async () => {
+  test('fails the run when it can never answer and standard error comes late', async () => {
     const folder = emptyFolder()
     const late = join(folder.path, 'late')
     const ready = JSON.stringify({ url: 'http://127.0.0.1:9', warnings: ['a can never answer'] })
@@ -124,7 +129,7 @@ describe('a broken fixture fails the run', () => {
     expect(code).toBe(1)
     expect(said).toContain('a can never answer')
   })
-  test('one that is broken while the server runs', async () => {
+  test('fails the run when it becomes invalid while the server runs', async () => {
     const { code, said } = await module(`
       import { writeFileSync } from 'node:fs'
       await startUnderstudy({ fixtures: 'fixtures' })
@@ -137,8 +142,8 @@ describe('a broken fixture fails the run', () => {
   })
 })
 
-describe('a session', () => {
-  test('has what the fixture promises', async () => {
+describe('test helper session', () => {
+  test('has every method of the test fixture', async () => {
     const { said, values } = await module(`
       const { understudy, close } = await openSession({ title: 'all of it' })
       await understudy.fixtures({ match: { operation: 'chat.completions' }, reply: { content: 'Mine.' } })
@@ -149,7 +154,7 @@ describe('a session', () => {
       print((await understudy.clock.now()) - before >= 5000)
       print((await ask(understudy, 'Hi')).choices[0].message.content)
       print((await understudy.traces()).map(({ status }) => status))
-      print((await understudy.verify({ expect: [{ waits_kept: true }] })).ok)
+      print((await understudy.verify({ expect: [{ retry_after_honored: true }] })).ok)
       await understudy.seed({ contacts: [{ external_id: 'ada', display_name: 'Ada' }] })
       print([understudy.baseURL, understudy.routerURL, understudy.url, understudy.apiKey].map((text) => text.replace(/:\\d+\\//, ':0/')))
       await understudy.verify({ expect: [{ attempts: '9+' }] }).catch(({ message }) => print(message))
@@ -173,7 +178,7 @@ describe('a session', () => {
     expect(values[8]).toBe('inconclusive')
     expect(values).toHaveLength(10)
   })
-  test('has traces whose stable form is the same whatever the session', async () => {
+  test('has traces with a stable form whatever the session', async () => {
     const { values } = await module(`
       const stable = async (title) => {
         const { understudy } = await openSession({ title })
@@ -185,7 +190,7 @@ describe('a session', () => {
     expect(values[0]).toHaveLength(2)
     expect(JSON.stringify(values[0])).toMatch(/"id":"[^"]*<id 1>".*"created":"<time>"/)
   })
-  test('of twenty tests at once has its own calls alone', async () => {
+  test('has only its own calls in twenty parallel tests', async () => {
     const { values } = await module(`
       const sessions = await Promise.all(Array.from({ length: 20 }, () => openSession({ title: 'the same' })))
       await Promise.all(sessions.map(({ understudy }, index) => ask(understudy, 'number ' + index)))
@@ -205,7 +210,7 @@ async function gone(url: string): Promise<void> {
   while (await answers()) await Bun.sleep(20)
 }
 
-test('its types are found, and say what a test is given', async () => {
+test('test helper types: are found and describe what a test receives', async () => {
   const typed = await makeProject(
     {
       'tsconfig.json': JSON.stringify({

@@ -1,4 +1,4 @@
-// The packages of npm: they install from a registry or a file without any script, bring this platform's executable, and run it.
+// The npm packages: they install from a registry or a file without any script, bring this platform's executable, and run it.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ const platform = `${process.platform}-${process.arch}`
 const manifestOf = (cwd: string, name: string) =>
   JSON.parse(readFileSync(join(cwd, 'node_modules', name, 'package.json'), 'utf8'))
 
-test('npm install --save-dev understudy brings one executable, and npx runs it', async () => {
+test('npm install understudy: installs one executable that npx runs', async () => {
   const cwd = folder()
   const { code, complaint } = await npm(cwd, ['npm', 'install', '--save-dev', 'understudy'])
   expect([code, complaint]).toEqual([0, ''])
@@ -78,7 +78,7 @@ async function served(cwd: string) {
   expect(await child.exited).toBe(0)
 }
 
-test('the test helper installs from its file into an empty folder, finds the executable, and needs nothing else', async () => {
+test('test helper package: installs into an empty folder, finds the executable, and needs nothing else', async () => {
   const cwd = folder()
   const file = join(tarballs, `understudy-test-${version}.tgz`)
   expect((await npm(cwd, ['npm', 'install', file])).code).toBe(0)
@@ -90,7 +90,7 @@ test('the test helper installs from its file into an empty folder, finds the exe
   expect([code, said]).toEqual([0, expect.stringMatching(/^x-[0-9a-f]{8}\n$/)])
 }, 60_000)
 
-test('without the package of the platform, the command says what is missing, and takes that of musl', async () => {
+test('command without the platform package: names the missing package and accepts that of musl', async () => {
   const cwd = folder()
   await npm(cwd, ['npm', 'install', '--omit=optional', 'understudy'])
   expect(existsSync(join(cwd, 'node_modules', '@understudy'))).toBe(false)

@@ -1,4 +1,4 @@
-// @understudy/test in each runner of tests: a session for each test, calls drawn after a failing one, nothing after a passing one.
+// @understudy/test in each test runner: a session for each test, calls drawn after a failing one, nothing after a passing one.
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { makeProject } from '../support/packages.ts'
 
@@ -18,7 +18,7 @@ test('passes', async ({ understudy }) => {
   await understudy.verify({ expect: [{ provider: 'openai', attempts: 1 }] })
 })
 test('fails', async ({ understudy }) => {
-  await understudy.scenario({ name: 'down', rules: [{ name: 'refused', fault: { type: 'http-error', status: 503 } }] })
+  await understudy.scenario({ name: 'down', rules: [{ name: 'http_error', fault: { type: 'http-error', status: 503 } }] })
   const { status } = await ask(understudy)
   throw new Error('as planned, after ' + status)
 })
@@ -94,8 +94,8 @@ beforeAll(async () => {
 
 const endOf = (name: string) => ended.get(name) ?? { code: 0, said: '' }
 
-describe.each(Object.keys(RUNNERS))('%s', (name) => {
-  test('what fails has its calls drawn, and nothing else has', () => {
+describe.each(Object.keys(RUNNERS))('test runner %s', (name) => {
+  test('draws the calls of failed tests and of no others', () => {
     const { code, said } = endOf(name)
     expect(code).not.toBe(0)
     expect(said).toContain('as planned, after 503')
@@ -103,16 +103,16 @@ describe.each(Object.keys(RUNNERS))('%s', (name) => {
     expect(said).toMatch(/openai\/gpt-4o first .*refused 503/)
     expect(said).not.toMatch(/understudy: ".*passes" failed/)
   })
-  test('an unknown scenario is refused with what the server says', () => {
+  test("reports the server's error for an unknown scenario", () => {
     const { said } = endOf(name)
     expect(said).toContain('"overlaoded"')
     expect(said).toMatch(/known|valid|did you mean/i)
   })
-  test('a test without a call is told so', () => {
+  test('reports a failed test without a call', () => {
     const { said } = endOf(name)
     expect(said).toMatch(/calls nobody" failed; its session \S*calls-nobody-[0-9a-f]{8} received no calls:/)
   })
-  test('a test whose time was up has failed, too', () => {
+  test('reports a test that timed out', () => {
     const { said } = endOf(name)
     expect(said).toMatch(/understudy: ".*never ends" failed; /)
   })

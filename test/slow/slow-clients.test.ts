@@ -1,4 +1,4 @@
-// Clients that send half of a request, or read nothing of an answer: they hold up nobody, cost little, and are let go.
+// Clients that send half of a request, or read nothing of a response: they delay no other, cost little, and are disconnected.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
 import { listen } from '../../src/cli/run/listen.ts'
@@ -20,7 +20,7 @@ let ended = 0
 const endless: Backend = {
   async answer({ stream, request }) {
     const [{ content: wanted }] = (request as { messages: [{ content: string }] }).messages
-    const about = { status: 200, headers: {}, usage: null, fixture: null, synthesized: false }
+    const about = { status: 200, headers: {}, usage: null, fixture: null, generated: false }
     if (!stream) {
       const text = wanted === 'large' ? 'y'.repeat(60_000_000) : 'small'
       const bytes = encoder.encode(JSON.stringify(completion(text)))
@@ -115,24 +115,24 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   expect(await holds()).toBe(true)
 }
 
-describe('a request that does not come to its end', () => {
+describe('request that does not end', () => {
   const rows: [string, string, string | undefined][] = [
     ['half a body', `${head(CHAT, 500)}{"model":`, undefined],
-    ['no body at all', head('/v2/datasets', 500), undefined],
+    ['a missing body', head('/v2/datasets', 500), undefined],
     [
-      'half a body in pieces of unknown length',
+      'half a body in chunks',
       `${head('/v2/contacts', 0).replace('content-length: 0', 'transfer-encoding: chunked')}5\r\n{"a":\r\n`,
       undefined,
     ],
     ['half a body of any size', `${head('/_understudy/snapshot', 1_000)}{`, undefined],
-    ['a body that drips', `${head(CHAT, 5_000)}{`, ' '],
+    ['a body that arrives byte by byte', `${head(CHAT, 5_000)}{`, ' '],
     [
-      'pieces that drip',
+      'chunks that arrive byte by byte',
       `${head(CHAT, 0).replace('content-length: 0', 'transfer-encoding: chunked')}1\r\n{\r\n`,
       '1\r\n \r\n',
     ],
   ]
-  test.each(rows)('%s is refused with 408, and its connection ends', async (_, bytes, drop) => {
+  test.each(rows)('is rejected with 408 and its connection closed: %s', async (_, bytes, drop) => {
     const { socket, gone } = open(bytes)
     const dripping = drop === undefined ? undefined : setInterval(() => socket.writable && socket.write(drop), 100)
     const text = await gone
@@ -146,9 +146,9 @@ describe('a request that does not come to its end', () => {
 
   test.each([
     ['of known length', `${head(CHAT, 500)}{"model":`],
-    ['in pieces', `${head(CHAT, 0).replace('content-length: 0', 'transfer-encoding: chunked')}5\r\n{"a":\r\n`],
-    ['in pieces that are none', `${head(CHAT, 0).replace('content-length: 0', 'transfer-encoding: chunked')}zz\r\n`],
-  ])('a client that leaves in the middle of a body %s is no bug', async (_, bytes) => {
+    ['in chunks', `${head(CHAT, 0).replace('content-length: 0', 'transfer-encoding: chunked')}5\r\n{"a":\r\n`],
+    ['in invalid chunks', `${head(CHAT, 0).replace('content-length: 0', 'transfer-encoding: chunked')}zz\r\n`],
+  ])('causes no internal error when the client leaves in the middle of a body %s', async (_, bytes) => {
     const { socket } = open(bytes)
     await Bun.sleep(50)
     socket.destroy()
@@ -157,13 +157,13 @@ describe('a request that does not come to its end', () => {
     expect(bugs).toEqual([])
   })
 
-  test('hundreds of them hold up nobody', async () => {
+  test('does not delay others when there are hundreds', async () => {
     const silent = Array.from({ length: 300 }, (_, index) => open(index % 2 ? 'POST ' : `${head(CHAT, 500)}{"model":`))
     for (let count = 0; count < 20; count++) expect(await answered()).toBe(200)
     for (const { socket } of silent) socket.destroy()
   })
 
-  test('a body that comes in pieces, but in time, is answered', async () => {
+  test('is answered when its chunks arrive in time', async () => {
     const body = chat('hello', false)
     const client = open(head(CHAT, body.length))
     for (const piece of body.match(/.{1,40}/g) ?? []) {
@@ -175,8 +175,8 @@ describe('a request that does not come to its end', () => {
   })
 })
 
-describe('a client that does not read', () => {
-  test('gets no more of a stream than the connection holds, holds up nobody, and is let go', async () => {
+describe('client that does not read', () => {
+  test('receives no more than the connection holds, delays no other, and is disconnected', async () => {
     made = 0
     const { socket } = open(call('endless', true, 'unread'), false)
     await until(() => made > 0)
@@ -184,7 +184,7 @@ describe('a client that does not read', () => {
     await until(async () => (await tracesOf('unread')).length === 1)
     // The connection's two ends hold some megabytes; of 200 that is little.
     expect(made * WORDS.length).toBeLessThan(40_000_000)
-    expect((await tracesOf('unread'))[0]).toMatchObject({ attempts: [{ outcome: 'cancelled', status: 499 }] })
+    expect((await tracesOf('unread'))[0]).toMatchObject({ attempts: [{ outcome: 'canceled', status: 499 }] })
     expect(ended).toBeGreaterThan(0)
     const stopped = made
     await Bun.sleep(100)
@@ -192,7 +192,7 @@ describe('a client that does not read', () => {
     socket.destroy()
   })
 
-  test('gets the whole stream when it reads late', async () => {
+  test('receives the whole stream when it reads late', async () => {
     made = 0
     const client = open(call('some', true, 'late').replace('host:', 'connection: close\r\nhost:'), false)
     await until(() => made > 0)
@@ -201,12 +201,12 @@ describe('a client that does not read', () => {
     const text = await client.gone
     expect(text).toEndWith('data: [DONE]\n\n\r\n0\r\n\r\n')
     expect(client.received()).toBeGreaterThan(500 * WORDS.length)
-    expect((await tracesOf('late'))[0]).toMatchObject({ outcome: 'answered' })
+    expect((await tracesOf('late'))[0]).toMatchObject({ outcome: 'succeeded' })
   })
 })
 
 // Opened first, since the server takes its time with them.
-test('a connection that nobody uses ends', async () => {
+test('unused connection: is closed', async () => {
   await until(() => server.pendingRequests === 0)
   for (const { name, client } of unused) {
     if (name === 'a large answer that is not read') client.listening()

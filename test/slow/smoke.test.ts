@@ -8,12 +8,12 @@ const LAUNCHER = join(import.meta.dir, '..', '..', 'packages', 'cli', 'bin', 'un
 const launched = (executable: string, ...typed: string[]) =>
   Bun.spawnSync(['node', LAUNCHER, ...typed], { env: { ...process.env, UNDERSTUDY_BIN: executable } })
 
-test('the launcher runs the executable that it is told, with what was typed', () => {
+test('launcher: runs the configured executable with its arguments', () => {
   const { exitCode, stdout } = launched(EXECUTABLE, '--version')
   expect([exitCode, String(stdout).trim()]).toEqual([0, version])
 })
 
-test('the launcher ends as the executable does', () => {
+test('launcher: exits as the executable does', () => {
   const { exitCode, stderr } = launched(EXECUTABLE, 'serve', '--port', 'many')
   expect([exitCode, String(stderr)]).toEqual([2, expect.stringContaining('--port')])
 })

@@ -1,4 +1,4 @@
-// Whoever is stopped that has started a server takes it along, however it ends: npm, npx, the launcher of the package, exec.
+// A launcher that is stopped takes its server along, however it ends: npm, npx, the launcher of the package, exec.
 import { afterAll, expect, test } from 'bun:test'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -64,7 +64,7 @@ for (const [name, command] of starters) {
   })
 }
 
-posix('a server without a package manager outlives the shell that started it', async () => {
+posix('server without a package manager: outlives the shell that started it', async () => {
   // `wait` is the shell's own: a program in its place would be left behind, with our end of the pipe open.
   const { child, url, pid, gone } = await start(['sh', '-c', `node '${launcher}' ${serve.join(' ')} & wait`])
   child.kill('SIGKILL')
@@ -76,7 +76,7 @@ posix('a server without a package manager outlives the shell that started it', a
   await gone()
 })
 
-posix.each(['SIGTERM', 'SIGKILL'] as const)('exec: %s of its launcher ends the command too', async (signal) => {
+posix.each(['SIGTERM', 'SIGKILL'] as const)('exec: ends its command when its launcher gets %s', async (signal) => {
   const file = join(cwd, `pid-${++count}`)
   const command = `echo $$ > '${file}.tmp'; mv '${file}.tmp' '${file}'; exec sleep 600`
   const child = Bun.spawn(['node', launcher, 'exec', '--', 'sh', '-c', command], {
@@ -91,7 +91,7 @@ posix.each(['SIGTERM', 'SIGKILL'] as const)('exec: %s of its launcher ends the c
   expect(await new Response(child.stdout).text()).toContain('(stopped early)')
 })
 
-posix('exec: its command ends when exec itself is killed', async () => {
+posix('exec: ends its command when it is killed itself', async () => {
   const file = join(cwd, `pid-${++count}`)
   const command = `echo $$ > '${file}.tmp'; mv '${file}.tmp' '${file}'; exec sleep 600`
   const child = Bun.spawn([EXECUTABLE, 'exec', '--', 'sh', '-c', command], {
@@ -105,7 +105,7 @@ posix('exec: its command ends when exec itself is killed', async () => {
   expect(await new Response(child.stdout).text()).toBe('')
 })
 
-test('what is no process id is refused as the parent', async () => {
+test('UNDERSTUDY_PARENT: is rejected when it is not a process id', async () => {
   const { code, stderr } = await run(['serve', '--port', '0'], { env: { UNDERSTUDY_PARENT: 'npm' } })
   expect([code, stderr]).toEqual([
     2,

@@ -1,4 +1,5 @@
-// Kills under load (`npm run bench kill` makes a thousand): no acknowledged change is lost, no change is there by half, and the file stays healthy.
+// Kills under load (`npm run bench kill` makes a thousand): no acknowledged change is lost or stored partially, and the file stays
+// healthy.
 // Not faster: each kill is that of a process.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
@@ -38,7 +39,7 @@ async function all(server: Server, path: string): Promise<Json[]> {
   }
 }
 
-test('nothing acknowledged is lost, and nothing is there by half', async () => {
+test('killed workspace server: loses nothing acknowledged and stores nothing partially', async () => {
   let server = await start()
   const dataset = await call(server, 'POST', '/v2/datasets', { display_name: 'killed' })
   const points = `/v2/datasets/${dataset._id}/datapoints`

@@ -29,7 +29,7 @@ interface Otherwise {
   memory?: ToolContext['memory']
   id?: string
   task?: string
-  onMiss?: 'synthesize' | 'error'
+  onUnmatched?: 'generate' | 'error'
   name?: string
   delegate?: ToolContext['delegate']
   signal?: AbortSignal
@@ -69,7 +69,7 @@ export function toolsIn(app: TestApp) {
       memory,
       id = 'call_1',
       task = '01JGFJJZ00AAAAAAAAAAAAAAAA',
-      onMiss = 'synthesize',
+      onUnmatched = 'generate',
     } = otherwise
     const agent = agentWith(otherwise.agent)
     const kind = kindOf(entry.type)
@@ -91,7 +91,7 @@ export function toolsIn(app: TestApp) {
       memory,
       iteration: 1,
       signal: otherwise.signal ?? new AbortController().signal,
-      fixtures: toolFixturesOf(toolAnswers(fixturesInForce({ files, shipped: [] }), onMiss)),
+      fixtures: toolFixturesOf(toolAnswers(fixturesInForce({ files, shipped: [] }), onUnmatched)),
       knowledge: knowledgeOf(async () => {}),
       delegate: otherwise.delegate ?? (async () => ({ error: 'nobody is there' })),
     })

@@ -133,9 +133,9 @@ export async function both(app: TestApp, patch: object): Promise<StrictCompletio
   expect(new Set(chunks.map(({ id }) => id)).size).toBe(1)
   const one = await app.traceOf(answer)
   const two = await app.traceOf(stream)
-  expect(one).toMatchObject({ outcome: 'answered', status: 200, stream: false, answer: completion })
-  expect(two).toMatchObject({ outcome: 'answered', status: 200, stream: true, usage: chunks.at(-1)?.usage })
-  expect(strictCompletion(two.answer).choices.map(comparable)).toEqual(completion.choices.map(comparable))
+  expect(one).toMatchObject({ outcome: 'succeeded', status: 200, stream: false, response: completion })
+  expect(two).toMatchObject({ outcome: 'succeeded', status: 200, stream: true, usage: chunks.at(-1)?.usage })
+  expect(strictCompletion(two.response).choices.map(comparable)).toEqual(completion.choices.map(comparable))
   return completion
 }
 

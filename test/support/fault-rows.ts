@@ -35,12 +35,12 @@ const noFinish = (text: string): string => text.replace(/"finish_reason":"\w+"/g
 const contentAt = (blocks: string[], number: number): number =>
   blocks.indexOf(blocks.filter(hasContent)[number - 1] ?? '')
 /** A fault that leaves the answer as it is. */
-export const unharmed: Row = { outcome: 'answered', told: 'healthy', wire: same }
+export const unharmed: Row = { outcome: 'succeeded', told: 'healthy', wire: same }
 const both = (row: Row): Rows => ({ whole: row, streamed: row })
 
 const refused = (status: number) =>
   both({
-    outcome: 'refused',
+    outcome: 'http_error',
     told: 'error',
     status,
     wire: () => new RegExp(`^\\{"code":"${status}",.*"error":\\{"message"`),
@@ -58,23 +58,23 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   'rate-limit': {},
   delay: both(unharmed),
   hang: both({
-    outcome: 'timed out',
+    outcome: 'timed_out',
     told: 'error',
     status: 504,
     wire: () => '',
     breaks: true,
     more: { timeout: { call_timeout: 800 } },
   }),
-  refuse: cutOff,
+  'connection-refused': cutOff,
   reset: cutOff,
   'empty-reply': cutOff,
   'dns-failure': cutOff,
   'tls-failure': cutOff,
   'auth-failure': refused(401),
   'context-length': refused(400),
-  'content-filter': both({ outcome: 'answered', told: 'as sent', wire: () => /^(?!.*synthesized).*content_filter/s }),
+  'content-filter': both({ outcome: 'succeeded', told: 'as sent', wire: () => /^(?!.*generated).*content_filter/s }),
   'quota-exceeded': refused(429),
-  'model-gone': refused(404),
+  'model-not-found': refused(404),
   'cut-stream': {
     streamed: {
       outcome: 'disconnected',
@@ -87,14 +87,14 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   'slow-stream': { streamed: unharmed },
   'stream-error': {
     streamed: {
-      outcome: 'refused',
+      outcome: 'http_error',
       told: 'error event',
       wire: (healthy, operation) => blocksOf(healthy).slice(0, 6).join('') + errorEvents(operation),
     },
   },
   'malformed-chunk': {
     streamed: {
-      outcome: 'unreadable',
+      outcome: 'invalid_response',
       told: 'error event',
       wire: (healthy) =>
         blocksOf(healthy)
@@ -103,19 +103,19 @@ export const ROWS: Readonly<Record<string, Rows>> = {
     },
   },
   'malformed-json': {
-    whole: { outcome: 'unreadable', told: 'error', wire: (healthy) => healthy.replace('"', '') },
+    whole: { outcome: 'invalid_response', told: 'error', wire: (healthy) => healthy.replace('"', '') },
   },
   'malformed-content': {
     // Half of a text is a text.
-    whole: { outcome: 'answered', told: 'as sent', wire: halvedText },
-    streamed: { outcome: 'answered', told: 'as sent', wire: firstPieceAlone },
+    whole: { outcome: 'succeeded', told: 'as sent', wire: halvedText },
+    streamed: { outcome: 'succeeded', told: 'as sent', wire: firstPieceAlone },
   },
   'missing-done': {
-    streamed: { outcome: 'answered', told: 'healthy', wire: (healthy) => blocksOf(healthy).slice(0, -1).join('') },
+    streamed: { outcome: 'succeeded', told: 'healthy', wire: (healthy) => blocksOf(healthy).slice(0, -1).join('') },
   },
   'missing-finish': {
     whole: {
-      outcome: 'unreadable',
+      outcome: 'invalid_response',
       told: 'error',
       wire: (healthy) =>
         noFinish(healthy).replace(
@@ -134,9 +134,9 @@ export const ROWS: Readonly<Record<string, Rows>> = {
     },
   },
   'missing-usage': {
-    whole: { outcome: 'answered', told: 'as sent', wire: (healthy) => edit(healthy, ({ usage: _, ...rest }) => rest) },
+    whole: { outcome: 'succeeded', told: 'as sent', wire: (healthy) => edit(healthy, ({ usage: _, ...rest }) => rest) },
     streamed: {
-      outcome: 'answered',
+      outcome: 'succeeded',
       told: 'as sent',
       wire: (healthy) =>
         blocksOf(healthy)
@@ -157,7 +157,7 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   },
   'duplicate-chunk': {
     streamed: {
-      outcome: 'answered',
+      outcome: 'succeeded',
       told: 'as sent',
       wire(healthy) {
         const blocks = blocksOf(healthy)
@@ -168,7 +168,7 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   },
   'reorder-chunks': {
     streamed: {
-      outcome: 'answered',
+      outcome: 'succeeded',
       told: 'as sent',
       wire(healthy) {
         const blocks = blocksOf(healthy)
@@ -180,7 +180,7 @@ export const ROWS: Readonly<Record<string, Rows>> = {
   'split-bytes': both(unharmed),
   'keep-alive-comments': {
     streamed: {
-      outcome: 'answered',
+      outcome: 'succeeded',
       told: 'healthy',
       wire: (healthy) =>
         blocksOf(healthy)
@@ -188,8 +188,8 @@ export const ROWS: Readonly<Record<string, Rows>> = {
           .join(''),
     },
   },
-  'wrong-content-type': both({ outcome: 'unreadable', told: 'error', wire: same, contentType: 'text/html' }),
-  'empty-body': both({ outcome: 'unreadable', told: 'error', wire: () => '' }),
+  'wrong-content-type': both({ outcome: 'invalid_response', told: 'error', wire: same, contentType: 'text/html' }),
+  'empty-body': both({ outcome: 'invalid_response', told: 'error', wire: () => '' }),
   'broken-framing': {
     whole: { outcome: 'disconnected', told: 'error', wire: same, breaks: true },
     streamed: {
@@ -200,7 +200,7 @@ export const ROWS: Readonly<Record<string, Rows>> = {
     },
   },
   'truncate-body': {
-    whole: { outcome: 'unreadable', told: 'error', wire: halfOfBytes },
+    whole: { outcome: 'invalid_response', told: 'error', wire: halfOfBytes },
     streamed: { outcome: 'disconnected', told: 'error event', wire: halfOfBytes },
   },
 }

@@ -36,7 +36,7 @@ function loop(world: World, luck: Luck, { manner, fates, pause }: Loop): void {
   world.after(luck.between(0, 3000), () => attempt(0))
 }
 
-const unavailable: Fate = { outcome: 'refused', status: 503 }
+const unavailable: Fate = { outcome: 'http_error', status: 503 }
 const many = (count: number, fate: Fate): Fate[] => Array.from({ length: count }, () => fate)
 const declaring = (luck: Luck): Manner => ({ ...mannerOf(luck), marks: luck.one('count', 'key', 'both') })
 const politely = (luck: Luck) => (repeat: number, before: Fate) =>
@@ -65,24 +65,24 @@ function hangUp(world: World, luck: Luck): Partial<Day> {
 /** How each kind is planted; what it returns goes with the day. */
 export const plants: Record<
   // What is found of waiting is shown over sockets.
-  Exclude<FindingKind, 'wrong-address' | 'not-tried' | 'no-timeout' | 'deadline-exceeded'>,
+  Exclude<FindingKind, 'unknown-path' | 'not-exercised' | 'no-timeout' | 'deadline-exceeded'>,
   (world: World, luck: Luck) => Partial<Day>
 > = {
   'early-retry'(world, luck) {
     const wait = luck.one(500, 1000, 2000, 20_000)
-    const fates = [...many(luck.whole(1, 4), { outcome: 'refused', status: luck.one(429, 503), wait }), OK]
+    const fates = [...many(luck.whole(1, 4), { outcome: 'http_error', status: luck.one(429, 503), wait }), OK]
     const manner = mannerOf(luck)
     // Calls of no mark on connections of their own that come at once may be many clients.
     const shortest = manner.connections === 'fresh' && !declares(manner) ? 80 : 0
     loop(world, luck, { manner, fates, pause: () => Math.max(shortest, luck.between(0, 0.8) * wait) })
     return {}
   },
-  storm(world, luck) {
+  'retry-storm'(world, luck) {
     const pause = luck.one(0, 1, 20, 100, 300)
     const fate = luck.one<Fate>(
       unavailable,
       { outcome: 'disconnected', status: 0 },
-      { outcome: 'refused', status: 429, wait: 5000 },
+      { outcome: 'http_error', status: 429, wait: 5000 },
     )
     const fates = [...many(luck.whole(25, 80), fate), ...(luck.chance(0.5) ? [OK] : [])]
     // A loop in one program: its calls are on one connection, or on new ones one after the other.
@@ -95,7 +95,11 @@ export const plants: Record<
     return { accept: luck.one<FindingKind[]>([], ['gave-up']) }
   },
   'no-backoff'(world, luck) {
-    const fate = luck.one<Fate>(unavailable, { outcome: 'refused', status: 429 }, { outcome: 'timed out', status: 504 })
+    const fate = luck.one<Fate>(
+      unavailable,
+      { outcome: 'http_error', status: 429 },
+      { outcome: 'timed_out', status: 504 },
+    )
     const fates = [...many(luck.whole(3, 9), fate), OK]
     // On connections of their own, equal calls without a mark may be of different clients.
     const manner = mannerOf(luck)
@@ -106,8 +110,8 @@ export const plants: Record<
   'gave-up'(world, luck) {
     const fate = luck.one<Fate>(
       unavailable,
-      { outcome: 'refused', status: 429, wait: 1000 },
-      { outcome: 'timed out', status: 504 },
+      { outcome: 'http_error', status: 429, wait: 1000 },
+      { outcome: 'timed_out', status: 504 },
       { outcome: 'disconnected', status: 0 },
     )
     if (luck.chance(0.3)) return hangUp(world, luck)
@@ -116,7 +120,7 @@ export const plants: Record<
   },
   swallowed(world, luck) {
     const fate: Fate = {
-      outcome: luck.one('disconnected', 'refused', 'timed out', 'unreadable'),
+      outcome: luck.one('disconnected', 'http_error', 'timed_out', 'invalid_response'),
       status: 200,
       stream: true,
     }
@@ -126,20 +130,20 @@ export const plants: Record<
   'ignored-status'(world, luck) {
     const manner = mannerOf(luck)
     const count = declares(manner) ? luck.whole(2, 5) : luck.whole(4, 8)
-    const fates = many(count, { outcome: 'refused', status: luck.one(400, 401, 403, 422) })
+    const fates = many(count, { outcome: 'http_error', status: luck.one(400, 401, 403, 422) })
     const base = luck.between(200, 1000)
     const growth = luck.one(1, 2)
     loop(world, luck, { manner, fates, pause: (repeat) => base * growth ** repeat })
     return {}
   },
-  amplification(world, luck) {
+  'retry-amplification'(world, luck) {
     const attempts = luck.whole(4, 6)
     const count = luck.whole(5, 8)
     const fates = [...many(count, { ...unavailable, attempts }), { ...OK, attempts }]
     loop(world, luck, { manner: mannerOf(luck), fates, pause: politely(luck) })
     return luck.chance(0.5) ? { maxAttempts: luck.whole(3, 20) } : {}
   },
-  'not-cancelled'(world, luck) {
+  'not-canceled'(world, luck) {
     const client = createClient(world, declaring(luck), luck)
     const key = client.newKey()
     const lasts = luck.between(3000, 20_000)
@@ -162,7 +166,7 @@ export function slowCrowd(seed: number): Pick<Day, 'calls'> & { failed: number }
   const client = createClient(world, { marks: luck.one('always 0', 'none'), connections: 'fresh' }, luck)
   const failed = luck.whole(1, 3)
   for (let index = 0; index < luck.whole(6, 30); index++) {
-    const fate: Fate = index < failed ? { outcome: 'refused', status: 429, wait: 2000 } : OK
+    const fate: Fate = index < failed ? { outcome: 'http_error', status: 429, wait: 2000 } : OK
     const asked = { question: 'guilty', repeat: 0, key: client.newKey() }
     // Further apart than what comes at once, taken together, and never one after the other.
     world.after(index * luck.between(5, 8), () => client.call(asked, fate, () => {}))
@@ -176,7 +180,7 @@ export function neverRepeats(seed: number): Day {
   const world = createWorld(luck)
   const fate = luck.one<Fate>(
     unavailable,
-    { outcome: 'refused', status: 429, wait: 1000 },
+    { outcome: 'http_error', status: 429, wait: 1000 },
     { outcome: 'disconnected', status: 0 },
   )
   loop(world, luck, { manner: mannerOf(luck), fates: [fate], pause: () => 0 })
@@ -195,7 +199,7 @@ export function halfStories(seed: number): Day & { users: number } {
   )
   const users = luck.whole(2, 6)
   const fate: Fate = {
-    outcome: luck.one('disconnected', 'unreadable'),
+    outcome: luck.one('disconnected', 'invalid_response'),
     status: 200,
     stream: true,
     lasts: luck.between(1, 3000),
@@ -262,7 +266,7 @@ export function lostPart(seed: number): Day {
   )
   const missing = luck.whole(0, parts.length - 1)
   const isSent = luck.chance(0.5)
-  ask(texts, luck.one<Fate>(unavailable, { outcome: 'refused', status: 500 }), () => {
+  ask(texts, luck.one<Fate>(unavailable, { outcome: 'http_error', status: 500 }), () => {
     for (const [index, part] of parts.entries()) {
       if (index === missing && !isSent) continue
       world.after(luck.between(0, 1000), () => ask(part, index === missing ? unavailable : OK))
@@ -297,7 +301,7 @@ export function backTooEarly(seed: number): Day {
   const keys = luck.whole(2, 4)
   const key = client.newKey()
   const attempt = (turn: number): void => {
-    const fate: Fate = turn < keys ? { outcome: 'refused', status: 429, wait: 30_000 } : OK
+    const fate: Fate = turn < keys ? { outcome: 'http_error', status: 429, wait: 30_000 } : OK
     const asked = { question: 'guilty', repeat: turn, key, caller: `key ${turn % keys}` }
     client.call(asked, fate, () => turn < keys && world.after(luck.between(0, 2000), () => attempt(turn + 1)))
   }

@@ -13,24 +13,27 @@ import {
 } from './simulated-clients.ts'
 
 const BROKEN: Fate = { outcome: 'disconnected', status: 200, stream: true }
-const IN_BAND: Fate = { outcome: 'refused', status: 200, stream: true }
+const IN_BAND: Fate = { outcome: 'http_error', status: 200, stream: true }
 
 const failureOf = (luck: Luck): Fate => {
   const wait = luck.one(250, 1000, 2000, 20_000)
   return luck.one<Fate>(
-    { outcome: 'refused', status: 503 },
-    { outcome: 'refused', status: 500, attempts: luck.whole(1, 2) },
-    { outcome: 'refused', status: 429, wait },
-    { outcome: 'refused', status: 503, wait },
+    { outcome: 'http_error', status: 503 },
+    { outcome: 'http_error', status: 500, attempts: luck.whole(1, 2) },
+    { outcome: 'http_error', status: 429, wait },
+    { outcome: 'http_error', status: 503, wait },
     { outcome: 'disconnected', status: 0 },
-    { outcome: 'timed out', status: 504, lasts: luck.between(100, 5000) },
+    { outcome: 'timed_out', status: 504, lasts: luck.between(100, 5000) },
     BROKEN,
     IN_BAND,
   )
 }
-const finalOf = (luck: Luck): Fate => ({ outcome: 'refused', status: luck.one(400, 401, 403, 404, 413, 422) })
+const finalOf = (luck: Luck): Fate => ({ outcome: 'http_error', status: luck.one(400, 401, 403, 404, 413, 422) })
 const openOf = (luck: Luck): Fate =>
-  luck.one<Fate>({ outcome: 'refused', status: 409 }, { outcome: 'refused', status: 429, code: 'insufficient_quota' })
+  luck.one<Fate>(
+    { outcome: 'http_error', status: 409 },
+    { outcome: 'http_error', status: 429, code: 'insufficient_quota' },
+  )
 
 type Backoff = (repeat: number) => number
 function backoffOf(luck: Luck): Backoff {
@@ -60,7 +63,7 @@ interface Story {
 function storyOf(luck: Luck, retries: number, mayGiveUp: boolean): Story {
   const failures = Array.from({ length: luck.whole(0, retries) }, () => failureOf(luck))
   const last = luck.chance(0.75) ? OK : luck.chance(0.6) ? finalOf(luck) : openOf(luck)
-  if (mayGiveUp && luck.chance(0.4)) return { failures, last: { outcome: 'refused', status: 503 } }
+  if (mayGiveUp && luck.chance(0.4)) return { failures, last: { outcome: 'http_error', status: 503 } }
   return { failures, last }
 }
 
@@ -107,7 +110,7 @@ function addClient(
       client.call(asked, fate, (how) => {
         const isLast = repeat >= failures.length
         // A program that says so and ends with an error need not ask again.
-        if (reports && how.status === 200 && how.outcome !== 'answered') return done()
+        if (reports && how.status === 200 && how.outcome !== 'succeeded') return done()
         if (isLast) return done()
         again(how.wait)
       })

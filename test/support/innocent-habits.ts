@@ -26,7 +26,7 @@ const askIn = ({ client, question }: Scene, model = 1) => {
     client.call({ question, repeat, key, model: `openai/model-${model}` }, fate, done)
 }
 const politely = (luck: Luck, repeat: number) => luck.between(300, 600) * 2 ** repeat
-const down: Fate = { outcome: 'refused', status: 503 }
+const down: Fate = { outcome: 'http_error', status: 503 }
 
 export type Habit = (scene: Scene) => void
 
@@ -39,7 +39,7 @@ const hedges: Habit = (scene) => {
   const race = (fate: Fate) => {
     if (over) return
     const own = askIn(scene)(0, fate, ({ outcome }) => {
-      if (outcome !== 'answered') return
+      if (outcome !== 'succeeded') return
       over = true
       for (const call of calls) if (call !== own) call.cancel()
     })
@@ -108,8 +108,8 @@ const queues: Habit = (scene) => {
     const ask = askIn(isEqual ? scene : { ...scene, question: `${scene.question} ${left}` })
     const failures = luck.whole(0, 2)
     const attempt = (repeat: number): InFlight =>
-      ask(repeat, repeat < failures ? { outcome: 'refused', status: 429, ...(wait && { wait }) } : OK, (how) => {
-        if (how.outcome === 'answered') next()
+      ask(repeat, repeat < failures ? { outcome: 'http_error', status: 429, ...(wait && { wait }) } : OK, (how) => {
+        if (how.outcome === 'succeeded') next()
         else world.after(how.wait ?? politely(luck, repeat), () => attempt(repeat + 1))
       })
     attempt(0)
@@ -180,7 +180,7 @@ const obeys: Habit = (scene) => {
 /** Asks another model when the first does not answer. */
 const turns: Habit = (scene) => {
   const { world, luck } = scene
-  const ill = luck.one<Fate>(down, { ...down, wait: 20_000 }, { outcome: 'timed out', status: 504 })
+  const ill = luck.one<Fate>(down, { ...down, wait: 20_000 }, { outcome: 'timed_out', status: 504 })
   askIn(scene)(0, ill, () => world.after(luck.between(0, 5), () => askIn(scene, 2)(0, OK, () => {})))
 }
 
@@ -193,7 +193,7 @@ const asksAgainForCutStreams: Habit = (scene) => {
   const cuts = luck.whole(1, 4)
   const attempt = (repeat: number): InFlight =>
     ask(repeat, repeat < cuts ? { ...cut, lasts: luck.between(5, 20_000) } : { ...OK, stream: true }, (how) => {
-      if (how.outcome !== 'answered') world.after(politely(luck, repeat), () => attempt(repeat + 1))
+      if (how.outcome !== 'succeeded') world.after(politely(luck, repeat), () => attempt(repeat + 1))
     })
   attempt(0)
 }
@@ -205,8 +205,8 @@ const exhaustsRetries: Habit = (scene) => {
   const fate = luck.one<Fate>(
     down,
     { outcome: 'disconnected', status: 0 },
-    { outcome: 'timed out', status: 504, lasts: luck.between(100, 5000) },
-    { outcome: 'refused', status: 429, wait: luck.one(500, 2000) },
+    { outcome: 'timed_out', status: 504, lasts: luck.between(100, 5000) },
+    { outcome: 'http_error', status: 429, wait: luck.one(500, 2000) },
   )
   const attempt = (repeat: number): InFlight =>
     ask(repeat, fate, ({ wait }) => {
@@ -222,7 +222,7 @@ const fallsBack: Habit = ({ world, luck, client, question }) => {
     down,
     cut,
     { ...down, wait: 20_000 },
-    { outcome: 'unreadable', status: 200, stream: true },
+    { outcome: 'invalid_response', status: 200, stream: true },
   )
   const asked = { question, repeat: 0 }
   const other = { key: client.newKey(), model: 'anthropic/claude' }

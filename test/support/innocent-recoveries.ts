@@ -7,10 +7,10 @@ const user = (content: unknown) => ({ role: 'user', content })
 const assistant = (content: string) => ({ role: 'assistant', content })
 const failure = (luck: Luck): Fate =>
   luck.one<Fate>(
-    { outcome: 'refused', status: 503 },
-    { outcome: 'refused', status: 500 },
+    { outcome: 'http_error', status: 503 },
+    { outcome: 'http_error', status: 500 },
     { outcome: 'disconnected', status: 0 },
-    { outcome: 'timed out', status: 504 },
+    { outcome: 'timed_out', status: 504 },
     { outcome: 'disconnected', status: 200, stream: true, begins: 1 },
   )
 /** A request that no other client makes. */
@@ -59,7 +59,7 @@ const continuesStreams: Habit = (scene) => {
       { question: { messages: before, stream: true }, repeat: 0, key: client.newKey() },
       turn < breaks ? cut : { ...OK, stream: true },
       (how) => {
-        if (how.outcome === 'answered') return
+        if (how.outcome === 'succeeded') return
         // The end of what was sent may not have come to it.
         const heard = words.slice(0, luck.whole(3, words.length))
         const all = joins ? said + heard : heard
@@ -82,9 +82,9 @@ const rotatesKeys: Habit = (scene) => {
   const wait = status === 429 ? luck.one(undefined, 1000, 20_000) : undefined
   const key = client.newKey()
   const attempt = (turn: number): void => {
-    const fate: Fate = turn < keys - 1 ? { outcome: 'refused', status, ...(wait !== undefined && { wait }) } : OK
+    const fate: Fate = turn < keys - 1 ? { outcome: 'http_error', status, ...(wait !== undefined && { wait }) } : OK
     client.call({ question, repeat: turn, key, caller: `key ${turn}` }, fate, ({ outcome }) => {
-      if (outcome !== 'answered') world.after(luck.between(0, 20), () => attempt(turn + 1))
+      if (outcome !== 'succeeded') world.after(luck.between(0, 20), () => attempt(turn + 1))
     })
   }
   attempt(0)
@@ -97,7 +97,7 @@ const splitsBatches: Habit = (scene) => {
   const ask = (input: readonly string[], mayFail: boolean): void => {
     const fate =
       mayFail && input.length > 1 && luck.chance(0.7)
-        ? luck.one<Fate>({ outcome: 'refused', status: 500 }, { outcome: 'disconnected', status: 0 })
+        ? luck.one<Fate>({ outcome: 'http_error', status: 500 }, { outcome: 'disconnected', status: 0 })
         : OK
     const asked = {
       question: { input },
@@ -107,7 +107,7 @@ const splitsBatches: Habit = (scene) => {
       key: client.newKey(),
     }
     client.call(asked, fate, ({ outcome }) => {
-      if (outcome === 'answered') return
+      if (outcome === 'succeeded') return
       const size = luck.chance(0.7) ? Math.ceil(input.length / 2) : 1
       for (let at = 0; at < input.length; at += size)
         world.after(pauseOf(luck), () => ask(input.slice(at, at + size), size > 1))
@@ -127,9 +127,9 @@ const shortens: Habit = (scene) => {
     index % 2 === 0 ? user(`${name} ${index}`) : assistant(`answer ${index}`),
   )
   const fate = luck.one<Fate>(
-    { outcome: 'refused', status: 400 },
-    { outcome: 'refused', status: 413 },
-    { outcome: 'refused', status: 500 },
+    { outcome: 'http_error', status: 400 },
+    { outcome: 'http_error', status: 413 },
+    { outcome: 'http_error', status: 500 },
   )
   const ask = (messages: object[], end: Fate, done: () => void) =>
     client.call(
@@ -157,7 +157,7 @@ const rebuildsPrompts: Habit = (scene) => {
     const messages = [{ role: 'system', content: written() }, user(name)]
     const fate = turn < tries ? failure(luck) : OK
     client.call({ question: { messages }, repeat: 0, key: client.newKey() }, fate, ({ outcome }) => {
-      if (outcome !== 'answered') world.after(pauseOf(luck), () => attempt(turn + 1))
+      if (outcome !== 'succeeded') world.after(pauseOf(luck), () => attempt(turn + 1))
     })
   }
   attempt(0)

@@ -125,18 +125,18 @@ const FAULTS = [422, 500, 502, 503, 504, OTHER].map(
 
 /** Every way, so that each status comes about wherever it can. */
 export const PROVOCATIONS: readonly Provocation[] = [
-  { name: 'an id that there is not' },
-  { name: 'a strange host', change: () => ({ headers: { host: 'example.com' } }) },
+  { name: 'an unknown id' },
+  { name: 'an invalid host', change: () => ({ headers: { host: 'example.com' } }) },
   { name: 'a page of another origin', change: () => ({ headers: { origin: 'http://example.com' } }) },
   { name: 'a token that is not allowed', settings: { token: ['secret'] } },
-  { name: 'no token', change: () => ({ headers: { authorization: '' } }) },
-  { name: 'a session by no name', change: inSession('no name') },
-  { name: 'a resource by no name', only: namesOne, change: named('no%20name') },
-  { name: 'what cannot be undone', only: namesOne, change: named('default') },
+  { name: 'a missing token', change: () => ({ headers: { authorization: '' } }) },
+  { name: 'an invalid session name', change: inSession('no name') },
+  { name: 'an invalid resource name', only: namesOne, change: named('no%20name') },
+  { name: 'an operation that is not allowed on the default record', only: namesOne, change: named('default') },
   { name: 'an unknown parameter', only: reads, change: asking('unknown=1') },
   { name: 'an unknown cursor', only: reads, change: asking(`starting_after=${UNKNOWN}`) },
   {
-    name: 'what is no JSON or form',
+    name: 'a body that is not JSON or a form',
     only: takesBody,
     change: ({ form }) => ({ body: '{', headers: form ? BROKEN_FORM : JSON_BODY }),
   },
@@ -146,7 +146,7 @@ export const PROVOCATIONS: readonly Provocation[] = [
     change: ({ form }) => ({ body: form ? new FormData() : '[[]]' }),
   },
   {
-    name: 'a clock that is not told what to do',
+    name: 'a clock without an instruction',
     only: ({ id }) => id === 'moveClock',
     change: ({ path }) => ({ path: filled(path, 'default'), body: '{}' }),
   },
@@ -166,24 +166,24 @@ export const PROVOCATIONS: readonly Provocation[] = [
     },
   },
   { name: 'an unknown model', only: callsModel, change: patched({ model: 'nobody/nothing' }) },
-  { name: 'a reference to nothing', only: makesRecord, change: patched({ project_id: UNKNOWN_UUID }) },
-  { name: 'a store of nothing', only: makesRecord, change: patched({ memory_stores: [UNKNOWN] }) },
-  { name: 'feedback on nothing', settings: { strict: true }, only: ({ id }) => id === 'submitFeedback' },
+  { name: 'a reference to an unknown record', only: makesRecord, change: patched({ project_id: UNKNOWN_UUID }) },
+  { name: 'an unknown memory store', only: makesRecord, change: patched({ memory_stores: [UNKNOWN] }) },
+  { name: 'feedback on an unknown trace', settings: { strict: true }, only: ({ id }) => id === 'submitFeedback' },
   {
-    name: 'another type',
+    name: 'an unknown type',
     only: takesBody,
     before: records,
     change: () => ({ body: 'Hello', headers: { 'content-type': 'text/plain' } }),
   },
   {
-    name: 'more than --max-body',
+    name: 'a body beyond --max-body',
     settings: { max_body: 1_000 },
     only: takesBody,
     before: records,
     change: ({ form }) => ({ body: JSON.stringify('x'.repeat(1_000)), headers: form ? BROKEN_FORM : JSON_BODY }),
   },
   {
-    name: 'a body without end',
+    name: 'an endless body',
     settings: { client_timeout: 300 },
     atOnce: true,
     only: takesBody,
@@ -191,7 +191,7 @@ export const PROVOCATIONS: readonly Provocation[] = [
     change: () => ({ body: never(), headers: JSON_BODY }),
   },
   {
-    name: 'a decision on what has ended',
+    name: 'a decision on an ended task',
     only: ({ path }) => path.includes('{task_id}'),
     async before(app) {
       await records(app)
@@ -201,7 +201,7 @@ export const PROVOCATIONS: readonly Provocation[] = [
     },
     change: ({ path }, task) => ({ path: filled(path.replace('{task_id}', String(task))) }),
   },
-  { name: 'the same once more', only: makesSession, make: (send) => send().then(send) },
+  { name: 'a duplicate', only: makesSession, make: (send) => send().then(send) },
   {
     name: 'one session too many',
     settings: { max_sessions: 1 },
@@ -209,7 +209,7 @@ export const PROVOCATIONS: readonly Provocation[] = [
     change: inSession('another'),
   },
   {
-    name: 'the end of the program',
+    name: 'a server that stops',
     before({ understudy }) {
       understudy.sessions.drain()
       understudy.sessions.refuseNew()
@@ -218,14 +218,14 @@ export const PROVOCATIONS: readonly Provocation[] = [
   },
   ...FAULTS,
   {
-    name: 'a reset meanwhile',
+    name: 'a reset in between',
     only: (operation) => isEmulated(operation) || operation.id === 'seedWorkspace',
     before: play(failing({ type: 'hang' }, { type: 'delay', for: '60s' })),
     change: ({ id }) => (id === 'seedWorkspace' ? { body: JSON.stringify(SEED_WITH_A_PAGE) } : {}),
     make: (send, app) => resetting(app, send),
   },
   {
-    name: 'a reset while a model is asked',
+    name: 'a reset during a model call',
     only: isRun,
     before: play(failing({ type: 'hang' }).slice(0, 1)),
     async make(send, app) {

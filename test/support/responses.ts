@@ -107,7 +107,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
 
 /** A `fetch` whose streams break off after some events, with an error that the provider is overloaded. */
 export function breakingFetch(app: TestApp, after: number): typeof globalThis.fetch {
-  const whole = fixtureBackend(fixturesInForce({ files: fixedFixtures([]), shipped: [] }), 'synthesize')
+  const whole = fixtureBackend(fixturesInForce({ files: fixedFixtures([]), shipped: [] }), 'generate')
   async function* broken(events: EventStream): AsyncGenerator<EventBatch> {
     let left = after
     for await (const batch of events)

@@ -274,12 +274,12 @@ function isJson(text: string): boolean {
 function stepText({ outcome, status, stream, id }: TraceRecord, { findings }: Verification): string {
   if (findings.some(({ kind, traces }) => kind === 'no-timeout' && traces.includes(id)))
     return 'silence up to the hang limit'
-  if (outcome === 'refused') return status >= 400 ? String(status) : 'an error event'
+  if (outcome === 'http_error') return status >= 400 ? String(status) : 'an error event'
   if (outcome === 'disconnected') return stream && status === 200 ? 'an incomplete stream' : 'a reset'
   const texts: Partial<Record<TraceRecord['outcome'], string>> = {
-    answered: 'response',
-    cancelled: 'timeout',
-    unreadable: 'an unreadable response',
+    succeeded: 'response',
+    canceled: 'timeout',
+    invalid_response: 'an invalid response',
   }
   return texts[outcome] ?? outcome
 }
@@ -307,7 +307,7 @@ const SEEN: Record<Seen['end'], string> = {
 function seenTexts({ manner, seen, traces }: Cell): string[] {
   const last = traces.at(-1)
   // How much of a broken stream a client still reads depends on how busy it is.
-  const isBroken = manner === 'careless' && last?.stream === true && last.status === 200 && last.outcome !== 'answered'
+  const isBroken = manner === 'careless' && last?.stream === true && last.status === 200 && last.outcome !== 'succeeded'
   return isBroken ? ['shows what has come'] : distinct(seen.map(({ end }) => SEEN[end]))
 }
 

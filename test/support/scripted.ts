@@ -22,7 +22,7 @@ export const FORMS: [form: string, stream: boolean][] = [
 ]
 
 const encoder = new TextEncoder()
-const NOTHING = { headers: {}, usage: null, fixture: null, synthesized: false }
+const NOTHING = { headers: {}, usage: null, fixture: null, generated: false }
 
 /** A reply of these bytes. */
 export const bytesOf = (text: string, contentType = 'application/json', status = 200): Reply => ({
@@ -186,10 +186,12 @@ export function cutOf({ status, text }: Answer) {
   return { heard: chunks.flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? '')).join(''), error }
 }
 
-/** The attempts of a call, each in one line: `openai/a 2 retry refused 429`. */
+/** The attempts of a call, each in one line: `openai/a 2 retry http_error 429`. */
 export async function attemptsOf(app: ScriptedApp, answer: Answer): Promise<string[]> {
   const { attempts } = await app.traceOf(answer)
-  return attempts.map(({ target, number, why, outcome, status }) => `${target} ${number} ${why} ${outcome} ${status}`)
+  return attempts.map(
+    ({ target, number, reason: why, outcome, status }) => `${target} ${number} ${why} ${outcome} ${status}`,
+  )
 }
 
 /** The waits before the attempts of a call, in ms. */

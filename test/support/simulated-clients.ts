@@ -39,7 +39,7 @@ export interface Fate {
   /** What is said in it, without spaces. */
   words?: string
 }
-export const OK: Fate = { outcome: 'answered', status: 200 }
+export const OK: Fate = { outcome: 'succeeded', status: 200 }
 
 /** Questions that were read before: clients repeat them. */
 const questions = new Map<string, Question>()
@@ -160,7 +160,7 @@ export function createWorld(luck: Luck) {
           ...clock.arrival(),
           stream: false,
           begun: false,
-          outcome: 'cancelled',
+          outcome: 'canceled',
           status: 499,
           code: null,
           wait: null,
@@ -181,7 +181,7 @@ export function createWorld(luck: Luck) {
       return {
         cancel() {
           gone = true
-          after(lag(), () => end({ outcome: 'cancelled', status: 499 }))
+          after(lag(), () => end({ outcome: 'canceled', status: 499 }))
         },
       }
     },

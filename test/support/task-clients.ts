@@ -52,7 +52,7 @@ export const verdict = async (one: AgentSession, query = ''): Promise<Verificati
 export async function quiet(one: AgentSession): Promise<Verification> {
   for (;;) {
     const found = await verdict(one)
-    if (found.tasks.at_work === 0) return found
+    if (found.tasks.running === 0) return found
     await turn()
   }
 }
@@ -102,12 +102,12 @@ export const INNOCENT: Record<string, Client> = {
     // It may have ended already, which the answer then says.
     await one.call('POST', `/v2/agents/${agent}/tasks/${await submitted(one, agent)}/cancel`)
   },
-  'goes on with it': async (one, agent) => {
+  'continues it': async (one, agent) => {
     const id = await submitted(one, agent)
     const again = () => one.call('POST', `/v2/agents/${agent}/task`, taskBody('On.', { task_id: id }))
     await until(async () => (await again()).status === 200)
   },
-  'speaks A2A': async (one, agent) => void (await send(one, agent, true)),
+  'uses A2A': async (one, agent) => void (await send(one, agent, true)),
   'polls over A2A': async (one, agent) => {
     const { result } = await send(one, agent, false)
     const { id } = result as Json
@@ -118,7 +118,7 @@ export const INNOCENT: Record<string, Client> = {
     const body = { jsonrpc: '2.0', id: 1, method: 'message/stream', params }
     await one.app.post(`/a2a/${agent}`, body, one.headers)
   },
-  'hangs up': async (one, agent) => {
+  disconnects: async (one, agent) => {
     const gone = new AbortController()
     const answered = one.app.understudy.app.fetch(
       new Request(`http://localhost/v2/agents/${agent}/task`, {
@@ -135,9 +135,9 @@ export const INNOCENT: Record<string, Client> = {
 
 /** Who begins a task and does not read its end. */
 export const GUILTY: Record<string, Client> = {
-  'submits and goes': async (one, agent) => void (await submitted(one, agent)),
-  'submits over A2A and goes': async (one, agent) => void (await send(one, agent, false)),
-  'reads the first turn alone': async (one, agent) => {
+  'submits and leaves': async (one, agent) => void (await submitted(one, agent)),
+  'submits over A2A and leaves': async (one, agent) => void (await send(one, agent, false)),
+  'reads only the first turn': async (one, agent) => {
     const { id } = await one.ask('Go.', {}, agent)
     await submitted(one, agent, { task_id: id })
   },

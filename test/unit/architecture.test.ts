@@ -1,4 +1,5 @@
-// The shape of the source: which way imports point, and where time, chance, the environment and the console may be used.
+// The shape of the source: which way imports point, where time, chance, the environment and the console may be used, and how tests are
+// titled.
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -86,12 +87,12 @@ function circlesOf(edges: readonly Import[]): string[][] {
 }
 
 describe('imports', () => {
-  test('every part of the source has its place in the order', () => {
+  test('have a layer for every part of the source', () => {
     expect(program.filter((file) => layerOf(file) < 0)).toEqual([])
     expect(own.length).toBeGreaterThan(100)
   })
 
-  test('point downwards, or stay in their folder', () => {
+  test('point downwards or stay in their folder', () => {
     const upwards = own.filter(
       ({ file, from }) =>
         !from.endsWith('package.json') && partOf(file) !== partOf(from) && layerOf(from) <= layerOf(file),
@@ -99,7 +100,7 @@ describe('imports', () => {
     expect(upwards).toEqual([])
   })
 
-  test('make no circles, not even inside a room', () => {
+  test('have no cycles, not even inside a folder', () => {
     expect(circlesOf(own)).toEqual([])
     const circle = circlesOf([
       { file: 'a', from: 'b' },
@@ -115,7 +116,7 @@ describe('imports', () => {
     ['the query builder', /^drizzle-orm/, /^db\//],
     ['the reader of the command line', /^commander/, /^cli\//],
   ]
-  test.each(homes)('%s is used in its own place alone', (_, name, home) => {
+  test.each(homes)('use %s only in its own place', (_, name, home) => {
     const users = packages.filter(({ from }) => name.test(from)).map(({ file }) => file)
     expect(users).not.toEqual([])
     expect(users.filter((file) => !home.test(file))).toEqual([])
@@ -135,7 +136,7 @@ describe('imports', () => {
     expect(found).toEqual([])
   })
 
-  test('are by name: nothing is exported as a default', () => {
+  test('are by name, and nothing is exported as a default', () => {
     expect(program.filter((file) => /^export default/m.test(codeOf(file)))).toEqual([])
   })
 })
@@ -163,7 +164,7 @@ const RULES: [string, RegExp, RegExp, string][] = [
   ],
   ['the environment', /\bprocess\.env\b/, /^cli\/io\.ts$|^build\//, 'process.env.HOME'],
   [
-    'what the process is told',
+    'the signals and arguments of the process',
     /\bprocess\.(?:on|once|off|argv)\b/,
     /^main\.ts$|^cli\/(run\/stop-signals|print\/line-writer)\.ts$|^build\//,
     "process.on('SIGINT', stop)",
@@ -177,13 +178,13 @@ const RULES: [string, RegExp, RegExp, string][] = [
   ],
   ['the end of the process', /\bprocess\.exit(?:Code)?\b/, /^main\.ts$|^build\//, 'process.exit(1)'],
 ]
-test.each(RULES)('%s is used in its own place alone', (_, rule, home, example) => {
+test.each(RULES)('source: uses %s only in its own place', (_, rule, home, example) => {
   expect(rule.test(example)).toBe(true)
   expect(files.filter((file) => !home.test(file) && rule.test(codeOf(file)))).toEqual([])
   expect(files.some((file) => home.test(file) && rule.test(codeOf(file)))).toBe(true)
 })
 
-test('every file begins by saying what it is for', () => {
+test('source file: begins with its purpose', () => {
   expect(files.filter((file) => !lines(file)[0]?.startsWith('// '))).toEqual([])
 })
 
@@ -200,7 +201,7 @@ function doubledExports(sources: readonly [file: string, code: string][]): strin
     .map((row) => row.join(' '))
 }
 
-test('no two exported names are equal', () => {
+test('exported names: are unique', () => {
   expect(
     doubledExports([
       ['a', 'export const x = 1'],
@@ -208,4 +209,50 @@ test('no two exported names are equal', () => {
     ]),
   ).toEqual(['x a b'])
   expect(doubledExports(program.map((file) => [file, codeOf(file)]))).toEqual([])
+})
+
+const tests = join(src, '..', 'test')
+/** The text of every test file, but for one that writes tests for other runners. */
+const testFiles = [...new Glob('**/*.test.ts').scanSync(tests)]
+  .filter((file) => file !== 'slow/packages-runners.test.ts')
+  .sort()
+  .map((file): [file: string, text: string] => [file, readFileSync(join(tests, file), 'utf8')])
+
+/** The titles in calls of `test` and `describe`, of their variants and of the tables of `each`. */
+const titlesIn = (text: string): string[] => {
+  const title =
+    /(?:(?<!\.)\b(?:test|describe)(?:\.\w+)*|\))\(\s*(?:'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\.|[^`\\])*)`)/g
+  return [...text.matchAll(title)].map((match) => (match[1] ?? match[2] ?? match[3] ?? '').replace(/\$\{[^}]*\}/g, ''))
+}
+
+/** The titles of tests outside of every `describe`: those of statements that begin a line. */
+function outerTitlesIn(text: string): string[] {
+  let statement = ''
+  return text.split(/\n(?=\S)/).flatMap((part) => {
+    // The end of a table belongs to the statement that begins with it.
+    if (!/^[\])}]/.test(part)) statement = part
+    return /^test\b/.test(statement) ? titlesIn(part).slice(0, 1) : []
+  })
+}
+
+/** Words that a reader of a failing report would have to look up; `docs/glossary.md` has those to use. */
+const OLD_WORDS =
+  /\b(?:bad day|(?:is|are) none|there (?:is|are) not|made up|quiet run|doors?|stray|nobody|whoever|somebody|anew|goes on|innocent|guilty|held|told|heard|hears|said)\b/i
+
+describe('test titles', () => {
+  test('name their subject where no describe does', () => {
+    const sample =
+      "test('lone', f)\ntest.each([\n  ['a'],\n])('s: %s', f)\ndescribe('s', () => {\n  test('does x', f)\n})\n"
+    expect(outerTitlesIn(sample)).toEqual(['lone', 's: %s'])
+    const found = testFiles.flatMap(([file, text]) => outerTitlesIn(text).map((title) => `${file} ${title}`))
+    expect(found.length).toBeGreaterThan(500)
+    expect(found.filter((one) => !one.includes(': '))).toEqual([])
+  })
+
+  test('have no words of the old dialect', () => {
+    expect(titlesIn('describe("a", () => { test.each(rows)(`b`, f) })')).toEqual(['a', 'b'])
+    expect(OLD_WORDS.test('on a bad day')).toBe(true)
+    const found = testFiles.flatMap(([file, text]) => titlesIn(text).map((title) => `${file} ${title}`))
+    expect(found.filter((one) => OLD_WORDS.test(one))).toEqual([])
+  })
 })

@@ -12,7 +12,7 @@ test.each([
   ['mp3', { container: 'mp3', codec: 'mp3', sampleRate: 24_000, channels: 1 }],
   ['flac', { container: 'flac', codec: 'flac', sampleRate: 24_000, channels: 1 }],
   ['opus', { container: 'ogg', codec: 'opus', sampleRate: 48_000, channels: 1 }],
-] as const)('reads what speech renders as %s', async (format, expected) => {
+] as const)('readAudioInfo: reads speech rendered as %s', async (format, expected) => {
   const { bytes, seconds } = await speak(format)
   const info = await readAudioInfo(bytes)
   expect(info).toMatchObject(expected)
@@ -24,13 +24,13 @@ test.each([
   ['tone.webm', { container: 'webm', codec: 'opus', sampleRate: 48_000, channels: 1 }, 1.92],
   ['tone-opus.mp4', { container: 'mp4', codec: 'opus', sampleRate: 48_000, channels: 1 }, 1.94],
   ['silence.m4a', { container: 'mp4', codec: 'aac', sampleRate: 24_000, channels: 1 }, 2.005],
-] as const)('reads %s', async (name, expected, seconds) => {
+] as const)('readAudioInfo: reads %s', async (name, expected, seconds) => {
   const info = await readAudioInfo(await media(name))
   expect(info).toMatchObject(expected)
   expect(info?.seconds).toBeCloseTo(seconds, 2)
 })
 
-test('an MP3 file without a header, behind a tag, is as long as its frames', async () => {
+test('readAudioInfo: measures an MP3 file without a header, behind a tag, by its frames', async () => {
   const { bytes, seconds } = await speak('mp3')
   const tag = Buffer.alloc(10 + 300)
   tag.write('ID3\x04')
@@ -41,7 +41,7 @@ test('an MP3 file without a header, behind a tag, is as long as its frames', asy
 })
 
 test.each(['wav', 'mp3', 'flac'] as const)(
-  'half of a %s file is half as long, whatever its header says',
+  'readAudioInfo: measures half of a %s file as half as long, whatever its header says',
   async (format) => {
     const { bytes, seconds } = await speak(format)
     const info = await readAudioInfo(bytes.subarray(0, bytes.length / 2))
@@ -51,19 +51,19 @@ test.each(['wav', 'mp3', 'flac'] as const)(
 
 const noise = Uint8Array.from({ length: 20_000 }, (_, index) => Number(Bun.hash(String(index)) & 0xffn))
 test.each([
-  ['nothing', new Uint8Array()],
+  ['an empty file', new Uint8Array()],
   ['one byte', Uint8Array.of(0xff)],
   ['noise', noise],
   ['text', new TextEncoder().encode('RIFF is a word, and this is no audio. '.repeat(50))],
   ['zeros', new Uint8Array(5000)],
-  ['a WAV header alone', async () => (await speak('wav')).bytes.subarray(0, 44)],
-  ['a FLAC header alone', async () => (await speak('flac')).bytes.subarray(0, 42)],
-  ['an Ogg header alone', async () => (await speak('opus')).bytes.subarray(0, 47)],
+  ['only a WAV header', async () => (await speak('wav')).bytes.subarray(0, 44)],
+  ['only a FLAC header', async () => (await speak('flac')).bytes.subarray(0, 42)],
+  ['only an Ogg header', async () => (await speak('opus')).bytes.subarray(0, 47)],
   ['an MP4 file cut in its header', async () => (await media('silence.m4a')).subarray(0, 300)],
   ['a WebM file cut in its header', async () => (await media('tone.webm')).subarray(0, 150)],
-  ['an Ogg file cut in its first page of sound', async () => (await speak('opus')).bytes.subarray(0, 200)],
+  ['an Ogg file cut in its first audio page', async () => (await speak('opus')).bytes.subarray(0, 200)],
   ['an image', Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAA=', 'base64')],
-])('%s is not audio', async (_, bytes) => {
+])('readAudioInfo: rejects %s', async (_, bytes) => {
   expect(await readAudioInfo(typeof bytes === 'function' ? await bytes() : bytes)).toBeUndefined()
 })
 
@@ -77,10 +77,10 @@ test.each([
   ['webm', 'webm', true],
   ['webm', 'mp4', false],
   ['flac', 'flac', true],
-] as const)('a file named .%s that is %s: %p', (extension, container, fine) => {
+] as const)('AUDIO_EXTENSIONS: accepts a file named .%s that is %s: %p', (extension, container, fine) => {
   expect(AUDIO_EXTENSIONS[extension]?.includes(container)).toBe(fine)
 })
 
-test('names the nine extensions of the API and no other', () => {
+test('AUDIO_EXTENSIONS: has the nine extensions of the API and no other', () => {
   expect(Object.keys(AUDIO_EXTENSIONS).sort()).toEqual('flac m4a mp3 mp4 mpeg mpga ogg wav webm'.split(' '))
 })

@@ -1,4 +1,4 @@
-// Canonical JSON is what an implementation of others writes.
+// Canonical JSON equals that of another implementation.
 import { expect, test } from 'bun:test'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'

@@ -1,5 +1,4 @@
-// understudy check: names that nobody has (templates, providers, operations, rules) and mistakes of YAML, each with its place
-// and a reason.
+// understudy check: unknown names (templates, providers, operations, rules) and YAML errors, each with its place and a reason.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
@@ -12,25 +11,25 @@ const expecting = (text: string) => rule('{}', `expect:\n  - ${text}\n`)
 
 const names: Row[] = [
   [
-    'a capture that no match has',
+    'an undefined capture',
     'fixture',
     "match: { user: { regex: '(?<city>.*)' } }\nreply:\n  content: 'In {{captures.nope}}'\n",
     '3:3: reply.content has {{captures.nope}}, which is not defined; valid: captures.city, ',
   ],
   [
-    'a field of the prompt',
+    'an unknown field of the prompt',
     'fixture',
     "reply:\n  content: '{{prompt.usr}}'\n",
     "2:3: reply.content has {{prompt.usr}}, which is not defined (did you mean 'prompt.user'?); valid: prompt.user, prompt.system, ",
   ],
   [
-    'the provider of a model',
+    'an unknown provider of a model',
     'fixture',
     'match: { model: openaii/gpt-4o }\nreply: { content: x }\n',
     '1:10: match.model names the unknown provider "openaii" (did you mean \'openai\'?); valid: ',
   ],
   [
-    'the provider of a model in a list',
+    'an unknown provider of a model in a list',
     'fixture',
     "- reply: { content: y }\n  match: { user: hi }\n- match: { model: 'anthropc/*' }\n  reply: { content: x }\n",
     '3:12: [1].match.model names the unknown provider "anthropc" (did you mean \'anthropic\'?)',
@@ -48,49 +47,49 @@ const names: Row[] = [
     "1:10: match.model must be '<provider>/<model>'",
   ],
   [
-    'an operation of a fixture',
+    'an unknown operation of a fixture',
     'any',
     'match: { operation: [chat.completions, chat] }\nreply: { content: x }\n',
     /^1:40: match\.operation\[1\] must be one of chat\.completions, .*, got "chat" \(did you mean 'chat\.completions'\?\)$/,
   ],
   [
-    'a provider of a rule',
+    'an unknown provider of a rule',
     'scenario',
     rule('{ provider: openaii }'),
     '4:14: rules[0].match.provider names the unknown provider "openaii" (did you mean \'openai\'?); valid: ',
   ],
   [
-    'a pattern that no provider has',
+    'a pattern that matches no provider',
     'scenario',
     rule("{ provider: 'opn*' }"),
     '4:14: rules[0].match.provider names the unknown provider "opn*"',
   ],
   [
-    'the provider of a model of a rule',
+    'an unknown provider of a model of a rule',
     'scenario',
     rule('{ model: openaii/gpt-4o }'),
     '4:14: rules[0].match.model names the unknown provider "openaii" (did you mean \'openai\'?)',
   ],
   [
-    'an operation of a rule',
+    'an unknown operation of a rule',
     'scenario',
     rule('{ operation: chat.completion }'),
     '4:14: rules[0].match.operation names the unknown operation "chat.completion" (did you mean \'chat.completions\'?); valid: chat.completions, ',
   ],
   [
-    'a provider of an expectation',
+    'an unknown provider of an expectation',
     'scenario',
     expecting('{ provider: openaii, attempts: 1 }'),
     '7:7: expect[0].provider names the unknown provider "openaii"',
   ],
   [
-    'an operation in an order',
+    'an unknown operation in an order',
     'scenario',
     expecting('order: [{ operation: responses }, { operation: chat }]'),
     '7:41: expect[0].order[1].operation names the unknown operation "chat"',
   ],
   [
-    'a rule of an expectation',
+    'an unknown rule of an expectation',
     'scenario',
     rule('{}', 'expect:\n  - { rule: outge, attempts: 1 }\n').replace('name: r', 'name: outage'),
     '7:7: expect[0].rule must be the name of a rule: "outage" (did you mean \'outage\'?)',
@@ -106,19 +105,19 @@ const mistakes: Row[] = [
     /^2:9: .*: the next line is indented more than this one$/,
   ],
   [
-    'an indentation that is none of those above',
+    'an indentation that matches no level above',
     'fixture',
     'match:\n  user: hi\n model: x\nreply: { content: x }\n',
     /^3:1: .*: lines that belong together must begin in the same column$/,
   ],
   [
-    'a key twice',
+    'a duplicate key',
     'fixture',
     'reply: { content: x }\nreply: { content: y }\n',
     "2:1: Map keys must be unique: 'reply' is there twice",
   ],
   [
-    'a key without a space behind its colon',
+    'a key without a space after its colon',
     'fixture',
     'reply:\n  content:x\n  refusal: y\n',
     /^2:3: .*: a key ends with a colon and a space$/,
@@ -141,7 +140,7 @@ const mistakes: Row[] = [
     'match: { model: */gpt-4o }\nreply: { content: x }\n',
     '1:17: Unresolved alias */gpt-4o: a text that begins with * must stand in quotes',
   ],
-  ['a star alone', 'scenario', rule('{ provider: * }'), /^4:24: .*: a text that begins with \* must stand in quotes$/],
+  ['a lone star', 'scenario', rule('{ provider: * }'), /^4:24: .*: a text that begins with \* must stand in quotes$/],
   [
     'an @ that begins a text',
     'fixture',
@@ -263,8 +262,8 @@ const saidOf = (kind: keyof typeof FOLDERS, index: number) => {
   return lines.filter((line) => line.startsWith(place)).map((line) => line.slice(place.length))
 }
 
-describe('what is found', () => {
-  test.each(rows.map((row, index) => [row[0], row, index] as const))('%s', (_, [, kind, , said], index) => {
+describe('check of names', () => {
+  test.each(rows.map((row, index) => [row[0], row, index] as const))('reports %s', (_, [, kind, , said], index) => {
     const [line, ...more] = saidOf(kind, index)
     expect(more).toEqual([])
     if (typeof said === 'string') expect(line).toStartWith(said)
@@ -272,7 +271,7 @@ describe('what is found', () => {
   })
 })
 
-test('what is right is left alone', async () => {
+test('check: accepts valid names', async () => {
   const { code, stdout, stderr } = await runCommand(['check', '--config', 'mine.yaml'], { cwd: sound.path })
   expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('no such') })
   expect(stdout).toStartWith('5 fixtures, 6 scenarios, ')

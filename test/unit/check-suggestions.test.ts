@@ -1,4 +1,4 @@
-// understudy check says what was probably meant: keys, choices, template names, models, and what YAML has made of a text.
+// understudy check suggests what was probably meant: keys, choices, template names, models, and how YAML reads a text.
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
@@ -12,43 +12,43 @@ const fault = 'fault: { type: http-error, status: 503 }'
 
 const refused: Row[] = [
   [
-    'a key of a reply',
+    'an unknown key of a reply',
     'fixture',
     fixture('{ contents: x }'),
     "2:10: reply.contents is not known (did you mean 'content'?); valid: content, ",
   ],
   [
-    'a key of a match',
+    'an unknown key of a match',
     'fixture',
     fixture('{ content: x }', 'usr: hi'),
     "1:10: match.usr is not known (did you mean 'user'?); valid: ",
   ],
   [
-    'a key of a fixture',
+    'an unknown key of a fixture',
     'fixture',
     'matches: { user: hi }\nreply: { content: x }\n',
     "1:1: matches is not known (did you mean 'match'?); valid: ",
   ],
   [
-    'a choice',
+    'an invalid choice',
     'fixture',
     fixture('{ content: x, finish_reason: stopp }'),
     '2:22: reply.finish_reason must be one of "stop", ',
   ],
   [
-    'a choice, and what was meant',
+    'an invalid choice, with what was meant',
     'fixture',
     fixture('{ content: x, finish_reason: stopp }'),
     `got "stopp" (did you mean 'stop'?)`,
   ],
   [
-    'a name of a template',
+    'an unknown template name',
     'fixture',
     fixture("{ content: '{{prompt.usr}}' }"),
     "which is not defined (did you mean 'prompt.user'?); valid: ",
   ],
   [
-    'a name without its root',
+    'a template name without its root',
     'fixture',
     fixture("{ content: '{{user}}' }"),
     "{{user}}, which is not defined (did you mean 'prompt.user'?)",
@@ -66,13 +66,13 @@ const refused: Row[] = [
     '1:10: match.user must be a string, or an object, got 42: in quotes it is a text',
   ],
   [
-    'a word that YAML knows',
+    'a YAML keyword',
     'fixture',
     fixture('{ content: true }'),
     '2:10: reply.content must be a string, got true: in quotes it is a text',
   ],
   [
-    'nothing',
+    'an empty value',
     'fixture',
     'match:\n  user:\nreply: { content: x }\n',
     '2:3: match.user must be a string, or an object, got null: nothing stands after the colon',
@@ -91,13 +91,13 @@ const refused: Row[] = [
   ],
   ['an empty file', 'fixture', '# match: { user: hi }\n', ': the file is empty: write a fixture, or take it away'],
   [
-    'a quotation mark that is never closed, where it begins',
+    'an unclosed quotation mark, where it begins',
     'fixture',
     'match:\n  user: "hi\nreply:\n  content: x\n',
     '2:9: Missing closing "quote: a text that begins with a quotation mark must end with one',
   ],
   [
-    'a path that is none',
+    'an invalid path',
     'fixture',
     fixture('{ content: x }', "body: { 'messages[0': hi }"),
     '1:18: match.body.messages[0 has a key that must be a path such as metadata.tier or messages[0].content',
@@ -115,25 +115,25 @@ const refused: Row[] = [
     'must be a path such as metadata.tier',
   ],
   [
-    'a fault',
+    'an unknown fault',
     'scenario',
     rule('fault: { type: http-eror, status: 503 }'),
     `got "http-eror" (did you mean 'http-error'?)`,
   ],
   [
-    'a word that is accepted',
+    'a word with a known correction',
     'scenario',
     rule(fault, 'accept: [gave_up]\n'),
     `got "gave_up" (did you mean 'gave-up'?)`,
   ],
   [
-    'a clock',
+    'an invalid clock',
     'scenario',
     rule(fault, 'clock: virtuel\n'),
     `5:1: clock must be one of "real", "virtual", got "virtuel" (did you mean 'virtual'?)`,
   ],
   [
-    'a key of a rule',
+    'an unknown key of a rule',
     'scenario',
     rule(`${fault}\n    whn: { calls: 1 }`),
     "5:5: rules[0].whn is not known (did you mean 'when'?); valid: ",
@@ -145,13 +145,13 @@ const refused: Row[] = [
     "3:5: rules[0].fault is required, unless the rule has 'when.sets'\n",
   ],
   [
-    'a name twice',
+    'a duplicate name',
     'scenario',
     rule(`${fault}\n  - name: r\n    ${fault}`),
     '5:5: rules[1].name must be unique, got "r"\n',
   ],
   [
-    'a path in a rule',
+    'an invalid path in a rule',
     'scenario',
     rule(`match: { body: { 'a..b': 1 } }\n    ${fault}`),
     'rules[0].match.body.a..b has a key that must be a path such as',
@@ -160,43 +160,43 @@ const refused: Row[] = [
 
 const warned: Row[] = [
   [
-    'a letter too many',
+    'a model with a letter too many',
     'fixture',
     fixture('{ content: x }', 'model: openai/gpt-4oo'),
     `1:10: match.model names the unknown model "openai/gpt-4oo" (did you mean 'openai/gpt-4o'?)`,
   ],
   [
-    'a letter too few',
+    'a model with a letter too few',
     'fixture',
     fixture('{ content: x }', 'model: openai/gpt-4o-mni'),
     "(did you mean 'openai/gpt-4o-mini'?)",
   ],
   [
-    'the beginning of a pattern',
+    'the beginning of a model pattern',
     'fixture',
     fixture('{ content: x }', "model: 'openai/gpt4*'"),
     "(did you mean 'openai/gpt-4",
   ],
   [
-    'a dated one',
+    'a dated model',
     'fixture',
     fixture('{ content: x }', 'model: anthropic/claude-3-5-sonet-20240620'),
     "(did you mean 'anthropic/claude-3-5-sonnet'?)",
   ],
   [
-    'in a rule, without its provider',
+    'a model in a rule, without its provider',
     'scenario',
     rule(`match: { model: gpt-4oo }\n    ${fault}`),
     `4:14: rules[0].match.model names the unknown model "gpt-4oo" (did you mean 'gpt-4o'?)`,
   ],
   [
-    'in an order',
+    'a model in an order',
     'scenario',
     rule(fault, 'expect:\n  - { order: [{ model: openai/gpt-4oo }, { provider: openai }] }\n'),
     'expect[0].order[0].model names the unknown model "openai/gpt-4oo"',
   ],
   [
-    'a state',
+    'an unknown state',
     'scenario',
     rule(`when: { sets: broken, requires: brokn }\n    ${fault}`),
     `3:5: rules[0] "r" can never be triggered: no rule sets the state "brokn" (did you mean 'broken'?)`,
@@ -254,17 +254,17 @@ describe('check', () => {
     const lines = results[name]?.stderr.replaceAll('\\', '/').split('\n') ?? []
     return lines.filter((line) => line.includes(`${name}/${pathOf(kind, index)}:`)).join('\n')
   }
-  test.each(refused.map((row, index) => [...row, index] as const))('refuses %s', (_, kind, __, said, index) => {
+  test.each(refused.map((row, index) => [...row, index] as const))('rejects %s', (_, kind, __, said, index) => {
     expect(results.refused?.code).toBe(2)
     expect(`${linesOf('refused', kind, index)}\n`).toContain(said)
   })
 
-  test.each(warned.map((row, index) => [...row, index] as const))('warns of %s', (_, kind, __, said, index) => {
+  test.each(warned.map((row, index) => [...row, index] as const))('warns about %s', (_, kind, __, said, index) => {
     expect(results.warned?.code).toBe(0)
     expect(linesOf('warned', kind, index)).toContain(said)
   })
 
-  test('says nothing of models that nobody misspelt', () => {
+  test('accepts unlisted models that are not misspelled', () => {
     expect(results.innocent?.code).toBe(0)
     expect(results.innocent?.stderr.split('\n').filter((line) => line.includes('no such model'))).toEqual([])
   })

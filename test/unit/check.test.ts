@@ -1,4 +1,4 @@
-// understudy check: says what serve would say of fixture files, for CI.
+// understudy check: reports what serve would report of fixture files, for CI.
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { runCommand } from '../support/cli.ts'
@@ -19,9 +19,9 @@ const warning = (first: string) =>
   `understudy: warning: shadowed/chat.completions/b.yaml:1:1: chat.completions/b can never answer: chat.completions/a (${first}/chat.completions/a.yaml:1:1) is first\n`
 
 const rows: [string, string[], string, { code: number; stdout: string; stderr: string }][] = [
-  ['the folder fixtures when none is named', [], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],
+  ['the default fixtures folder', [], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],
   [
-    'no such folder here',
+    'a folder without fixtures and scenarios',
     [],
     join(cwd, 'nothing'),
     {
@@ -34,7 +34,7 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
   ['one file', ['fixtures/chat.completions/a.yaml'], cwd, { code: 0, stdout: '1 fixture, 0 warnings\n', stderr: '' }],
   ['a folder without fixtures', ['nothing'], cwd, { code: 0, stdout: '0 fixtures, 0 warnings\n', stderr: '' }],
   [
-    'a warning, which is no failure',
+    'a warning, which is not a failure',
     ['shadowed'],
     cwd,
     { code: 0, stdout: '2 fixtures, 1 warning\n', stderr: warning('shadowed') },
@@ -46,7 +46,7 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
     { code: 0, stdout: '3 fixtures, 1 warning\n', stderr: warning('fixtures') },
   ],
   [
-    'a mistake',
+    'an error',
     ['fixtures', 'wrong'],
     cwd,
     {
@@ -57,17 +57,17 @@ const rows: [string, string[], string, { code: number; stdout: string; stderr: s
     },
   ],
   [
-    'a folder that is not there',
+    'a missing folder',
     ['nowhere'],
     cwd,
     { code: 2, stdout: '', stderr: 'understudy: fixtures nowhere: there is no such file or folder\n' },
   ],
 ]
-test.each(rows)('%s', async (_, args, place, finished) => {
+test.each(rows)('check: prints the right lines and exit code for %s', async (_, args, place, finished) => {
   expect(await runCommand(['check', ...args], { cwd: place })).toEqual(finished)
 })
 
-test('what ships with the program passes', async () => {
+test('check: accepts what ships with the program', async () => {
   const finished = await runCommand(['check'], { cwd: join(import.meta.dir, '..', '..') })
   expect(finished).toMatchObject({ code: 0, stderr: '' })
   expect(finished.stdout).toMatch(/^\d+ fixtures, 1 seed, \d+ scenarios?, 0 warnings\n$/)

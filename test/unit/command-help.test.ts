@@ -1,5 +1,4 @@
-// The command line says of itself what is true: the help of every command, the defaults as a person would write them, and what
-// is meant where something is typed wrong.
+// The help of every command is true: defaults as a person would write them, and suggestions for misspelled input.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,12 +10,12 @@ chmodSync(join(folder.path, 'not-executable.sh'), 0o644)
 const cwd = folder.path
 afterAll(folder.remove)
 
-describe('help', () => {
+describe('command help', () => {
   test.each([
     ['trace', 'show', '<ID>'],
     ['trace', 'list', '--limit <N>'],
     ['snapshot', 'diff', 'compare the session with a snapshot'],
-  ])('of %s %s is that of the command inside', async (outer, inner, part) => {
+  ])('of %s %s is that of the inner command', async (outer, inner, part) => {
     const [asked, given] = await Promise.all([
       runCommand(['help', outer, inner], { cwd }),
       runCommand([outer, inner, '--help'], { cwd }),
@@ -27,11 +26,11 @@ describe('help', () => {
     expect(asked.stdout).toContain(part)
   })
 
-  test('names what a setting takes, and defaults with their units', async () => {
+  test('names the values of a setting, and defaults with their units', async () => {
     const { stdout } = await runCommand(['help', 'serve'], { cwd })
     const words = stdout.replace(/\s+/g, ' ')
     for (const part of [
-      'gets: synthesize (a generated response) or error ',
+      'gets: generate (a generated response) or error ',
       'where responses come from: fixture or forward ',
       'real, or virtual, ',
       '(default: 256MiB)',
@@ -46,18 +45,26 @@ describe('help', () => {
 
 const onPosix = process.platform === 'win32' ? [] : [true]
 const rows: [string, string[], string[]][] = [
-  ['a command of a command', ['help', 'trace', 'nosuch'], ["unknown command 'nosuch'", 'list, show, tail']],
-  ['a scenario', ['rehearse', 'rate-limit-brst'], ["(did you mean 'rate-limit-burst'?)", 'shipped: ']],
-  ['an address', ['rehearse', 'outage', '--against', 'nonsense'], ['--against must be an address', 'got "nonsense"']],
-  ['a number of calls', ['rehearse', 'outage', '--calls', '0'], ['--calls must be a number from 1 to 200, got "0"']],
-  ['a program', ['exec', '--', 'no-such-program'], ['"no-such-program" cannot be run: no such program']],
+  ['a misspelled subcommand', ['help', 'trace', 'nosuch'], ["unknown command 'nosuch'", 'list, show, tail']],
+  ['a misspelled scenario', ['rehearse', 'rate-limit-brst'], ["(did you mean 'rate-limit-burst'?)", 'shipped: ']],
+  [
+    'an invalid address',
+    ['rehearse', 'outage', '--against', 'nonsense'],
+    ['--against must be an address', 'got "nonsense"'],
+  ],
+  [
+    'an invalid number of calls',
+    ['rehearse', 'outage', '--calls', '0'],
+    ['--calls must be a number from 1 to 200, got "0"'],
+  ],
+  ['a missing program', ['exec', '--', 'no-such-program'], ['"no-such-program" cannot be run: no such program']],
   ...onPosix.map((): (typeof rows)[number] => [
-    'a file that is no program',
+    'a file that is not a program',
     ['exec', '--', './not-executable.sh'],
     ['"./not-executable.sh" cannot be run: it is not executable'],
   ]),
 ]
-test.each(rows)('%s that is typed wrong', async (_, args, parts) => {
+test.each(rows)('command line: suggests a correction for %s', async (_, args, parts) => {
   const { code, stdout, stderr } = await runCommand(args, { cwd })
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   for (const part of parts) expect(stderr).toContain(part)

@@ -1,4 +1,4 @@
-// A composed stream is written without being read again: its texts and its whole answer are those that reading would give.
+// A composed stream is written without being read again: its texts and its whole response are those that reading would give.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { assembled } from '../../src/contract/core/assembly.ts'
@@ -37,7 +37,7 @@ const requests = fc.record(
   { requiredKeys: [] },
 )
 
-test('a composed stream: has the whole answer that is read out of its events', () => {
+test('composed stream: has the whole response that reading its events gives', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   let known = 0
   fc.assert(
@@ -59,7 +59,7 @@ test('a composed stream: has the whole answer that is read out of its events', (
   expect(known).toBeGreaterThan(runs(500))
 })
 
-test('the JSON of an answer that is a text is that of its body', () => {
+test('composed JSON of a text response: equals that of its body', () => {
   const counts = fc.record({ prompt_tokens: fc.nat(9), completion_tokens: fc.nat(9) }, { requiredKeys: [] })
   const models = fc.constantFrom('openai/gpt-4o', 'openai/o3-mini', 'own/"quoted"')
   let written = 0
@@ -82,7 +82,7 @@ test('the JSON of an answer that is a text is that of its body', () => {
   expect(written).toBeGreaterThan(runs(100))
 })
 
-test('a choice alone is written as it is beside another, though its chunks may be remembered', () => {
+test('composed choice: is the same alone and beside another, cached or not', () => {
   const answerContext = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   const firstChoice = (request: object, script: TextScript) => {
     const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...request }
@@ -107,7 +107,7 @@ test('a choice alone is written as it is beside another, though its chunks may b
   )
 })
 
-test('a text that a stop sequence left of a very long one comes in the chunks of that text, whatever was answered before', () => {
+test('composed text cut by a stop sequence: has the chunks of that text, whatever was answered before', () => {
   const context = { id: 'ID', now: 0, model: 'openai/gpt-4o', keyValues: { get: () => undefined } }
   const texts = (script: TextScript, given: object) => {
     const asked = { model: 'openai/gpt-4o', messages: [{ role: 'user', content: 'Hi' }], stream: true, ...given }

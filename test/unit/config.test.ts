@@ -87,12 +87,12 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
   ],
   tools: [
     ['eager', 'eager'],
-    ['asked', 'asked'],
+    ['requested', 'requested'],
     ['eager', 'eager'],
   ],
-  on_miss: [
+  on_unmatched: [
     ['error', 'error'],
-    ['synthesize', 'synthesize'],
+    ['generate', 'generate'],
     ['error', 'error'],
   ],
   default_provider: [
@@ -135,7 +135,7 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['2KiB', 2048],
     ['3MB', 3_000_000],
   ],
-  keep_answer_bytes: [
+  keep_response_bytes: [
     ['1', 1],
     ['2KiB', 2048],
     ['3MB', 3_000_000],
@@ -223,12 +223,12 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
 }
 const keys = Object.keys(SETTINGS) as Key[]
 
-test('the samples cover every setting', () => {
+test('config samples: cover every setting', () => {
   expect(Object.keys(samples).sort()).toEqual([...keys].sort())
 })
 
 const everywhere = keys.filter((key) => !isFileOnly(key))
-test.each(everywhere)('%s: a flag beats the environment, which beats the file', (key) => {
+test.each(everywhere)('setting %s: is read from a flag before the environment before the file', (key) => {
   const [[yaml, inFile], [variable, inEnvironment], [flag, inFlag]] = samples[key]
   const name = `UNDERSTUDY_${key.toUpperCase()}`
   const settings = withFile(`${key}: ${yaml}\n`)
@@ -238,7 +238,7 @@ test.each(everywhere)('%s: a flag beats the environment, which beats the file', 
   expect(readConfig({}, { ...settings, [name]: '' })[key]).toEqual(inFile)
 })
 
-test('which workspace a token works in is said in the file alone', () => {
+test('workspace of a token: is set only in the file', () => {
   const [[yaml, value]] = samples.tokens
   expect(readConfig({}, withFile(`tokens: ${yaml}\n`)).tokens).toEqual(value)
   expect(readConfig({}, withFile('tokens: { key: { project: support } }\n')).tokens).toEqual({
@@ -248,13 +248,13 @@ test('which workspace a token works in is said in the file alone', () => {
   expect(() => readConfig({}, withFile('tokens: { key: { project: a/b } }\n'))).toThrow('from tokens to a workspace')
 })
 
-test('what nobody sets has its default, and nothing can be changed afterwards', () => {
+test('settings: have defaults and are immutable', () => {
   const config = readConfig({}, withFile('# nothing\n'))
   expect(config).toMatchObject({
     port: 4010,
     db: 'understudy.db',
-    on_miss: 'synthesize',
-    tools: 'asked',
+    on_unmatched: 'generate',
+    tools: 'requested',
     namespace: 'svc',
     max_body: 33_554_432,
     max_response: 67_108_864,
@@ -263,7 +263,7 @@ test('what nobody sets has its default, and nothing can be changed afterwards', 
   expect(Object.isFrozen(config)).toBe(true)
 })
 
-test('the help of serve has every setting with its default', async () => {
+test('serve help: has every setting with its default', async () => {
   const { stdout } = await runCommand(['help', 'serve'])
   const help = stdout.replace(/\s+/g, ' ')
   for (const key of everywhere) {

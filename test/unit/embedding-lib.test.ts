@@ -31,13 +31,16 @@ const triples: [text: string, paraphrase: string, unrelated: string][] = [
   ['我想重置密码', '如何重置我的密码', '今天天气很好'],
 ]
 
-test.each([64, 256, 1536, 3072])('paraphrases are nearer than unrelated texts in %d dimensions', (dimensions) => {
-  const wrong = triples.filter(([text, paraphrase, unrelated]) => {
-    const [at, near, far] = [text, paraphrase, unrelated].map((one) => embed(one, dimensions))
-    return at && near && far && cosine(at, near) <= cosine(at, far) + 0.1
-  })
-  expect(wrong).toEqual([])
-})
+test.each([64, 256, 1536, 3072])(
+  'embed: places paraphrases nearer than unrelated texts in %d dimensions',
+  (dimensions) => {
+    const wrong = triples.filter(([text, paraphrase, unrelated]) => {
+      const [at, near, far] = [text, paraphrase, unrelated].map((one) => embed(one, dimensions))
+      return at && near && far && cosine(at, near) <= cosine(at, far) + 0.1
+    })
+    expect(wrong).toEqual([])
+  },
+)
 
 const documents = [
   'Passwords can be reset from the sign-in page: choose "Forgot password" and follow the link in the mail.',
@@ -64,7 +67,7 @@ const questions = [
   'How do I verify that a webhook message is signed?',
 ]
 
-test.each([256, 1536])('questions find their documents in %d dimensions', (dimensions) => {
+test.each([256, 1536])('embed: finds the documents of questions in %d dimensions', (dimensions) => {
   const vectors = documents.map((document) => embed(document, dimensions))
   const found = questions.map((question) => {
     const scores = vectors.map((vector) => cosine(vector, embed(question, dimensions)))
@@ -76,12 +79,12 @@ test.each([256, 1536])('questions find their documents in %d dimensions', (dimen
 
 test.each([
   ['one letter', 'x'],
-  ['two signs', '!?'],
+  ['two symbols', '!?'],
   ['an emoji', '🙂'],
   ['a space', ' '],
   ['accents', 'naïve Straße'],
   ['a long text', 'word '.repeat(2000)],
-])('%s has a unit vector of every length, the same each time', (_, text) => {
+])('embed: returns the same unit vector of every length for %s', (_, text) => {
   for (const dimensions of [1, 2, 31, 256, 1536]) {
     const vector = embed(text, dimensions)
     expect(vector).toHaveLength(dimensions)
@@ -90,7 +93,7 @@ test.each([
   }
 })
 
-test('a shortened vector is the one for fewer dimensions', () => {
+test('shorten: returns the vector for fewer dimensions', () => {
   const long = embed('How do I reset my password?', 3072)
   const short = embed('How do I reset my password?', 100)
   expect(shorten(long, 100).every((value, at) => Math.abs(value - (short[at] ?? 0)) < 1e-6)).toBe(true)
@@ -100,6 +103,6 @@ test.each([
   ['Straße', 'STRASSE'],
   ['Café', 'cafe'],
   ['nai\u0308ve', 'na\u00efve'],
-])('%j and %j are the same text', (one, other) => {
+])('embed: treats %j and %j as the same text', (one, other) => {
   expect(cosine(embed(one, 256), embed(other, 256))).toBeCloseTo(1, 5)
 })

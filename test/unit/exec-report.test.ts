@@ -1,4 +1,4 @@
-// The report of exec as people and as CI systems read it: every session and finding, with times, whatever their texts are.
+// The report of exec as people and CI systems read it: every session and finding, with times, whatever their texts.
 import { expect, test } from 'bun:test'
 import { junit } from '../../src/cli/print/junit.ts'
 import { runLines } from '../../src/cli/print/report.ts'
@@ -20,10 +20,10 @@ const rule = (more: Partial<Verification['rules'][number]> = {}): Verification['
     fault: 'delay',
     at: 'provider',
     matched: 1,
-    fired: 1,
+    triggered: 1,
     applied: 1,
     skipped: {},
-    idle: null,
+    not_triggered: null,
   },
   ...more,
 })
@@ -42,13 +42,21 @@ const verification = (session: string, more: Partial<Verification> = {}): Verifi
     attempts: 3,
     counts: [],
     order: [],
-    cancelled: [],
+    canceled: [],
   },
-  paths: { retry: 1, fallback: 0, timeout: 0, cache: 0, 'stream recovery': 0, 'client retry': 0, 'client fallback': 0 },
-  tasks: { states: {}, at_work: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
-  waits: { told: 0, kept: 0, broken: [] },
+  recovery_paths: {
+    retry: 1,
+    fallback: 0,
+    timeout: 0,
+    cache: 0,
+    stream_recovery: 0,
+    client_retry: 0,
+    client_fallback: 0,
+  },
+  tasks: { states: {}, running: 0, iterations: 0, tool_calls: 0, sub_tasks: 0 },
+  retry_after: { sent: 0, honored: 0, not_honored: [] },
   fixtures: { unused: [], unmatched: [] },
-  ...{ rules: [rule()], expectations: [], findings: [], strays: [], notices: [], pending: 0, dropped: 0 },
+  ...{ rules: [rule()], expectations: [], findings: [], unknown_paths: [], notices: [], pending: 0, dropped: 0 },
   ...more,
 })
 const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
@@ -68,7 +76,7 @@ const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
   ...more,
 })
 
-test('JUnit has a case for the command, each session, each finding and each expectation, with times', () => {
+test('JUnit report: has a case for the command, each session, finding and expectation, with times', () => {
   const broken = verification('b', {
     ok: false,
     findings: [finding(), finding({ kind: 'gave-up', severity: 'warning', message: 'a warning' })],
@@ -99,7 +107,7 @@ test('JUnit has a case for the command, each session, each finding and each expe
   expect(xml).toContain('<testcase classname="s.b" name="two" time="2.250"><failure message="one"/></testcase>')
 })
 
-test('JUnit is XML whatever the texts are', () => {
+test('JUnit report: is valid XML whatever the texts', () => {
   const odd = verification('b', { ok: false, findings: [finding()] })
   const xml = junit([runOf({ name: NASTY, sessions: [odd] })])
   // What XML 1.0 can hold, and nothing that ends an attribute or an element.
@@ -108,17 +116,17 @@ test('JUnit is XML whatever the texts are', () => {
   expect(xml).toContain('&lt;&quot;&amp;&#x27;&gt;')
 })
 
-test('a finding says how bad it is, with the calls that show it', () => {
+test('finding in a report: names its severity and the calls that show it', () => {
   const found = verification('a', {
     findings: [
       finding({ message: 'one' }),
-      finding({ kind: 'storm', severity: 'warning', message: 'two', traces: [] }),
+      finding({ kind: 'retry-storm', severity: 'warning', message: 'two', traces: [] }),
       finding({ kind: 'gave-up', accepted: true, message: 'three', traces: ['t1'] }),
     ],
   })
   const lines = plainLines(runLines(runOf({ ok: false, sessions: [found] })))
   expect(lines).toContain('  error         early-retry: one (t1, t2, t3 and 1 more)')
-  expect(lines).toContain('  warning       storm: two')
+  expect(lines).toContain('  warning       retry-storm: two')
   expect(lines).toContain('  accepted      gave-up: three (t1)')
 })
 
@@ -126,9 +134,9 @@ test('report: adds up the rules of several sessions, and names those that were n
   const sessions = ['a', 'b'].map((name) =>
     verification(name, {
       rules: [
-        rule({ idle: name === 'a' ? 'no call' : null, ...(name === 'a' && { fired: 0, applied: 0 }) }),
-        rule({ name: 'late', fired: 0, applied: 0, idle: 'active from t=10 s' }),
-        rule({ name: 'in vain', matched: 1, fired: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
+        rule({ not_triggered: name === 'a' ? 'no call' : null, ...(name === 'a' && { triggered: 0, applied: 0 }) }),
+        rule({ name: 'late', triggered: 0, applied: 0, not_triggered: 'active from t=10 s' }),
+        rule({ name: 'in vain', matched: 1, triggered: 2, applied: 0, skipped: { 'the answer is not a stream': 2 } }),
       ],
     }),
   )
@@ -140,7 +148,7 @@ test('report: adds up the rules of several sessions, and names those that were n
   expect(lines).toContain('  calls         4, 6 attempts, through the gateway')
 })
 
-test('where the calls are to be seen is said when there is something to see', () => {
+test('report: says where to find the calls when there are any', () => {
   const found = runOf({ sessions: [verification('a', { findings: [finding()] })] })
   expect(plainLines(runLines(found)).at(-1)).toBe(
     '  saved         no calls; re-run with --db FILE, then: understudy trace show ID --db FILE',
@@ -151,7 +159,7 @@ test('where the calls are to be seen is said when there is something to see', ()
   expect(plainLines(runLines(runOf())).join('\n')).not.toContain('  saved ')
 })
 
-test('what is wrong stands right under the verdict, which counts warnings', () => {
+test('report: lists problems right under the verdict, which counts warnings', () => {
   const expectations = [
     { expected: 'two', actual: 'two', met: true },
     { expected: 'three', actual: 'one', met: false },
@@ -173,7 +181,7 @@ test('what is wrong stands right under the verdict, which counts warnings', () =
   expect(plainLines(runLines(runOf({ sessions: [warned, warned] })))[0]).toBe('Understudy: s: PASS, with 2 warnings')
 })
 
-test('time says what was jumped and what the client waited', () => {
+test("report: shows skipped virtual time and the client's waits", () => {
   const clocks: SuiteRun['clocks'] = [
     { session: 'a', clock: 'virtual', jumped_ms: 600_000, waited_ms: 1_500 },
     { session: 'b', clock: 'virtual', jumped_ms: 60_000, waited_ms: 500 },
@@ -184,12 +192,12 @@ test('time says what was jumped and what the client waited', () => {
 })
 
 const codes: [string, Partial<SuiteRun>[], number][] = [
-  ['all is well', [{}], 0],
-  ['a session broke', [{}, { ok: false }], 3],
+  ['everything passed', [{}], 0],
+  ['a session failed', [{}, { ok: false }], 3],
   ['the command failed, whatever was found', [{ ok: false }, { code: 7, ok: false }], 7],
   ['its time was up', [{ code: 124, timed_out: true }], 124],
-  ['it was stopped, though it ended well', [{ stopped: true }], 130],
+  ['it was stopped and exited with 0', [{ stopped: true }], 130],
 ]
-test.each(codes)('the exit code when %s', (_, runs, code) => {
+test.each(codes)('exit code: is right when %s', (_, runs, code) => {
   expect(exitCodeOf(runs.map(runOf))).toBe(code)
 })

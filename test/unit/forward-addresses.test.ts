@@ -11,7 +11,7 @@ test.each([
   ['https://u:p@provider.test/a b?api-version=1#c', 'https://u:p@provider.test/a%20b/chat/completions?api-version=1#c'],
   ['https://provider.test/?api-version=1', 'https://provider.test/chat/completions?api-version=1'],
   ['https://provider.test/v1?', 'https://provider.test/v1/chat/completions?'],
-])('an address: keeps all parts of the base address when it is %s', (baseUrl, expected) => {
+])('base address: keeps all its parts when it is %s', (baseUrl, expected) => {
   const addressOf = addressesOf({ name: 'provider', keyOptional: true, baseUrl })
   expect(addressOf(CHAT, 'model')).toBe(expected)
 })

@@ -1,9 +1,9 @@
-// What goes wrong at Anthropic and Google, and what becomes of it.
+// Failures of Anthropic and Google, and their outcomes.
 import { describe, expect, test } from 'bun:test'
 import { ConnectionFailure, type EventsBody, Unreadable } from '../../src/contract/core/reply.ts'
 import { at, attempt, backendOf, HELLO, startProvider } from '../support/forward.ts'
 
-describe('what goes wrong at Anthropic and Google', () => {
+describe('failure of Anthropic and Google', () => {
   const events = (...data: object[]) => data.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')
   const began = [
     { type: 'message_start', message: { id: 'm', model: 'm', usage: { input_tokens: 1, output_tokens: 0 } } },
@@ -67,14 +67,14 @@ describe('what goes wrong at Anthropic and Google', () => {
     ],
     ['nothing', GEMINI, '', [], new ConnectionFailure('google ended the stream before the answer was complete')],
     [
-      'a chunk that is no JSON',
+      'a chunk that is not JSON',
       CLAUDE,
       `${events(...began)}data: {nope\n\n`,
       ['one'],
       new Unreadable('the answer of anthropic cannot be read: JSON parsing failed: Text: {nope'),
     ],
   ]
-  test.each(rows)('%s in a stream of %s', async (_, model, text, texts, failure) => {
+  test.each(rows)('is reported: %s in a stream of %s', async (_, model, text, texts, failure) => {
     const result = await told(model, text)
     expect(result.texts).toEqual(texts)
     expect(result.failure).toMatchObject(failure)
@@ -82,14 +82,14 @@ describe('what goes wrong at Anthropic and Google', () => {
   })
 
   const wholes: [string, string][] = [
-    ['no JSON', 'nope'],
+    ['invalid JSON', 'nope'],
     ['another shape', '{"hello":"there"}'],
     [
-      'an answer that was not completed',
+      'a response that was not completed',
       '{"candidates":[{"content":{"parts":[]},"finishReason":"MALFORMED_FUNCTION_CALL"}]}',
     ],
   ]
-  test.each(wholes)('%s cannot be read', async (_, text) => {
+  test.each(wholes)('is unreadable for %s', async (_, text) => {
     const { url, stop } = startProvider(() => new Response(text, { headers: { 'content-type': 'application/json' } }))
     const failure = await backendOf({ google: at(url) })
       .answer(attempt(GEMINI))
@@ -99,7 +99,7 @@ describe('what goes wrong at Anthropic and Google', () => {
     await stop()
   })
 
-  test.each([CLAUDE, GEMINI])('%s: a refused connection, and a call that is aborted', async (model) => {
+  test.each([CLAUDE, GEMINI])('%s: is disconnected for a refused connection and for an aborted call', async (model) => {
     const arrived = Promise.withResolvers<void>()
     const aborted = Promise.withResolvers<void>()
     const { url, stop } = startProvider((request) => {
@@ -121,7 +121,7 @@ describe('what goes wrong at Anthropic and Google', () => {
     expect((refused as Error).message).toContain('it was refused')
   })
 
-  test('a stream that is aborted is stopped at the provider', async () => {
+  test('stops at the provider when its stream is aborted', async () => {
     const stopped = Promise.withResolvers<void>()
     const { url, stop } = startProvider((request) => {
       request.signal.addEventListener('abort', () => stopped.resolve())

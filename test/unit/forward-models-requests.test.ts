@@ -1,4 +1,4 @@
-// What Anthropic and Google are sent for a chat call.
+// The requests to Anthropic and Google for a chat call.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { at, attempt, backendOf, HELLO, KEY, startProvider } from '../support/forward.ts'
 
@@ -7,7 +7,7 @@ const weather = {
   function: { name: 'get_weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
 }
 
-describe('what Anthropic and Google are sent', () => {
+describe('request to Anthropic and Google', () => {
   const upstream = startProvider(() => Response.json({ error: { message: 'no' } }, { status: 400 }))
   afterAll(upstream.stop)
   const backend = backendOf({ anthropic: at(upstream.url), google: at(upstream.url) })
@@ -21,7 +21,7 @@ describe('what Anthropic and Google are sent', () => {
   const image = (url: string) => user({ type: 'image_url', image_url: { url } })
   const tools = [weather]
 
-  test('the key in the header of the provider, and nowhere else', async () => {
+  test("has the key only in the provider's header", async () => {
     await sent(CLAUDE, HELLO)
     expect(upstream.last()).toMatchObject({ path: '/messages', headers: { 'x-api-key': KEY } })
     await sent(GEMINI, { ...HELLO, stream: true })
@@ -61,7 +61,7 @@ describe('what Anthropic and Google are sent', () => {
       { systemInstruction: { parts: [{ text: 'Be brief.' }] } },
     ],
     [
-      'a picture',
+      'an image',
       CLAUDE,
       image('data:image/png;base64,aGk='),
       {
@@ -69,25 +69,25 @@ describe('what Anthropic and Google are sent', () => {
       },
     ],
     [
-      'the address of a picture',
+      'the URL of an image',
       CLAUDE,
       image('https://example.com/a.png'),
       { messages: [{ content: [{ source: { type: 'url', url: 'https://example.com/a.png' } }] }] },
     ],
     [
-      'a picture',
+      'an image',
       GEMINI,
       image('data:image/png;base64,aGk='),
       { contents: [{ parts: [{ inlineData: { mimeType: 'image/png', data: 'aGk=' } }] }] },
     ],
     [
-      'the address of a picture',
+      'the URL of an image',
       GEMINI,
       image('https://example.com/a.webp?x=1'),
       { contents: [{ parts: [{ fileData: { mimeType: 'image/webp', fileUri: 'https://example.com/a.webp?x=1' } }] }] },
     ],
     [
-      'a sound',
+      'audio',
       GEMINI,
       user({ type: 'input_audio', input_audio: { data: 'aGk=', format: 'mp3' } }),
       { contents: [{ parts: [{ inlineData: { mimeType: 'audio/mpeg', data: 'aGk=' } }] }] },
@@ -98,44 +98,39 @@ describe('what Anthropic and Google are sent', () => {
       user({ type: 'file', file: { file_data: 'data:application/pdf;base64,aGk=', filename: 'a.pdf' } }),
       { messages: [{ content: [{ type: 'document', title: 'a.pdf' }] }] },
     ],
+    ['a required tool call', CLAUDE, { ...HELLO, tools, tool_choice: 'required' }, { tool_choice: { type: 'any' } }],
     [
-      'a tool that must be called',
-      CLAUDE,
-      { ...HELLO, tools, tool_choice: 'required' },
-      { tool_choice: { type: 'any' } },
-    ],
-    [
-      'the tool that must be called',
+      'a required named tool',
       CLAUDE,
       { ...HELLO, tools, tool_choice: weather, parallel_tool_calls: false },
       { tool_choice: { type: 'tool', name: 'get_weather', disable_parallel_tool_use: true } },
     ],
     [
-      'the tool that must be called',
+      'a required named tool',
       GEMINI,
       { ...HELLO, tools, tool_choice: weather },
       { toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['get_weather'] } } },
     ],
     [
-      'how long to think',
+      'a thinking budget',
       CLAUDE,
       { ...HELLO, max_tokens: 9000, thinking: { type: 'enabled', budget_tokens: 2048 } },
       { thinking: { type: 'enabled', budget_tokens: 2048 } },
     ],
     [
-      'how long to think',
+      'a thinking budget',
       GEMINI,
       { ...HELLO, thinking: { type: 'enabled', budget_tokens: 2048 } },
       { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 2048 } } },
     ],
     [
-      'not to think',
+      'disabled thinking',
       GEMINI,
       { ...HELLO, reasoning_effort: 'none' },
       { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },
     ],
     [
-      'an earlier turn with its thoughts and calls',
+      'an earlier turn with its thinking and calls',
       CLAUDE,
       {
         tools,
@@ -194,7 +189,7 @@ describe('what Anthropic and Google are sent', () => {
       },
     ],
   ]
-  test.each(rows)('%s: %s', async (_, model, body, expected) => {
+  test.each(rows)('contains %s: %s', async (_, model, body, expected) => {
     expect(await sent(model, body)).toMatchObject(expected)
   })
 
@@ -213,14 +208,14 @@ describe('what Anthropic and Google are sent', () => {
     ],
     [GEMINI, { messages: [...HELLO.messages, { role: 'system', content: 'Late.' }] }, null],
   ]
-  test.each(refusals)('%s: what cannot be sent is refused: %j', async (model, body, param) => {
+  test.each(refusals)('%s: is rejected when it cannot be sent: %j', async (model, body, param) => {
     const before = upstream.seen.length
     expect(await backend.answer(attempt(model, body)).catch((error) => error)).toMatchObject({ status: 400, param })
     expect(upstream.seen.length).toBe(before)
   })
 })
 
-describe('the name of a model in the path of a provider', () => {
+describe("model name in a provider's path", () => {
   const upstream = startProvider(() => Response.json({ error: { message: 'no' } }, { status: 400 }))
   afterAll(upstream.stop)
   const backend = backendOf({ google: at(`${upstream.url}/v1`), azure: at(`${upstream.url}/base`) })
@@ -236,7 +231,7 @@ describe('the name of a model in the path of a provider', () => {
     ['x:y@z', '/v1/models/x%3Ay%40z', '/base/openai/deployments/x%3Ay%40z'],
     ['a\ud800', '/v1/models/a%EF%BF%BD', '/base/openai/deployments/a%EF%BF%BD'],
   ]
-  test.each(rows)('%j', async (model, google, azure) => {
+  test.each(rows)('is encoded: %j', async (model, google, azure) => {
     await backend.answer(attempt(`google/${model}`, HELLO))
     expect(upstream.last().path).toBe(`${google}:generateContent`)
     await backend.answer(attempt(`google/${model}`, { ...HELLO, stream: true }))
@@ -245,7 +240,7 @@ describe('the name of a model in the path of a provider', () => {
     expect(upstream.last().path).toBe(`${azure}/chat/completions?api-version=2024-10-21`)
   })
 
-  test.each(['..', '.', '../x', 'x/../../files', 'x//y', 'x/'])('%j is refused, and nothing is sent', async (model) => {
+  test.each(['..', '.', '../x', 'x/../../files', 'x//y', 'x/'])('%j is rejected and nothing is sent', async (model) => {
     const before = upstream.seen.length
     for (const provider of ['google', 'azure']) {
       const answer = backend.answer(attempt(`${provider}/${model}`, HELLO))

@@ -1,4 +1,4 @@
-// Forwarded streams: each event when it comes, the usage for the trace alone, and the ends that nobody wants.
+// Forwarded streams: each event as it arrives, the usage only for the trace, and broken ends.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { ConnectionFailure } from '../../src/contract/core/reply.ts'
 import {
@@ -25,7 +25,7 @@ const provider = (answer: (request: Request) => Response | Promise<Response>) =>
 const json = (text = '{ "odd":\n  "spacing" }') =>
   new Response(text, { headers: { 'content-type': 'application/json' } })
 
-describe('a stream', () => {
+describe('forwarded stream', () => {
   const streaming = { ...HELLO, stream: true }
   const headers = { 'content-type': 'text/event-stream' }
   const event = (content: string) => `data: {"choices":[{"index":0,"delta":{"content":"${content}"}}],"usage":null}\n\n`
@@ -33,7 +33,7 @@ describe('a stream', () => {
   const counts = `data: ${JSON.stringify({ choices: [], usage })}\n\n`
   const DONE = 'data: [DONE]\n\n'
 
-  test('passes each event on when it comes', async () => {
+  test('passes on each event as it arrives', async () => {
     // The provider sends an event only once the one before it has been read.
     const texts = ['one', 'two', 'three']
     const gates = texts.map(() => Promise.withResolvers<void>())
@@ -60,10 +60,10 @@ describe('a stream', () => {
 
   /** The pieces in which the provider sends a stream. */
   const cuts: [string, (text: string) => string[]][] = [
-    ['in one piece', (text) => [text]],
+    ['in one chunk', (text) => [text]],
     ['event by event', (text) => text.split(/(?<=\n\n)/)],
-    ['in pieces of 7 characters', (text) => text.match(/[\s\S]{1,7}/g) ?? []],
-    ['with line ends of Windows', (text) => text.replaceAll('\n', '\r\n').match(/[\s\S]{1,11}/g) ?? []],
+    ['in chunks of 7 characters', (text) => text.match(/[\s\S]{1,7}/g) ?? []],
+    ['with Windows line ends', (text) => text.replaceAll('\n', '\r\n').match(/[\s\S]{1,11}/g) ?? []],
   ]
   const streamOf = (pieces: string[]) => {
     async function* body() {
@@ -71,32 +71,32 @@ describe('a stream', () => {
     }
     return new Response(body() as unknown as BodyInit, { headers })
   }
-  describe.each(cuts)('that comes %s', (_, cut) => {
+  describe.each(cuts)('arriving %s', (_, cut) => {
     const whole = event('Grüße') + event('zwei') + counts + DONE
     const upstream = provider(() => streamOf(cut(whole)))
     const backend = backendOf({ openai: at(upstream.url), mistral: at(upstream.url) })
     const unix = (text: string) => text.replaceAll('\r\n', '\n')
 
-    test('is asked for its usage, which a client that did not ask does not see', async () => {
+    test('is requested with usage, which a client that did not request it does not see', async () => {
       const reply = await backend.answer(attempt('openai/m', streaming))
       expect(upstream.lastJson().stream_options).toEqual({ include_usage: true })
       expect(unix(await textIn(reply))).toBe(event('Grüße') + event('zwei') + DONE)
       expect(reply.usage).toEqual(usage)
     })
 
-    test('is passed on whole to a client that asked', async () => {
+    test('is passed on completely to a client that requested usage', async () => {
       const reply = await backend.answer(attempt('openai/m', { ...streaming, stream_options: { include_usage: true } }))
       expect(await textIn(reply)).toBe(cut(whole).join(''))
     })
 
-    test('is not asked by an option that the provider refuses', async () => {
+    test('is not requested with an option that the provider rejects', async () => {
       const reply = await backend.answer(attempt('mistral/m', streaming))
       expect(upstream.lastJson()).not.toHaveProperty('stream_options')
       expect(await textIn(reply)).toBe(cut(whole).join(''))
     })
   })
 
-  test('keeps the usage that a last chunk with a choice carries, and takes note of it', async () => {
+  test('keeps and records the usage of a last chunk with a choice', async () => {
     const last = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage })}\n\n`
     const { url } = provider(() => streamOf([event('one'), last, DONE]))
     const reply = await backendOf({ groq: at(url) }).answer(attempt('groq/m', streaming))
@@ -105,7 +105,7 @@ describe('a stream', () => {
   })
 })
 
-describe('a broken connection', () => {
+describe('broken connection', () => {
   const whole = 'HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 99\r\n\r\n'
   const breaking = (bytes: string) => {
     const { url, stop } = startBreaking(bytes)
@@ -118,13 +118,13 @@ describe('a broken connection', () => {
     return url
   }
   const rows: [string, () => string, RegExp][] = [
-    ['refused', refusing, /openai at http:\/\/127\.0\.0\.1:\d+: it was refused/],
-    ['closed before an answer', () => breaking(''), /closed/],
+    ['http_error', refusing, /openai at http:\/\/127\.0\.0\.1:\d+: it was refused/],
+    ['closed before a response', () => breaking(''), /closed/],
     ['closed within the headers', () => breaking('HTTP/1.1 200 OK\r\ncontent-'), /closed/],
     ['not TLS', () => `https${provider(() => json()).url.slice(4)}`, /TLS/],
     ['closed within an error body', () => breaking(whole.replace('200', '500')), /closed/],
   ]
-  test.each(rows)('%s: rejects, saying so', async (_, url, message) => {
+  test.each(rows)('%s: rejects with the reason', async (_, url, message) => {
     const rejected = await backendOf({ openai: at(url()) })
       .answer(attempt('openai/m'))
       .catch((error: unknown) => error)
@@ -133,7 +133,7 @@ describe('a broken connection', () => {
     expect((rejected as Error).message).not.toContain(KEY)
   })
 
-  test('closed within a stream: what came is read, then reading fails', async () => {
+  test('closed within a stream: returns what arrived, then the read fails', async () => {
     const event = 'data: {"a":1}\n\n'
     const url = breaking(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99\r\n\r\n${event}`)
     const reader = readerOf(
@@ -147,7 +147,7 @@ describe('a broken connection', () => {
   })
 })
 
-describe('a call that is aborted', () => {
+describe('aborted call', () => {
   const gone = new Error('the client has gone')
   const silent = () => {
     const aborted = Promise.withResolvers<void>()
@@ -160,7 +160,7 @@ describe('a call that is aborted', () => {
     return { ...upstream, aborted: aborted.promise, arrived: arrived.promise }
   }
 
-  test('before it began never reaches the provider', async () => {
+  test('never reaches the provider when it was aborted before', async () => {
     const { url, seen } = silent()
     const signal = AbortSignal.abort(gone)
     const answer = backendOf({ openai: at(url) }).answer(attempt('openai/m', HELLO, { signal }))
@@ -168,7 +168,7 @@ describe('a call that is aborted', () => {
     expect(seen).toEqual([])
   })
 
-  test('before the answer rejects with the reason, and the provider sees it', async () => {
+  test('rejects with the reason before the response, and the provider sees it', async () => {
     const { url, aborted, arrived } = silent()
     const controller = new AbortController()
     const answer = backendOf({ openai: at(url) }).answer(attempt('openai/m', HELLO, controller))
@@ -180,8 +180,8 @@ describe('a call that is aborted', () => {
 
   test.each([
     ['aborting', true],
-    ['cancelling the body', false],
-  ])('within a stream, by %s: the provider sees it', async (_, aborting) => {
+    ['canceling the body', false],
+  ])('is seen by the provider within a stream, by %s', async (_, aborting) => {
     const stopped = Promise.withResolvers<void>()
     const { url } = provider((request) => {
       request.signal.addEventListener('abort', () => stopped.resolve())

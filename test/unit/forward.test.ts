@@ -1,4 +1,4 @@
-// Forwarding to providers of the OpenAI family: what they are sent, and their bytes coming back as they are.
+// Forwarding to providers of the OpenAI family: their requests, and their response bytes unchanged.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { at, attempt, backendOf, HELLO, KEY, operationOf, startProvider, textIn, valueIn } from '../support/forward.ts'
 
@@ -17,7 +17,7 @@ const json = (text = '{ "odd":\n  "spacing" }') =>
 /** A body that every operation takes. */
 const ANYTHING = { ...HELLO, input: 'x', prompt: 'x' }
 
-describe('the request', () => {
+describe('forwarded request', () => {
   const upstream = provider(() => json())
   const azure = { path: '/openai/deployments/m', query: '?api-version=2024-10-21' }
   const rows: [string, string, string, string][] = [
@@ -50,7 +50,7 @@ describe('the request', () => {
       'cohere',
     ].map((name): [string, string, string, string] => [name, '/v1', 'chat.completions', '/v1/chat/completions']),
   ]
-  test.each(rows)('%s at %j: %s calls %s with the key', async (name, base, operation, path) => {
+  test.each(rows)('%s at %j: calls %s at %s with the key', async (name, base, operation, path) => {
     const backend = backendOf({ [name]: at(upstream.url + base) })
     await backend.answer(attempt(`${name}/m`, ANYTHING, { operation: operationOf(operation) }))
     const { headers, method, path: called } = upstream.last()
@@ -60,13 +60,13 @@ describe('the request', () => {
     expect(headers.authorization).toBe(name === 'azure' ? undefined : `Bearer ${KEY}`)
   })
 
-  test('the model is named as the provider names it', async () => {
+  test('names the model as the provider does', async () => {
     const backend = backendOf({ openrouter: at(upstream.url) })
     await backend.answer(attempt('openrouter/meta-llama/llama-3.3-70b'))
     expect(upstream.lastJson().model).toBe('meta-llama/llama-3.3-70b')
   })
 
-  test('our own fields stay here, all others are sent as they are', async () => {
+  test("leaves out Understudy's own fields and sends all others unchanged", async () => {
     const ours = {
       svc: { retry: { count: 1 } },
       name: 'a name',
@@ -87,20 +87,20 @@ describe('the request', () => {
     expect(upstream.lastJson()).toEqual({ ...theirs, model: 'o3', stream: false })
   })
 
-  test('metadata of a response is kept with it', async () => {
+  test('keeps the metadata of a response', async () => {
     const metadata = { a: 'b' }
     const call = attempt('openai/m', { input: 'x', metadata }, { operation: operationOf('responses') })
     await backendOf({ openai: at(upstream.url) }).answer(call)
     expect(upstream.lastJson()).toMatchObject({ input: 'x', metadata, model: 'm' })
   })
 
-  test('a provider without a key gets none', async () => {
+  test('has no key for a provider without one', async () => {
     const backend = backendOf({ local: { base_url: upstream.url, backend: 'forward' } })
     await backend.answer(attempt('local/llama'))
     expect(upstream.last().headers).not.toHaveProperty('authorization')
   })
 
-  test('the key is that of the environment when none is written, or the variable that is', async () => {
+  test('has the key of the environment, or of a configured variable', async () => {
     const written = at(upstream.url, { api_key: `\${MY_KEY}` })
     const backend = backendOf(
       { openai: { base_url: upstream.url, backend: 'forward' }, mine: written },
@@ -112,7 +112,7 @@ describe('the request', () => {
     expect(upstream.last().headers.authorization).toBe('Bearer own')
   })
 
-  test('a form is sent as a form, less our own fields', async () => {
+  test("is a form for a form, without Understudy's own fields", async () => {
     const file = new File(['sound'], 'talk.mp3', { type: 'audio/mpeg' })
     const ours = { enable_logging: true, diarize: false, tag_audio_events: true, timestamps_granularity: 'word' }
     const body = { file, prompt: 'names', temperature: 0.5, response_format: 'json', retry: { count: 1 }, ...ours }
@@ -129,8 +129,8 @@ describe('the request', () => {
   })
 })
 
-describe('the answer', () => {
-  test('is the bytes that came, with the headers that say something', async () => {
+describe('forwarded response', () => {
+  test('has the received bytes and the meaningful headers', async () => {
     const headers = {
       'content-type': 'application/json',
       'x-ratelimit-remaining-requests': '59',
@@ -141,7 +141,7 @@ describe('the answer', () => {
     const { url } = provider(() => new Response('{ "odd":\n  "spacing" }', { headers }))
     const reply = await backendOf({ openai: at(url) }).answer(attempt('openai/m'))
     expect(await textIn(reply)).toBe('{ "odd":\n  "spacing" }')
-    expect(reply).toMatchObject({ status: 200, fixture: null, synthesized: false, usage: null })
+    expect(reply).toMatchObject({ status: 200, fixture: null, generated: false, usage: null })
     expect(reply.headers).toEqual({
       'content-type': 'application/json',
       'x-ratelimit-remaining-requests': '59',
@@ -156,7 +156,7 @@ describe('the answer', () => {
     [503, { 'content-type': 'text/html' }, '<h1>down</h1>'],
     [500, {}, ''],
   ]
-  test.each(errors)('an error %d keeps its status, headers and body', async (status, headers, text) => {
+  test.each(errors)('of an error %d keeps its status, headers and body', async (status, headers, text) => {
     const { url } = provider(() => new Response(text || null, { status, headers }))
     const reply = await backendOf({ openai: at(url) }).answer(attempt('openai/m', { ...HELLO, stream: true }))
     expect({ status: reply.status, headers: reply.headers, text: await textIn(reply) }).toEqual({
@@ -166,13 +166,13 @@ describe('the answer', () => {
     })
   })
 
-  test('an error that repeats the key is shown without it', async () => {
+  test('of an error masks a repeated key', async () => {
     const { url } = provider(() => Response.json({ error: { message: `wrong key: ${KEY}` } }, { status: 401 }))
     const reply = await backendOf({ openai: at(url) }).answer(attempt('openai/m'))
     expect(await textIn(reply)).toBe('{"error":{"message":"wrong key: [key]"}}')
   })
 
-  test('a redirect is not followed: the key would go with it', async () => {
+  test('does not follow a redirect, which would get the key', async () => {
     const other = provider(() => json())
     const { url } = provider(() => Response.redirect(`${other.url}/v1`, 307))
     const reply = await backendOf({ openai: at(url) }).answer(attempt('openai/m'))
@@ -181,7 +181,7 @@ describe('the answer', () => {
     expect(other.seen).toEqual([])
   })
 
-  test('subtitles and plain text come as one JSON string', async () => {
+  test('of subtitles and plain text is one JSON string', async () => {
     const { url } = provider(
       () => new Response('1\n00:00 --> 00:01\nhello\n', { headers: { 'content-type': 'text/plain' } }),
     )
@@ -193,7 +193,7 @@ describe('the answer', () => {
   })
 })
 
-describe('what cannot be forwarded', () => {
+describe('forwarding', () => {
   const { url, seen } = provider(() => json())
   const rows: [string, Parameters<typeof backendOf>[0], string, string, RegExp][] = [
     // what, providers, model, operation, message
@@ -206,16 +206,16 @@ describe('what cannot be forwarded', () => {
     ],
     ['a missing variable', { mine: at(url, { api_key: `\${NO_SUCH}` }) }, 'mine/m', 'chat.completions', /set NO_SUCH/],
     [
-      'an operation that the provider has not',
+      'an operation that the provider lacks',
       { perplexity: { api_key: KEY, backend: 'forward' }, mine: at(url), groq: { backend: 'forward' } },
       'perplexity/m',
       'embeddings',
       /perplexity does not answer embeddings; of those forwarded to, mine can/,
     ],
-    ['an operation that nobody has', { anthropic: at(url) }, 'anthropic/m', 'images.generations', /none of those/],
+    ['an operation that no provider has', { anthropic: at(url) }, 'anthropic/m', 'images.generations', /none of those/],
     ['a provider that is not forwarded to', { mine: at(url) }, 'aws/m', 'chat.completions', /not one of mine/],
   ]
-  test.each(rows)('%s is refused with 400', async (_, providers, model, operation, message) => {
+  test.each(rows)('rejects %s with 400', async (_, providers, model, operation, message) => {
     const refused = await backendOf(providers)
       .answer(attempt(model, ANYTHING, { operation: operationOf(operation) }))
       .catch((error: unknown) => error)

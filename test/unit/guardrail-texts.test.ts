@@ -1,4 +1,4 @@
-// What the built-in guardrails find in texts, and above all what they do not: each kind of personal data beside its look-alikes.
+// What the built-in guardrails find in texts, and above all what they do not: each type of personal data beside its look-alikes.
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { builtIns } from '../../src/guardrails/index.ts'
@@ -106,17 +106,17 @@ const FOUND: [kind: string | null, text: string][] = [
   [null, ''],
 ]
 
-describe('personal data', () => {
-  test.each(FOUND)('of the kind %p is in %p', async (kind, text) => {
+describe('personal data check', () => {
+  test.each(FOUND)('finds %p in %p', async (kind, text) => {
     expect(await pii(text)).toBe(kind && `it contains ${kind}`)
   })
 
-  test('has its kinds named once each, from all texts, and never quoted', async () => {
+  test('names each type once over all texts and never quotes it', async () => {
     const texts = ['Mail ada@example.com or bob@example.com', 'I am at 203.0.113.7', 'NL91 ABNA 0417 1643 00']
     expect(await pii(...texts)).toBe(`it contains ${IBAN}, ${EMAIL}, ${IP}`)
   })
 
-  test('is found in any text around it that is no part of it', async () => {
+  test('finds data within any surrounding text', async () => {
     const around = fc.stringMatching(/^[a-z ]{0,20}$/)
     const kinds = fc.constantFrom(...FOUND.filter(([kind]) => kind === EMAIL || kind === CARD || kind === IBAN))
     await fc.assert(
@@ -127,7 +127,7 @@ describe('personal data', () => {
     )
   })
 
-  test('is not seen in a number whose last digit is wrong', async () => {
+  test('does not find a number with a wrong check digit', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 9 }), async (off) => {
         const last = (1 + off) % 10
@@ -140,13 +140,13 @@ describe('personal data', () => {
   test.each([
     ['a letter', 'a'],
     ['a digit', '1'],
-    ['digits apart', '1 '],
-    ['an at', 'a@'],
+    ['separated digits', '1 '],
+    ['an at sign', 'a@'],
     ['a colon', ':'],
-    ['a plus', '+1 '],
+    ['a plus sign', '+1 '],
     ['dots', '1.'],
     ['words', 'my name is '],
-  ])('is looked for in a long text of %s without a search that explodes', async (_, piece) => {
+  ])('takes linear time for a long text of %s', async (_, piece) => {
     // A search whose work grows with the square of the length would need minutes here.
     expect(await pii(piece.repeat(100_000 / piece.length))).toBeNull()
   })
@@ -175,6 +175,6 @@ test.each<[guardrail: string, about: string | null, text: string]>([
   [SEX, null, 'sex education, sexagenarians, and a cocktail'],
   [SEX, null, 'breast cancer'],
   [SEX, null, ''],
-])('%s: %p is what %p is about', async (name, about, text) => {
+])('text check %s: is right for %p in %p', async (name, about, text) => {
   expect(await check(name, text)).toBe(about && `it is about ${about}`)
 })

@@ -1,4 +1,4 @@
-// Ids are those that the package ulid makes of the same time and the same chance.
+// Ids equal those of the package ulid for the same time and randomness.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { ulid } from 'ulid'
@@ -17,7 +17,7 @@ function slowly(seed: number, now: number, purpose: string, count: number): stri
   })
 }
 
-test('an id is the ULID of its time and of the hashes of its purpose and number', () => {
+test('id: is the ULID of its time and of the hashes of its purpose and number', () => {
   const instant = fc.oneof(fc.integer({ min: 1, max: 2 ** 48 - 1 }), fc.constantFrom(1, 2 ** 40 - 1, 2 ** 40))
   fc.assert(
     fc.property(fc.nat(), instant, fc.string(), fc.nat(), (seed, now, purpose, count) => {

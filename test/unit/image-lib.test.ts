@@ -28,37 +28,43 @@ const table: [ImageFormat, number, number, boolean, boolean][] = [
   ['webp', 1024, 1536, true, true],
 ]
 
-test.each(table)('%s of %i x %i, transparent: %p', async (format, width, height, transparent, hasAlpha) => {
-  const bytes = await renderImage({ ...wish, format, width, height, transparent })
-  expect(await sharp(bytes).metadata()).toMatchObject({ format, width, height, hasAlpha })
-  expect(bytes.length).toBeLessThan(format === 'jpeg' ? 250_000 : 60_000)
-  const pixels = await sharp(bytes).ensureAlpha().raw().toBuffer()
-  const alphaAt = (x: number, y: number) => pixels[(y * width + x) * 4 + 3]
-  const corners = [alphaAt(0, 0), alphaAt(width - 1, 0), alphaAt(0, height - 1), alphaAt(width - 1, height - 1)]
-  expect(corners).toEqual(Array(4).fill(hasAlpha ? 0 : 255))
-  expect(alphaAt(width / 2, height / 2)).toBe(255)
-  const alphas = new Set(pixels.filter((_, at) => at % 4 === 3))
-  if (hasAlpha) expect(alphas.size).toBeGreaterThan(4)
-  else expect([...alphas]).toEqual([255])
-})
+test.each(table)(
+  'renderImage: renders %s of %i x %i, transparent: %p',
+  async (format, width, height, transparent, hasAlpha) => {
+    const bytes = await renderImage({ ...wish, format, width, height, transparent })
+    expect(await sharp(bytes).metadata()).toMatchObject({ format, width, height, hasAlpha })
+    expect(bytes.length).toBeLessThan(format === 'jpeg' ? 250_000 : 60_000)
+    const pixels = await sharp(bytes).ensureAlpha().raw().toBuffer()
+    const alphaAt = (x: number, y: number) => pixels[(y * width + x) * 4 + 3]
+    const corners = [alphaAt(0, 0), alphaAt(width - 1, 0), alphaAt(0, height - 1), alphaAt(width - 1, height - 1)]
+    expect(corners).toEqual(Array(4).fill(hasAlpha ? 0 : 255))
+    expect(alphaAt(width / 2, height / 2)).toBe(255)
+    const alphas = new Set(pixels.filter((_, at) => at % 4 === 3))
+    if (hasAlpha) expect(alphas.size).toBeGreaterThan(4)
+    else expect([...alphas]).toEqual([255])
+  },
+)
 
 const formats: ImageFormat[] = ['png', 'jpeg', 'webp']
 
-test.each(formats)('the same wish gives the same %s, another key another picture', async (format) => {
-  const first = await renderImage({ ...wish, format })
-  expect(digest(await renderImage({ ...wish, format }))).toBe(digest(first))
-  const keys = Array.from({ length: 20 }, (_, number) => `fox ${number}`)
-  const pictures = await Promise.all(keys.map(async (key) => digest(await decode({ format, key }))))
-  expect(new Set(pictures).size).toBe(keys.length)
-})
+test.each(formats)(
+  'renderImage: gives the same %s for the same input and another picture for another key',
+  async (format) => {
+    const first = await renderImage({ ...wish, format })
+    expect(digest(await renderImage({ ...wish, format }))).toBe(digest(first))
+    const keys = Array.from({ length: 20 }, (_, number) => `fox ${number}`)
+    const pictures = await Promise.all(keys.map(async (key) => digest(await decode({ format, key }))))
+    expect(new Set(pictures).size).toBe(keys.length)
+  },
+)
 
-test('a key keeps its picture from version to version', async () => {
+test('renderImage: keeps the picture of a key from version to version', async () => {
   const pixels = await decode({})
   expect(digest(pixels)).toBe('ea6c1f544611bfef4c84f1ffbd67acf22afe60ded0b0b81a5a4209fe682d4c3d')
 })
 
 test.each(['jpeg', 'webp'] as const)(
-  '%s: a lower compression value means a smaller and coarser file',
+  'renderImage %s: makes a smaller and coarser file with a lower compression value',
   async (format) => {
     const original = await decode({})
     const values = [0, 25, 50, 75, 100]
@@ -76,6 +82,6 @@ test.each(['jpeg', 'webp'] as const)(
   },
 )
 
-test('png has no quality to lose', async () => {
+test('renderImage png: has no quality to lose', async () => {
   expect(await renderImage({ ...wish, compression: 10 })).toEqual(await renderImage(wish))
 })

@@ -1,10 +1,10 @@
-// JSON that is read in slices is the JSON that the runtime reads at once, and what is none for it is none here.
+// JSON that is read in slices equals the JSON that the runtime reads at once, and invalid JSON is invalid in both.
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { NestedTooDeep, parseInSlices, TooManyValues } from '../../src/lib/json-reading.ts'
 import { runs } from '../support/property.ts'
 
-const REFUSED = Symbol('refused')
+const REFUSED = Symbol('http_error')
 const atOnce = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -31,8 +31,8 @@ async function same(text: string): Promise<void> {
   }
 }
 
-describe('the same as at once', () => {
-  test('any value, written in any way', async () => {
+describe('parseInSlices', () => {
+  test('equals JSON.parse for any value, written in any way', async () => {
     const spaced = fc.tuple(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom('', ' ', '\n\t'))
     await fc.assert(
       fc.asyncProperty(spaced, async ([value, space]) => same(JSON.stringify(value, null, space))),
@@ -40,7 +40,7 @@ describe('the same as at once', () => {
     )
   })
 
-  test('any text of the signs of JSON, which is hardly ever valid', async () => {
+  test('equals JSON.parse for any text of JSON characters, usually invalid', async () => {
     const sign = fc.constantFrom(
       '[',
       ']',
@@ -65,7 +65,7 @@ describe('the same as at once', () => {
     )
   })
 
-  test('a valid text from which something is missing, or in which something is twice', async () => {
+  test('equals JSON.parse for a valid text with something missing or repeated', async () => {
     const changed = fc.tuple(fc.jsonValue({ maxDepth: 4 }), fc.nat(), fc.nat({ max: 3 }), fc.boolean())
     await fc.assert(
       fc.asyncProperty(changed, async ([value, place, length, twice]) => {
@@ -79,28 +79,28 @@ describe('the same as at once', () => {
   })
 
   test.each([
-    ['names that come twice', '{"a":1,"b":{"c":1,"c":[2,3]},"a":{"x":[1,2,3]}}'],
-    ['names that objects have', '{"__proto__":{"a":[1,2]},"constructor":1,"toString":[{}]}'],
+    ['duplicate names', '{"a":1,"b":{"c":1,"c":[2,3]},"a":{"x":[1,2,3]}}'],
+    ['names of object properties', '{"__proto__":{"a":[1,2]},"constructor":1,"toString":[{}]}'],
     ['names that are numbers', '{"b":[1,2],"2":1,"1":{"a":[]}}'],
     ['backslashes before the end of a text', '["\\\\","\\"","\\\\\\"",{"\\\\":["\\u0022,"]}]'],
-    ['nothing where an item must be', '[[1,2],,3]'],
-    ['a comma at the end', '[[1,2],[3],]'],
-    ['a comma at the beginning', '{,"a":[1]}'],
-    ['something between two items', '[[1,2] 3,4]'],
-    ['something before an item', '[1,2,3 [4,5,6]]'],
+    ['a missing item', '[[1,2],,3]'],
+    ['a trailing comma', '[[1,2],[3],]'],
+    ['a leading comma', '{,"a":[1]}'],
+    ['a token between two items', '[[1,2] 3,4]'],
+    ['a token before an item', '[1,2,3 [4,5,6]]'],
     ['two values', '[1,2] [3,4]'],
-    ['a space that JSON has not', '[[1,2]\u00a0,3]'],
-    ['nothing', ' \n'],
-    ['a text alone', '"a, [b"'],
-  ])('%s', async (_, text) => same(text))
+    ['a space that JSON does not allow', '[[1,2]\u00a0,3]'],
+    ['an empty text', ' \n'],
+    ['a bare text', '"a, [b"'],
+  ])('equals JSON.parse for %s', async (_, text) => same(text))
 })
 
-test('no more values than are allowed', async () => {
+test('parseInSlices: rejects more values than allowed', async () => {
   expect(await parseInSlices('[1,2,{"a":3}]', { most: 6 })).toEqual([1, 2, { a: 3 }])
   expect(parseInSlices('[1,2,3,4,5,6]', { most: 6 })).rejects.toThrow(new TooManyValues('has more than 6 values'))
 })
 
-test('what is nested too deep is known at the 501st level', () => {
+test('parseInSlices: rejects nesting at the 501st level', () => {
   const text = `${'['.repeat(501)}\u0000`
   expect(parseInSlices(text)).rejects.toThrow(new NestedTooDeep('is nested more than 500 levels deep'))
 })

@@ -14,8 +14,8 @@ const failureOf = async (schema: unknown) => {
   }
 }
 
-describe('samples', () => {
-  test.each(satisfiable)('%s', async (_, schema) => {
+describe('schema samples', () => {
+  test.each(satisfiable)('satisfy %s', async (_, schema) => {
     for (const key of ['first', 'second', 'third']) {
       const sample = await sampleOf(schema, key)
       expect({ sample, errors: judgement(schema, sample) }).toEqual({ sample, errors: [] })
@@ -23,7 +23,7 @@ describe('samples', () => {
     }
   })
 
-  test('any random schema', async () => {
+  test('satisfy any random schema', async () => {
     await fc.assert(
       fc.asyncProperty(randomSchema, fc.string(), async (schema, key) => {
         const sample = await sampleOf(schema, key)
@@ -33,7 +33,7 @@ describe('samples', () => {
     )
   })
 
-  test('depend on the schema and the key alone', async () => {
+  test('depend only on the schema and the key', async () => {
     const { random } = Math
     const samples = async () => {
       const all: string[] = []
@@ -60,7 +60,7 @@ describe('samples', () => {
     expect(new Set(samples.map((sample) => JSON.stringify(sample))).size).toBeGreaterThan(3)
   })
 
-  test('read as a person would write them', async () => {
+  test('read naturally', async () => {
     const text = { type: 'string' }
     const schema = {
       type: 'object',
@@ -85,7 +85,7 @@ describe('samples', () => {
     })
   })
 
-  test('leave the schema as it was', async () => {
+  test('leave the schema unchanged', async () => {
     for (const [, schema] of satisfiable) {
       const before = JSON.stringify(schema)
       await sampleOf(schema, 'key')
@@ -94,11 +94,11 @@ describe('samples', () => {
   })
 })
 
-test.each(impossible)('no sample: %s', async (_, schema, failure) => {
+test.each(impossible)('schema without a sample: fails with a reason: %s', async (_, schema, failure) => {
   expect(await failureOf(schema)).toEqual(failure)
 })
 
-describe('violations', () => {
+describe('schema violations', () => {
   const person = {
     type: 'object',
     properties: { age: { type: 'integer', minimum: 0 }, role: { enum: ['cook'] } },
@@ -120,15 +120,15 @@ describe('violations', () => {
     ],
     ['an exclusive limit of draft 4', draft4, 3, ['3 is less than 3.']],
     [
-      'an inner place',
+      'a nested place',
       { items: { $ref: '#/$defs/a' }, $defs: { a: { minLength: 2 } } },
       ['ab', 'a'],
       ['/1: String is too short (1 < 2).'],
     ],
-    ['false', false, 1, ['False boolean schema.']],
-    ['null where nullable', { type: 'string', nullable: true }, null, []],
+    ['the schema false', false, 1, ['False boolean schema.']],
+    ['nothing for null where nullable', { type: 'string', nullable: true }, null, []],
     ['a property that objects inherit', { properties: { constructor: { type: 'string' } } }, {}, []],
-    ['an escape that the unicode mode does not know', { pattern: '^\\d\\-\\d$' }, '1-2', []],
+    ['an escape unknown in unicode mode', { pattern: '^\\d\\-\\d$' }, '1-2', []],
     [
       'a sibling of a reference before 2019',
       {
@@ -141,11 +141,11 @@ describe('violations', () => {
       [],
     ],
   ]
-  test.each(cases)('%s', async (_, schema, value, problems) => {
+  test.each(cases)('report %s', async (_, schema, value, problems) => {
     expect(await violations(schema, JSON.stringify(value))).toEqual(problems)
   })
 
-  test('a malformed schema is an error', async () => {
+  test('are an error for a malformed schema', async () => {
     expect(violations({ type: 'text' }, '1')).rejects.toThrow('malformed schema')
   })
 })

@@ -1,4 +1,4 @@
-// JSON that is made in slices is the JSON that is made at once.
+// JSON that is written in slices equals the JSON that is written at once.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { checksumOf } from '../../src/lib/canonical.ts'
@@ -17,12 +17,12 @@ const large = {
   a: [words, [], {}, [undefined], { y: 1, x: [words] }],
 }
 
-test('of large values', async () => {
+test('JSON in slices: equals JSON.stringify for large values', async () => {
   expect(await jsonInSlices(large)).toBe(JSON.stringify(large))
   expect(await checksumInSlices(JSON.parse(JSON.stringify(large)))).toBe(checksumOf(JSON.parse(JSON.stringify(large))))
 })
 
-test('of any value', async () => {
+test('JSON in slices: equals JSON.stringify for any value', async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (value) => {
       expect(await jsonInSlices(value)).toBe(JSON.stringify(value))
@@ -31,7 +31,7 @@ test('of any value', async () => {
   )
 })
 
-test('a half of a character at the end of a slice stays with the other one', async () => {
+test('JSON in slices: keeps a surrogate pair together at the end of a slice', async () => {
   for (const length of [499_999, 500_000, 500_001]) {
     const text = `${'x'.repeat(length)}${'😀'.repeat(300_000)}`
     expect(await jsonInSlices(text)).toBe(JSON.stringify(text))

@@ -1,4 +1,4 @@
-// Who calls a path that there is not is told which one was probably meant, or nothing.
+// The path that was probably meant by an unknown one, or none.
 import { expect, test } from 'bun:test'
 import { likelyPath } from '../../src/lib/likely-path.ts'
 
@@ -41,6 +41,6 @@ const rows: [called: string, likely: string | null][] = [
   ['/v1/messages', null],
   ['/v1/audio/speech', null],
 ]
-test.each(rows)('%s: %p', (called, likely) => {
+test.each(rows)('likelyPath %s: is %p', (called, likely) => {
   expect(likelyPath(called, known)).toBe(likely)
 })

@@ -1,9 +1,9 @@
-// package-lock.json: what is installed is what was meant, on every machine.
+// package-lock.json: every machine installs what was meant.
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-test('the lockfile has a checksum of every package, on every platform', () => {
+test('lockfile: has a checksum of every package on every platform', () => {
   const lock = readFileSync(join(import.meta.dir, '..', '..', 'package-lock.json'), 'utf8')
   const { packages } = JSON.parse(lock) as { packages: Record<string, { integrity?: string; link?: boolean }> }
   const unlocked = Object.entries(packages).filter(([path, { integrity, link }]) => path !== '' && !integrity && !link)

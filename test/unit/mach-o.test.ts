@@ -24,7 +24,7 @@ function program(signed: boolean): Uint8Array {
   return bytes
 }
 
-test('the signature goes, with its load command and its part of the last segment', () => {
+test('Mach-O signature: is removed with its load command and its part of the last segment', () => {
   const signed = program(true)
   const bytes = withoutSignature(signed)
   const view = new DataView(bytes.buffer, bytes.byteOffset)
@@ -35,6 +35,6 @@ test('the signature goes, with its load command and its part of the last segment
   expect(bytes.subarray(32 + 88)).toEqual(signed.subarray(32 + 88, SIGNED_AT))
 })
 
-test('a program without one stays as it is', () => {
+test('Mach-O program without a signature: is unchanged', () => {
   expect(withoutSignature(program(false))).toEqual(program(false))
 })

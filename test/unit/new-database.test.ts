@@ -1,4 +1,4 @@
-// A database file that is not there yet is made whole at once, and is what its statements would have made.
+// A missing database file is created whole at once, and equals what its statements would create.
 import { afterAll, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const addTrace = (database: Database, seq: number) =>
     .run(seq)
 const countOf = (database: Database) => database.prepare('SELECT count(*) FROM trace_rows').pluck().get()
 
-test('a new database file: has the tables that the statements make, and a write-ahead log', () => {
+test('new database file: has the tables that its statements create, and a write-ahead log', () => {
   const { database, restored, release } = openFile(fileOf('new.db'))
   const made = openClone(newDatabase('memory'))
   expect(schemaOf(database)).toEqual(schemaOf(made))
@@ -40,7 +40,7 @@ test('a new database file: has the tables that the statements make, and a write-
   again.release()
 })
 
-test('nothing of a removed file comes back from the log that was left of it', () => {
+test('new database file: restores nothing from the log of a removed one', () => {
   const path = fileOf('removed.db')
   const { database, release } = openFile(path)
   addTrace(database, 1)
@@ -55,7 +55,7 @@ test('nothing of a removed file comes back from the log that was left of it', ()
   again.release()
 })
 
-test('an empty file and a link are filled where they are', () => {
+test('empty database file and link: are filled where they are', () => {
   writeFileSync(fileOf('empty.db'), '')
   symlinkSync(fileOf('target.db'), fileOf('link.db'))
   for (const name of ['empty.db', 'link.db']) {

@@ -1,4 +1,4 @@
-// A shipped file that is read page by page has the bytes of the file wherever they were asked for.
+// A shipped file that is read page by page has the bytes of the file wherever they are requested.
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ const content = Uint8Array.from({ length: LENGTH }, (_, index) => 1 + ((index * 
 const file = join(folder, 'whole')
 writeFileSync(file, Buffer.concat([Buffer.alloc(OFFSET, 9), content, Buffer.from(`end ${NO_PLACES} end`)]))
 
-test('what was asked for is there, over the borders of pages too', () => {
+test('paged file: contains the requested bytes across pages', () => {
   const range = fc.tuple(fc.nat(LENGTH), fc.nat(9_000))
   fc.assert(
     fc.property(fc.array(range, { minLength: 1, maxLength: 8 }), (ranges) => {
@@ -31,19 +31,19 @@ test('what was asked for is there, over the borders of pages too', () => {
   )
 })
 
-test('what nobody asked for is not read', () => {
+test('paged file: does not read bytes that were not requested', () => {
   const paged = pagedFile(file, OFFSET, LENGTH)
   paged?.need(LENGTH - 1, LENGTH)
   expect(paged?.bytes.slice(20_000, 20_100)).toEqual(new Uint8Array(100))
   expect(paged?.bytes.at(-1)).toBe(content.at(-1))
 })
 
-test('a file that cannot be read is none', () => {
+test('paged file: is missing when the file cannot be read', () => {
   expect(pagedFile(join(folder, 'missing'), 0, 10)).toBeUndefined()
   expect(pagedFile(file, 10_000_000, 10)).toBeUndefined()
 })
 
-test('the build writes where files lie, and leaves out those that are not there', () => {
+test('build: writes the places of files and leaves out missing ones', () => {
   const before = readFileSync(file)
   writePlaces(file, { 'dist/here.bin': content, 'dist/missing.bin': new Uint8Array([250, 1, 250, 2, 250]) })
   const after = readFileSync(file)

@@ -1,4 +1,4 @@
-// The providers of understudy.yaml: who is forwarded to, where and with which key; and what can be written wrong.
+// The providers of understudy.yaml: which are forwarded to, where and with which key; and its errors.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,17 +26,17 @@ const upstreamsOf = (yaml: string, environment?: Record<string, string>) =>
 const keys = { OPENAI_API_KEY: 'sk-1', ANTHROPIC_API_KEY: 'sk-2' }
 const secret = 'sk-hush hush'
 
-describe('who is forwarded to', () => {
+describe('forwarded providers', () => {
   const rows: [string, string, unknown[]][] = [
-    ['nobody', '', []],
-    ['nobody by a provider that does not say so', 'providers:\n  openai:\n    api_key: x\n', []],
+    ['none by default', '', []],
+    ['none for a provider without a backend', 'providers:\n  openai:\n    api_key: x\n', []],
     [
       'one with its usual address and key',
       'providers:\n  openai: { backend: forward }\n',
       [['openai', 'openai-compatible', 'https://api.openai.com/v1', 'sk-1']],
     ],
     [
-      'one with an address and a key of its own',
+      'one with an address and key of its own',
       `providers:\n  openai:\n    base_url: http://127.0.0.1:1/v1/\n    api_key: \${ANTHROPIC_API_KEY}\n    backend: forward\n`,
       [['openai', 'openai-compatible', 'http://127.0.0.1:1/v1', 'sk-2']],
     ],
@@ -51,11 +51,11 @@ describe('who is forwarded to', () => {
       [['local', 'openai-compatible', 'http://127.0.0.1:8000/v1', undefined]],
     ],
   ]
-  test.each(rows)('%s', (_, yaml, expected) => {
+  test.each(rows)('are %s', (_, yaml, expected) => {
     expect(upstreamsOf(yaml, keys)).toEqual(expected as never)
   })
 
-  test('all that are known with --backend forward, less those that say fixture', () => {
+  test('are all known ones with --backend forward, except those set to fixture', () => {
     const forwarding = read('backend: forward\nproviders:\n  google: { backend: fixture }\n', keys)
     const names = forwarding.upstreams.map(({ name }) => name)
     expect(names).toContain('openai')
@@ -72,7 +72,7 @@ describe('who is forwarded to', () => {
   })
 })
 
-describe('what is said of it', () => {
+describe('description of forwarding', () => {
   const rows: [string, string][] = [
     ['', 'fixture: cannot reach the network'],
     [
@@ -85,22 +85,22 @@ describe('what is said of it', () => {
       'forward: calls go to no provider, since no API key is set (other providers use fixtures)',
     ],
   ]
-  test.each(rows)('%j', (yaml, line) => {
+  test.each(rows)('is right for %j', (yaml, line) => {
     expect(describeForwarding(read(yaml, keys))).toBe(line)
   })
 })
 
-describe('addresses that are not those of the providers', () => {
+describe('unusual provider addresses', () => {
   const rows: [string, string, Record<string, string>, string[]][] = [
     [
-      'its own, written out',
+      'none: the usual one, written out',
       'providers:\n  openai: { base_url: "https://api.openai.com/v1/", backend: forward }\n',
       keys,
       [],
     ],
-    ['its own, by kind', 'providers:\n  x: { kind: anthropic, api_key: y, backend: forward }\n', keys, []],
+    ['none: the usual one, by kind', 'providers:\n  x: { kind: anthropic, api_key: y, backend: forward }\n', keys, []],
     [
-      'one that looks like it',
+      'a similar one',
       'providers:\n  openai:\n    base_url: https://api.openai.com.evil.example/v1?key=hush\n    backend: forward\n',
       keys,
       [
@@ -108,24 +108,24 @@ describe('addresses that are not those of the providers', () => {
       ],
     ],
     [
-      'a key of the file',
+      'one with a key of the file',
       'providers:\n  groq: { base_url: "http://10.0.0.1", api_key: hush, backend: forward }\n',
       {},
       ['calls to groq with the key from the settings go to http://10.0.0.1 (:2)'],
     ],
     [
-      'any variable',
+      'one from a variable',
       `providers:\n  mine:\n    base_url: http://10.0.0.1\n    api_key: \${AWS_SECRET}\n    backend: forward\n`,
       { AWS_SECRET: 'hush' },
       ['calls to mine with the key from AWS_SECRET go to http://10.0.0.1 (:3)'],
     ],
     [
-      'without a key',
+      'one without a key',
       'providers:\n  mine: { base_url: "http://10.0.0.1" }\n  other: { base_url: "http://10.0.0.2", backend: forward }\n',
       {},
       ['calls to other without a key go to http://10.0.0.2 (:3)'],
     ],
-    ['one that is answered from fixtures', 'providers:\n  openai: { base_url: "http://10.0.0.1" }\n', keys, []],
+    ['none: one that is answered from fixtures', 'providers:\n  openai: { base_url: "http://10.0.0.1" }\n', keys, []],
     [
       'a proxy',
       'providers:\n  openai: { backend: forward }\n',
@@ -133,7 +133,7 @@ describe('addresses that are not those of the providers', () => {
       ['forwarded calls over https:// go to http://(masked)@proxy:3128 (https_proxy)'],
     ],
   ]
-  test.each(rows)('%s', (_, yaml, environment, lines) => {
+  test.each(rows)('are reported for %s', (_, yaml, environment, lines) => {
     const found = read(yaml, environment)
       .addresses.map(addressLine)
       .map((line) => line.replaceAll(file, ''))
@@ -142,7 +142,7 @@ describe('addresses that are not those of the providers', () => {
   })
 })
 
-describe('what is written wrong', () => {
+describe('invalid providers setting', () => {
   const rows: [string, string, string[]][] = [
     ['a list', 'providers: [openai]', [':1: providers must be a mapping of providers by name, got a list']],
     [
@@ -157,12 +157,12 @@ describe('what is written wrong', () => {
       [':3: providers.openai.url', 'valid: kind, base_url, api_key, backend'],
     ],
     [
-      'a kind',
+      'an invalid kind',
       'providers:\n  x: { kind: openai }',
       ['providers.x.kind must be', 'got "openai"', 'openai-compatible, anthropic or google'],
     ],
     [
-      'a backend',
+      'an invalid backend',
       'providers:\n  x: { backend: real }',
       ['providers.x.backend must be', 'got "real"', 'fixture or forward'],
     ],
@@ -171,11 +171,7 @@ describe('what is written wrong', () => {
       'providers:\n  x: { base_url: localhost }',
       ['providers.x.base_url must be', 'got "localhost"', 'http or https'],
     ],
-    [
-      'an address that is none of the web',
-      'providers:\n  x: { base_url: "file:///etc" }',
-      ['"file:///etc"', 'http or https'],
-    ],
+    ['an address that is not http', 'providers:\n  x: { base_url: "file:///etc" }', ['"file:///etc"', 'http or https']],
     ['an address with a password', 'providers:\n  x: { base_url: "http://a:b@c" }', ['without a user name']],
     [
       'a key with a space',
@@ -194,13 +190,13 @@ describe('what is written wrong', () => {
       [':2: providers.azure', 'requires a base_url'],
     ],
   ]
-  test.each(rows)('%s', (_, yaml, said) => {
+  test.each(rows)('is rejected: %s', (_, yaml, said) => {
     const message = messageOf(() => read(`${yaml}\n`))
     for (const part of said) expect(message).toContain(part)
     expect(message).not.toMatch(/hush|12345|\n/)
   })
 
-  test('a key of the environment with a space in it is not shown', () => {
+  test('does not show a key of the environment with a space in it', () => {
     const message = messageOf(() => read('backend: forward\n', { OPENAI_API_KEY: secret }))
     expect(message).toContain('OPENAI_API_KEY must be a string')
     expect(message).not.toContain('hush')

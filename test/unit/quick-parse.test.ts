@@ -1,4 +1,4 @@
-// The quick parser of call bodies, fixtures and settings takes nothing that the schemas refuse, and makes of the rest what they make of it.
+// The quick parser of call bodies, fixtures and settings accepts nothing that the schemas reject, and gives the same for the rest.
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
 import { fixtureSchema } from '../../src/backends/fixture/fixture-schema.ts'
@@ -80,7 +80,7 @@ const messageOf = (run: () => unknown) => {
 }
 
 test.each(operations.map((operation) => [operation.name, operation] as const))(
-  'bodies of %s',
+  "quick parse of %s bodies: equals the schema's parse",
   (name, operation) => {
     const { request: schema } = operation
     const next = bodyMaker(operation, chanceOf(3))
@@ -110,7 +110,7 @@ test.each(operations.map((operation) => [operation.name, operation] as const))(
 )
 
 test.each(fixtureSubjects.map((subject) => [subject.name, subject] as const))(
-  'fixtures of %s, as the executable reads them',
+  "quick parse of %s fixtures: equals the schema's parse",
   (name, subject) => {
     const schema = fixtureSchema(subject)
     const chance = chanceOf(5)
@@ -134,7 +134,7 @@ test.each(fixtureSubjects.map((subject) => [subject.name, subject] as const))(
   120_000,
 )
 
-test('settings, as the executable reads them', () => {
+test("quick parse of settings: equals the schema's parse", () => {
   const values = [
     '',
     'x',

@@ -1,4 +1,4 @@
-// understudy rehearse with rules about agents: it makes an agent and tasks, and draws their trees.
+// understudy rehearse with rules about agents: it creates an agent and tasks, and draws their trees.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,15 +22,19 @@ const ROWS: [string, object, RegExp][] = [
     /tool current_date failed .*: broken$/m,
   ],
   [
-    'an agent of a name',
+    'a named agent',
     { match: { agent: 'writer', iteration: 2 }, fault: { type: 'http-error', status: 400 } },
     /task \w+ of writer, turn 1: failed \(error\)$/m,
   ],
   ['a decision', { fault: { type: 'approval-never' } }, /task \w+ of rehearsal, turn 1: input-required \(approval\)$/m],
-  ['a cancel', { fault: { type: 'late-answer' } }, /tool google_search answered in 5000 ms, late, .*faults: broken$/m],
+  [
+    'a cancel',
+    { fault: { type: 'late-response' } },
+    /tool google_search succeeded in 5000 ms, late, .*faults: broken$/m,
+  ],
   ['a task', { fault: { type: 'stuck-task' } }, /task \w+ of rehearsal, turn 1: canceled$/m],
 ]
-test.each(ROWS)('a rule about %s acts', async (_, rule, drawn) => {
+test.each(ROWS)('rehearse: triggers a rule about %s', async (_, rule, drawn) => {
   const { code, stdout, stderr } = await rehearse([{ name: 'broken', ...rule }], '--calls', '1')
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout).toMatch(drawn)
@@ -39,7 +43,7 @@ test.each(ROWS)('a rule about %s acts', async (_, rule, drawn) => {
   expect(stdout).not.toMatch(/^chat\.completions /m)
 })
 
-test('calls of models and tasks take turns with the rules', async () => {
+test('rehearse: alternates model calls and tasks when rules need both', async () => {
   const rules = [
     { name: 'of all', fault: { type: 'delay', for: '1s' } },
     { name: 'of tools', fault: { type: 'tool-error' } },

@@ -1,4 +1,4 @@
-// understudy scenario: what ships, listed and printed as files to begin your own with.
+// understudy scenario: the shipped scenarios, listed and printed as files to start your own from.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

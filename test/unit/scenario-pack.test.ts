@@ -1,4 +1,4 @@
-// The scenarios that ship: each explains itself, is rehearsed, and does what it expects of itself.
+// The shipped scenarios: each explains itself, is rehearsed, and meets its expectations.
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,11 +24,11 @@ const rehearse = async (name: string): Promise<Rehearsal> => {
   return JSON.parse(stdout)
 }
 
-test('there is one for each kind of bad day', () => {
+test('shipped scenarios: are at least 23', () => {
   expect(names.length).toBeGreaterThanOrEqual(23)
 })
 
-test.each(names)('%s explains itself, and what it needs, at its top', (name) => {
+test.each(names)('shipped scenario %s: explains itself and its needs at its top', (name) => {
   const text = readFileSync(join(scenarios, `${name}.yaml`), 'utf8')
   const [first = '', second = '', third = ''] = text.split('\n')
   expect(first).toMatch(/^# [A-Z].{30,}\.$/)
@@ -36,14 +36,14 @@ test.each(names)('%s explains itself, and what it needs, at its top', (name) => 
   expect(third.startsWith('# Needs: ')).toBe(/^needs: /m.test(text))
 })
 
-test.each(names)('%s matches the models of every provider', (name) => {
+test.each(names)('shipped scenario %s: matches the models of every provider', (name) => {
   const { rules } = Bun.YAML.parse(readFileSync(join(scenarios, `${name}.yaml`), 'utf8')) as {
     rules: { match?: Record<string, unknown> }[]
   }
   for (const { match = {} } of rules) expect(Object.keys(match)).not.toContainAnyValues(['provider', 'model'])
 })
 
-test.each(names)('%s goes wrong as it says, and every rule of it acts', async (name) => {
+test.each(names)('shipped scenario %s: triggers every rule and meets its expectations', async (name) => {
   const { traces, report } = await rehearse(name)
   expect(report).toMatchObject({ scenario: name, ok: true })
   expect(report.expectations.length).toBeGreaterThan(0)
@@ -53,6 +53,6 @@ test.each(names)('%s goes wrong as it says, and every rule of it acts', async (n
   )
 })
 
-test('a rehearsal repeats to the byte', async () => {
+test('rehearsal: repeats to the byte', async () => {
   expect(await rehearse('brown-out')).toEqual(await rehearse('brown-out'))
 })

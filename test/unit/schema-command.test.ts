@@ -24,7 +24,7 @@ beforeAll(async () => {
   validate = ajv.compile(schema)
 })
 
-test('says what it is, and describes the fields that need it', () => {
+test('fixture schema: describes itself and the fields that need it', () => {
   expect(schema).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema' })
   expect(String(schema.title)).toContain('fixture')
   const text = JSON.stringify(schema)
@@ -32,19 +32,19 @@ test('says what it is, and describes the fields that need it', () => {
     expect(text).toContain(words)
 })
 
-test.each(shipped)('%s is valid', (path) => {
+test.each(shipped)('fixture schema: accepts shipped %s', (path) => {
   expect(shipped.length).toBeGreaterThanOrEqual(6)
   expect(validate(parsed(path)) || validate.errors).toBe(true)
 })
 
-test('the shipped seed is valid by the schema of seeds, and is no fixture', async () => {
+test('seed schema: accepts the shipped seed, which is not a fixture', async () => {
   const seed = ajv.compile(await schemaOf('seed'))
   expect(seed(parsed('fixtures/workspace.yaml')) || seed.errors).toBe(true)
   expect(seed({ datasetz: [] })).toBe(false)
   expect(validate(parsed('fixtures/workspace.yaml'))).toBe(false)
 })
 
-describe('refused', () => {
+describe('http_error', () => {
   const reply = { content: 'x' }
   const rows: [string, unknown][] = [
     ['an unknown key', { reply, colour: 'red' }],
@@ -53,17 +53,17 @@ describe('refused', () => {
     ['an unknown key of a reply', { reply: { contents: 'x' } }],
     ['a wrong type', { match: { stream: 'yes' }, reply }],
     ['a turn below 1', { match: { turn: 0 }, reply }],
-    ['no replies', { replies: [] }],
-    ['a finish reason', { reply: { content: 'x', finish_reason: 'done' } }],
-    ['the second of a list', [{ reply }, { reply: { content: 5 } }]],
+    ['an empty list of replies', { replies: [] }],
+    ['an invalid finish reason', { reply: { content: 'x', finish_reason: 'done' } }],
+    ['an error in the second fixture of a list', [{ reply }, { reply: { content: 5 } }]],
     ['a text', 'hello'],
   ]
-  test.each(rows)('%s', (_, value) => {
+  test.each(rows)('rejects %s', (_, value) => {
     expect(validate(value)).toBe(false)
   })
 })
 
-test('another kind of schema is a mistake that names the known ones', async () => {
+test('schema command: names the known types for an unknown one', async () => {
   const { code, stdout, stderr } = await runCommand(['schema', 'cat'])
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(/^understudy: [^\n]*'cat'[^\n]*fixture[^\n]*\n$/)

@@ -30,17 +30,14 @@ test.each([
   ['mp3', 'MPEG', 'MPEG 2 Layer 3', SPEECH_RATE],
   ['flac', 'FLAC', 'FLAC', SPEECH_RATE],
   ['opus', 'Ogg', 'Opus', SPEECH_RATE],
-] as const)(
-  'a tag reader finds the container, codec and length of %s',
-  async (format, container, codec, sampleRate) => {
-    const { bytes, seconds } = await renderSpeech({ text, voice: 'nova', format })
-    const found = (await parseBuffer(bytes, {}, { duration: true })).format
-    expect(found).toMatchObject({ container, codec, sampleRate, numberOfChannels: 1 })
-    expect(Math.abs((found.duration ?? 0) / seconds - 1)).toBeLessThan(0.05)
-  },
-)
+] as const)('speech: has the right container, codec and length as %s', async (format, container, codec, sampleRate) => {
+  const { bytes, seconds } = await renderSpeech({ text, voice: 'nova', format })
+  const found = (await parseBuffer(bytes, {}, { duration: true })).format
+  expect(found).toMatchObject({ container, codec, sampleRate, numberOfChannels: 1 })
+  expect(Math.abs((found.duration ?? 0) / seconds - 1)).toBeLessThan(0.05)
+})
 
-test.each(['mp3', 'flac', 'opus'] as const)('a decoder hears in %s what was sung', async (format) => {
+test.each(['mp3', 'flac', 'opus'] as const)('speech: decodes from %s to the rendered signal', async (format) => {
   const { bytes, seconds } = await renderSpeech({ text, voice: 'nova', format })
   const { channelData, sampleRate, errors } = await decoders[format](bytes)
   expect(errors).toEqual([])
@@ -49,7 +46,7 @@ test.each(['mp3', 'flac', 'opus'] as const)('a decoder hears in %s what was sung
   expect(Math.abs(loudness(signal) / loudness(original) - 1)).toBeLessThan(0.1)
 })
 
-test('FLAC gives back every sample, a last block of one sample and a full-scale jump included', async () => {
+test('FLAC: keeps every sample, with a last block of one sample and a full-scale jump', async () => {
   const { flacOf } = await import('../../src/lib/media/flac.ts')
   const pcm = Int16Array.from({ length: 8193 }, (_, index) =>
     index % 3 === 0 ? 32767 : index % 3 === 1 ? -32768 : index,
@@ -60,14 +57,14 @@ test('FLAC gives back every sample, a last block of one sample and a full-scale 
   expect(Int16Array.from(channelData[0] ?? [], (value) => Math.round(value * 32767))).toEqual(pcm)
 })
 
-test('Ogg Opus ends where the sound ends', async () => {
+test('Ogg Opus: ends where the audio ends', async () => {
   const { bytes, seconds } = await renderSpeech({ text: 'Hello', voice: 'echo', format: 'opus' })
   const { samplesDecoded } = await decoders.opus(bytes)
   // The decoder rounds the look-ahead that it drops; a packet is 960 samples.
   expect(Math.abs(samplesDecoded - seconds * 48_000)).toBeLessThan(10)
 })
 
-test('WAV and pcm16 hold the samples as they are', async () => {
+test('WAV and pcm16: contain the samples unchanged', async () => {
   const pcm = pcmOf(text, 'alloy')
   const [wav, bare] = await Promise.all(
     (['wav', 'pcm16'] as const).map((format) => renderSpeech({ text, voice: 'alloy', format })),
@@ -76,24 +73,28 @@ test('WAV and pcm16 hold the samples as they are', async () => {
   expect(wav?.bytes.subarray(44)).toEqual(new Uint8Array(pcm.buffer))
 })
 
-test.each(formats)('the same words give the same bytes in %s, other words and voices others', async (format) => {
-  const render = async (words: string, voice: SpeechVoice) => (await renderSpeech({ text: words, voice, format })).bytes
-  const first = await render(text, 'onyx')
-  expect(await render(text, 'onyx')).toEqual(first)
-  expect(await render(text, 'fable')).not.toEqual(first)
-  expect(await render('Good evening, Zürich!', 'onyx')).not.toEqual(first)
-})
+test.each(formats)(
+  'speech: has the same bytes in %s for the same text, and others for other texts and voices',
+  async (format) => {
+    const render = async (words: string, voice: SpeechVoice) =>
+      (await renderSpeech({ text: words, voice, format })).bytes
+    const first = await render(text, 'onyx')
+    expect(await render(text, 'onyx')).toEqual(first)
+    expect(await render(text, 'fable')).not.toEqual(first)
+    expect(await render('Good evening, Zürich!', 'onyx')).not.toEqual(first)
+  },
+)
 
 test.each([
   ['fifteen letters a second', 'abcdefghijklmnopqrstuvwxyzabcd', 2],
-  ['a full stop rests for three letters', 'abcdefghijkl.', 1],
-  ['an empty text is one letter of silence', '', 1 / 15],
+  ['a pause of three letters for a full stop', 'abcdefghijkl.', 1],
+  ['one letter of silence for an empty text', '', 1 / 15],
   ['no more than a minute', 'on and on '.repeat(500), 60],
-])('%s', async (_, words, seconds) => {
+])('speech length: is %s', async (_, words, seconds) => {
   expect((await renderSpeech({ text: words, voice: 'echo', format: 'pcm16' })).seconds).toBeCloseTo(seconds, 6)
 })
 
-test('every voice sings at its own pitch, at a fifth of full scale, and rests between words', () => {
+test('speech voice: has its own pitch, a fifth of full scale, and pauses between words', () => {
   const turns = voices.map((voice) => {
     const pcm = pcmOf('aaa aaa', voice)
     const peak = pcm.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0)

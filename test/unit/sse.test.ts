@@ -1,5 +1,5 @@
-// The one reader of server-sent events: whatever the line ends and wherever the bytes are cut, the blocks are the stream as it
-// came, and their events are those that a browser would see.
+// The reader of server-sent events: whatever the line ends and wherever the bytes are split, the blocks are the stream as received, and
+// their events are those that a browser would see.
 import { describe, expect, test } from 'bun:test'
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
@@ -21,23 +21,23 @@ function blocksOf(text: string, lengths: readonly number[] = []): SseBlock[] {
 }
 const eventsIn = (blocks: readonly SseBlock[]) => blocks.flatMap(({ event }) => (event ? [event.data] : []))
 
-describe('a stream', () => {
+describe('SSE reader', () => {
   const rows: [string, string, string[], number][] = [
     ['of one event', 'data: a\n\n', ['a'], 1],
     ['with a name', 'event: x\ndata: a\n\n', ['a'], 1],
     ['of several lines', 'data: a\ndata: b\n\n', ['a\nb'], 1],
-    ['with line ends of Windows', 'data: a\r\n\r\ndata: b\r\n\r\n', ['a', 'b'], 2],
-    ['with line ends of old Macs', 'data: a\r\rdata: b\r\r', ['a', 'b'], 2],
+    ['with Windows line ends', 'data: a\r\n\r\ndata: b\r\n\r\n', ['a', 'b'], 2],
+    ['with old Mac line ends', 'data: a\r\rdata: b\r\r', ['a', 'b'], 2],
     ['with mixed line ends', 'data: a\r\n\ndata: b\n\r\ndata: c\n\n', ['a', 'b', 'c'], 3],
     ['with comments', ': hello\n\ndata: a\n\n', ['a'], 2],
     ['with a comment before its data', ': hello\ndata: a\n\n', ['a'], 1],
     ['with more blank lines', '\n\ndata: a\n\n\n\n', ['a'], 3],
-    ['with a mark of the byte order', '\ufeffdata: a\n\n', ['a'], 1],
-    ['that is cut off', 'data: a\n\ndata: b', ['a'], 2],
-    ['that is cut off before the blank line', 'data: a\n\ndata: b\n', ['a'], 2],
-    ['of nothing', '', [], 0],
+    ['with a byte order mark', '\ufeffdata: a\n\n', ['a'], 1],
+    ['that is truncated', 'data: a\n\ndata: b', ['a'], 2],
+    ['that is truncated before the blank line', 'data: a\n\ndata: b\n', ['a'], 2],
+    ['without content', '', [], 0],
   ]
-  test.each(rows)('%s', (_, text, events, count) => {
+  test.each(rows)('reads a stream %s', (_, text, events, count) => {
     for (const lengths of [[], [...text].map(() => 1)]) {
       const blocks = blocksOf(text, lengths)
       expect(blocks.map((block) => block.text).join('')).toBe(text)
@@ -46,7 +46,7 @@ describe('a stream', () => {
     }
   })
 
-  test('is the same however its bytes are cut', () => {
+  test('reads the same however the bytes are split', () => {
     const line = fc.constantFrom('data: a', 'data: "\u{1f600}"', 'data:', ': c', 'event: e', 'id: 1', '', 'x')
     const end = fc.constantFrom('\n', '\r\n', '\r')
     const stream = fc.array(fc.tuple(line, end), { maxLength: 12 }).map((lines) => lines.flat().join(''))
@@ -61,7 +61,7 @@ describe('a stream', () => {
   })
 })
 
-test('blocks that need no parser are read as it would read them', () => {
+test('SSE blocks without a parser: are read as the parser would', () => {
   const line = fc.constantFrom(
     'data: a',
     'data: ',
@@ -88,7 +88,7 @@ test('blocks that need no parser are read as it would read them', () => {
   )
 })
 
-test('what is written is read again', () => {
+test('SSE writer: writes what the reader reads', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), (values) => {
       const text = values.map((data) => encodeEvent(dataEvent(data, { event: 'x' }))).join('')
@@ -99,7 +99,7 @@ test('what is written is read again', () => {
   )
 })
 
-test('a line in many small pieces costs its length once, and one without an end is refused', () => {
+test('SSE line: costs its length once in many small chunks, and is rejected without an end', () => {
   const reader = sseReader()
   const piece = encoder.encode('x'.repeat(1024 * 1024))
   expect(reader.read(encoder.encode('data: '))).toEqual([])

@@ -1,4 +1,4 @@
-// Errors at the start end up in logs: they name what is wrong, and quote no secret of it.
+// Errors at the start end up in logs: they name what is wrong and quote no secret.
 import { afterAll, expect, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const FILES: [what: string, yaml: string, says: string][] = [
   ['a password without a scheme', `providers:\n  x: { base_url: "me:${HUSH}@c" }`, 'providers.x.base_url'],
   ['a password with a slash', `providers:\n  x: { base_url: "ftp://me:${HUSH}/x@c" }`, 'providers.x.base_url'],
   ['a key in a query', `providers:\n  x: { base_url: "ftp://c/?q=${HUSH}" }`, 'ftp://c/?q=(masked)'],
-  ['a key behind a #', `providers:\n  x: { base_url: "http://c/#${HUSH}" }`, 'providers.x.base_url'],
+  ['a key after a #', `providers:\n  x: { base_url: "http://c/#${HUSH}" }`, 'providers.x.base_url'],
   ['a key with a space', `providers:\n  x: { api_key: "${HUSH} x" }`, 'providers.x.api_key must be a string'],
   ['a key that is a list', `providers:\n  x: { api_key: [${HUSH}] }`, 'providers.x.api_key must be a string'],
   ['providers that are a text', `providers: ${HUSH}`, 'providers must be a mapping of providers by name, got a string'],
@@ -35,19 +35,19 @@ const FILES: [what: string, yaml: string, says: string][] = [
     'providers must be a mapping of providers by name, got a list',
   ],
   ['a file that is a text', HUSH, 'settings.yaml must be a mapping of settings, got a string'],
-  ['a file that is no YAML', `token: "a" "${HUSH}"`, 'settings.yaml:1: '],
-  ['a file that is no YAML either', `token: [${HUSH}\n${HUSH}: ]x`, 'settings.yaml:'],
+  ['a file that is invalid YAML', `token: "a" "${HUSH}"`, 'settings.yaml:1: '],
+  ['another file that is invalid YAML', `token: [${HUSH}\n${HUSH}: ]x`, 'settings.yaml:'],
   ['a token with a space', `token: ["a ${HUSH}"]`, 'token must be a string without spaces'],
-  ['a token of a workspace', `tokens: { "${HUSH}": 7 }`, 'tokens must be a mapping'],
-  ['a collector', `otlp: "ht!tp://me:${HUSH}@c/?x=${HUSH}"`, 'otlp '],
-  ['an origin', `cors: ["http://me:${HUSH}@c"]`, 'cors '],
+  ['a token with a workspace', `tokens: { "${HUSH}": 7 }`, 'tokens must be a mapping'],
+  ['an invalid collector', `otlp: "ht!tp://me:${HUSH}@c/?x=${HUSH}"`, 'otlp '],
+  ['an invalid origin', `cors: ["http://me:${HUSH}@c"]`, 'cors '],
   [
     'a value of another setting',
     `port: "api_key=${HUSH}"`,
     'port must be a number from 0 to 65535, got "api_key=(masked)"',
   ],
 ]
-test.each(FILES)('%s in the file', (_, yaml, says) => {
+test.each(FILES)('secret in the settings file: is not printed for %s', (_, yaml, says) => {
   writeFileSync(file, `${yaml}\n`)
   const message = messageOf({}, { UNDERSTUDY_CONFIG: file })
   expect(message).toContain(says)
@@ -61,7 +61,7 @@ const VARIABLES: Record<string, string>[] = [
   { UNDERSTUDY_OTLP: 'env', OTEL_EXPORTER_OTLP_HEADERS: `authorization ${HUSH}` },
   { UNDERSTUDY_BACKEND: 'forward', OPENAI_API_KEY: `${HUSH} x` },
 ]
-test.each(VARIABLES)('%j in the environment', (environment) => {
+test.each(VARIABLES)('secret in the environment: is not printed for %j', (environment) => {
   const message = messageOf({}, environment)
   expect(message).toContain(' must be ')
   expect(message).not.toContain(HUSH)
@@ -77,7 +77,7 @@ const COMMANDS: string[][] = [
   ['trace', 'list', '--url', `http://127.0.0.1:9/?token=${HUSH}`],
   ['rehearse', 'outage', '--against', `http://me:${HUSH}@127.0.0.1:9`],
 ]
-test.each(COMMANDS)('%s %s %s', async (...args) => {
+test.each(COMMANDS)('secret on the command line: is not printed for %s %s %s', async (...args) => {
   const { code, stdout, stderr } = await runCommand(args, { cwd: folder.path })
   expect([code > 0, stderr.length > 0]).toEqual([true, true])
   expect(stdout + stderr).not.toContain(HUSH)

@@ -1,4 +1,4 @@
-// Lists and drawings fit the terminal: nothing is wider than it, and what matters most stays whole.
+// Lists and drawings fit the terminal, and what matters most stays whole.
 import { expect, test } from 'bun:test'
 import { stripVTControlCharacters } from 'node:util'
 import { paint, printer, safeLine } from '../../src/cli/print/output.ts'
@@ -11,7 +11,7 @@ import type { AttemptRecord, TraceRecord } from '../../src/contract/core/trace.t
 
 const plain: Paint = (_, text) => text
 const attempt = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({
-  ...{ target: 'anthropic/claude-sonnet-4-5-20250929', position: 0, number: 1, why: 'fallback', wait_ms: 2500 },
+  ...{ target: 'anthropic/claude-sonnet-4-5-20250929', position: 0, number: 1, reason: 'fallback', wait_ms: 2500 },
   ...{ faults: ['the connection is cut in the middle', 'slow to begin'], started_ms: 2500, first_content_ms: 3000 },
   ...{ duration_ms: 90_000, outcome: 'disconnected', status: 502, request_id: 'req_0123456789abcdef' },
   error: `the provider ${'closed the connection '.repeat(9)}`,
@@ -23,7 +23,7 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
     session: 'worker-of-a-long-name',
     operation: 'images.generations',
     parent: null,
-    inner: false,
+    internal: false,
     name: 'x',
     route: 'gateway',
   },
@@ -34,7 +34,7 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
     fixture: 'chat.completions/a-fixture-of-a-long-name',
   },
   ...{
-    synthesized: false,
+    generated: false,
     plan: [],
     scenario: 'a-scenario',
     faults: [],
@@ -48,30 +48,33 @@ const traceOf = (more: Partial<TraceRecord> = {}): TraceRecord => ({
 })
 const tooLong = (lines: readonly string[], width: number) => lines.filter((line) => line.length > width)
 
-test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])('a list, a drawing and an overview at %d columns', (width) => {
-  const traces = Array.from({ length: 30 }, (_, index) =>
-    traceOf({
-      started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
-      outcome: index < 9 ? 'answered' : 'refused',
-    }),
-  )
-  for (const sessions of [false, true]) {
-    const line = traceLine(traceOf(), { paint: plain, width, sessions })
-    expect(tooLong([line], width)).toEqual([])
-    expect(line).toContain('00:00:00')
-    expect(line).toContain(' 502 ')
-    expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
-  }
-  const drawing = waterfall(traceOf(), plain, width)
-  expect(tooLong(drawing, width)).toEqual([])
-  // Nothing of what happened is left out for want of room.
-  const words = drawing.join(' ').replace(/\s+/g, ' ')
-  for (const part of ['disconnected 502 in 90.0 s', 'after 2500 ms', 'slow to begin', 'closed the connection', '█'])
-    expect(words).toContain(part)
-  expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
-})
+test.each([40, 44, 54, 60, 72, 80, 100, 120, 200])(
+  'terminal output: fits %d columns as list, drawing and overview',
+  (width) => {
+    const traces = Array.from({ length: 30 }, (_, index) =>
+      traceOf({
+        started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
+        outcome: index < 9 ? 'succeeded' : 'http_error',
+      }),
+    )
+    for (const sessions of [false, true]) {
+      const line = traceLine(traceOf(), { paint: plain, width, sessions })
+      expect(tooLong([line], width)).toEqual([])
+      expect(line).toContain('00:00:00')
+      expect(line).toContain(' 502 ')
+      expect(line).toEndWith('01JGFJJZ00D2P87R0BNWMRTVKK')
+    }
+    const drawing = waterfall(traceOf(), plain, width)
+    expect(tooLong(drawing, width)).toEqual([])
+    // Nothing of what happened is left out for want of room.
+    const words = drawing.join(' ').replace(/\s+/g, ' ')
+    for (const part of ['disconnected 502 in 90.0 s', 'after 2500 ms', 'slow to begin', 'closed the connection', '█'])
+      expect(words).toContain(part)
+    expect(tooLong(overviewLines(traces, { paint: plain, width }), width)).toEqual([])
+  },
+)
 
-test('a report goes on under its beginning, with its colours', () => {
+test('terminal report: wraps under its beginning and keeps its colors', () => {
   const red = paint('red', 'NOT MET: there were none at all')
   const lines = [
     'Understudy: outage: FAIL',
@@ -102,7 +105,7 @@ test('a report goes on under its beginning, with its colours', () => {
   ).toStartWith('of others \\u001b[31mred')
 })
 
-test('a pipe gets every column in full', () => {
+test('terminal list: prints every column in full to a pipe', () => {
   const line = traceLine(traceOf(), { paint: plain, width: undefined, sessions: false })
   for (const part of [
     '00:00:00.000',
@@ -112,7 +115,7 @@ test('a pipe gets every column in full', () => {
     expect(line).toContain(part)
 })
 
-test('the less room there is, the less is said, the model last', () => {
+test('terminal list: shortens columns as room gets scarce, the model last', () => {
   const at = (width: number) => traceLine(traceOf(), { paint: plain, width, sessions: false })
   expect(at(80)).toContain('anthropic/c…')
   expect(at(80)).not.toContain('images')
@@ -121,30 +124,30 @@ test('the less room there is, the less is said, the model last', () => {
   expect(at(120)).toContain('…a-long-name')
 })
 
-test('an overview says how many calls came to what, by model and over time', () => {
+test('terminal overview: counts outcomes by model and over time', () => {
   const calls = Array.from({ length: 24 }, (_, index) =>
     traceOf({
       started_at: new Date(Date.UTC(2025) + index * 1000).toISOString(),
       duration_ms: 0,
       model: index % 4 === 0 ? 'openai/b' : 'openai/a',
-      ...(index < 12 ? { outcome: 'answered' } : { outcome: 'refused', status: 503 }),
+      ...(index < 12 ? { outcome: 'succeeded' } : { outcome: 'http_error', status: 503 }),
     }),
   )
   const lines = overviewLines(calls, { paint: plain, width: 60 })
-  expect(lines[0]).toBe('24 calls in 23.0 s: 12 answered, 12 refused 503')
-  expect(lines[1]).toMatch(/^ {2}openai\/a +18 {2}9 answered, 9 refused 503$/)
-  expect(lines[2]).toMatch(/^ {2}openai\/b +6 {2}3 answered, 3 refused 503$/)
+  expect(lines[0]).toBe('24 calls in 23.0 s: 12 succeeded, 12 HTTP 503')
+  expect(lines[1]).toMatch(/^ {2}openai\/a +18 {2}9 succeeded, 9 HTTP 503$/)
+  expect(lines[2]).toMatch(/^ {2}openai\/b +6 {2}3 succeeded, 3 HTTP 503$/)
   expect(lines[3]).toMatch(/^ {2}over time {2}[█ ]+[░ ]+$/)
 })
 
-test('texts are filled, cut and broken between words', () => {
+test('terminal texts: are padded, cut and wrapped between words', () => {
   expect(fitText('abc', 5)).toBe('abc  ')
   expect(fitText('abcdef', 4)).toBe('abc…')
   expect(fitText('abcdef', 4, 'start')).toBe('…def')
   expect(wrapText('one two  three\nfourfourfour', 7)).toEqual(['one two', 'three', 'fourfou', 'rfour'])
 })
 
-test('a stream decides whether colours are shown and how wide lines are', () => {
+test('terminal stream: decides about colors and width', () => {
   const printed = (isTTY: boolean, columns: number, colours: boolean) => {
     const written: string[] = []
     const write = (text: string) => void written.push(text)

@@ -1,4 +1,4 @@
-// Which files a tier runs, and the totals of the runner's report: no failure is lost.
+// The files that a tier runs, and the totals of the runner's report: no failure is lost.
 import { describe, expect, test } from 'bun:test'
 import { filesOf, totalsOf } from '../../src/build/test-tiers.ts'
 
@@ -11,7 +11,7 @@ const FILES = [
 ]
 const textOf = (file: string) => (file.includes('ids') ? "import { runs } from '../support/property.ts'" : '')
 
-describe('files', () => {
+describe('test tier files', () => {
   test('fast: functions, requests and smoke tests', () => {
     expect(filesOf('fast', FILES, textOf)).toEqual([
       'test/api/chat.test.ts',
@@ -19,7 +19,7 @@ describe('files', () => {
       'test/unit/ids.test.ts',
     ])
   })
-  test('rest: what fast leaves out, and properties in full', () => {
+  test('rest: the remaining files, and properties in full', () => {
     expect(filesOf('rest', FILES, textOf)).toEqual([
       'test/process/serve.test.ts',
       'test/slow/packages.test.ts',
@@ -41,8 +41,8 @@ const suite = (
 const report = (counts: string, ...suites: string[]) =>
   `<?xml version="1.0"?>\n<testsuites name="bun test" ${counts} time="1">\n${suites.join('\n')}\n</testsuites>\n`
 
-describe('totals', () => {
-  test('counts what passed, without what was skipped', () => {
+describe('test totals', () => {
+  test('count passed tests without skipped ones', () => {
     const xml = report(
       'tests="8" assertions="9" failures="1" skipped="2"',
       suite('a.test.ts', 1),
@@ -50,7 +50,7 @@ describe('totals', () => {
     )
     expect(totalsOf(xml, 1)).toEqual({ passed: 5, failed: 1, failedFiles: ['a.test.ts'] })
   })
-  test('counts a file that could not be loaded', () => {
+  test('count a file that could not be loaded', () => {
     const xml = report('tests="4" assertions="4" failures="0" skipped="0"', suite('a.test.ts', 0))
     expect(totalsOf(xml, 1, ['a.test.ts', 'b.test.ts'])).toEqual({ passed: 4, failed: 1, failedFiles: ['b.test.ts'] })
   })
@@ -58,10 +58,10 @@ describe('totals', () => {
     ['fails without a failed test', report('tests="4" failures="0" skipped="0"', suite('a.test.ts', 0)), 1, 4],
     ['writes no report', '', 1, 0],
     ['runs no test', report('tests="0" failures="0" skipped="0"'), 0, 0],
-  ])('counts a runner that %s as one failure', (_, xml, code, passed) => {
+  ])('count a runner that %s as one failure', (_, xml, code, passed) => {
     expect(totalsOf(xml, code)).toEqual({ passed, failed: 1, failedFiles: [] })
   })
-  test('passes when all passed', () => {
+  test('have no failure when all passed', () => {
     const xml = report('tests="4" failures="0" skipped="0"', suite('a.test.ts', 0))
     expect(totalsOf(xml, 0, ['a.test.ts'])).toEqual({ passed: 4, failed: 0, failedFiles: [] })
   })

@@ -14,20 +14,20 @@ const texts = [
 // The tokenizer package has its own idea of this character.
 const marked = '\ufeffa byte order mark'
 
-test.each(texts)('tokens of %j are those of the tokenizer package', (text) => {
+test.each(texts)('tokens of %j: are those of the tokenizer package', (text) => {
   expect(encodeTokens(text)).toEqual(reference.encode(text, { disallowedSpecial: new Set() }))
 })
 
-test.each([...texts, marked])('tokens of %j decode to it', (text) => {
+test.each([...texts, marked])('tokens of %j: decode to it', (text) => {
   expect(decodeTokens(encodeTokens(text))).toBe(text)
 })
 
-test.each(texts)('cl100k tokens of %j decode to it', (text) => {
+test.each(texts)('cl100k tokens of %j: decode to it', (text) => {
   expect(decodeTokens(older.encode(text, { disallowedSpecial: new Set() }), 'cl100k')).toBe(text)
 })
 
 test.each([['o200k', reference] as const, ['cl100k', older] as const])(
-  'the %s vocabulary ends where that of the tokenizer package does',
+  '%s vocabulary: ends where that of the tokenizer package does',
   (name, { decode }) => {
     const last = VOCABULARIES[name] - 1
     expect(decodeTokens([last], name)).toBe(decode([last]))
@@ -35,7 +35,7 @@ test.each([['o200k', reference] as const, ['cl100k', older] as const])(
   },
 )
 
-test.each([...texts, marked])('pieces of %j join to the text and their tokens to its count', (text) => {
+test.each([...texts, marked])('chunks of %j: join to the text, and their tokens to its count', (text) => {
   const pieces = splitTokens(text)
   expect(pieces.map((piece) => piece.text).join('')).toBe(text)
   expect(pieces.reduce((sum, piece) => sum + piece.tokens, 0)).toBe(countTokens(text))

@@ -1,4 +1,4 @@
-// An answer is read as it was given, and the usual token counts of a record take little room.
+// A response is read as it was stored, and the usual token counts of a record take little room.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
@@ -27,7 +27,7 @@ const answers = (usage: unknown, beside: Record<string, unknown>): string[] => {
   ]
 }
 
-test('every answer is read as it was written, whatever of it the record says as well', async () => {
+test('trace row: reads every response as it was written, whatever the record contains as well', async () => {
   const database = openClone(template())
   const writer = createWriter(database)
   const store = traceStore(database, writer)
@@ -40,7 +40,7 @@ test('every answer is read as it was written, whatever of it the record says as 
         const started_at = new Date(2e12).toISOString()
         const trace = { ...TRACE, id, started_at, usage: JSON.parse(JSON.stringify(counted)) }
         await store.record(seq, trace, { ...TEXTS, answer })
-        expect(JSON.stringify(store.get(id)?.answer)).toBe(JSON.stringify(JSON.parse(answer)))
+        expect(JSON.stringify(store.get(id)?.response)).toBe(JSON.stringify(JSON.parse(answer)))
         expect(JSON.stringify(store.get(id)?.usage)).toBe(JSON.stringify(counted))
         const [row] = dump(database).tables.traces ?? []
         expect(row?.answer).toBe(answer)
@@ -56,7 +56,7 @@ test('every answer is read as it was written, whatever of it the record says as 
   writer.close()
 })
 
-test('a trace row: takes the usual counts as numbers, without their names', async () => {
+test('trace row: takes the usual counts as numbers, without their names', async () => {
   const database = openClone(template())
   const writer = createWriter(database)
   const store = traceStore(database, writer)

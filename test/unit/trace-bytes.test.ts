@@ -1,4 +1,4 @@
-// The bytes of traces are bounded exactly: whatever their sizes, however many end in one turn, in whatever order.
+// The bytes of traces are bounded exactly, whatever their sizes, number and order.
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openClone, template } from '../../src/db/open.ts'
@@ -14,7 +14,7 @@ const turns = fc.array(
   { minLength: 1, maxLength: 25 },
 )
 
-test('as many of the newest stay as there is room for, and size says what they take', async () => {
+test('property: trace storage keeps as many of the newest as fit, and its size is right', async () => {
   await fc.assert(
     fc.asyncProperty(turns, fc.integer({ min: 1, max: 100_000 }), fc.boolean(), async (made, limit, counted) => {
       const database = openClone(template())

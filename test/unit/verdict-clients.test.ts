@@ -1,4 +1,4 @@
-// Nobody who behaves well is accused, and whoever does not is found: thousands of simulated clients before the judge.
+// Compliant clients have no findings and violating ones do: thousands of simulated clients are judged.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Finding, FindingKind } from '../../src/contract/core/finding.ts'
 import { judgeClient } from '../../src/verdict/findings.ts'
@@ -32,7 +32,7 @@ const isUnproved = ({ kind, severity }: Finding) => severity === 'warning' && UN
 /** What a correct client may be warned of, since nobody can tell it from others: a retry without any mark or pause, and its last error. */
 const UNPROVED: FindingKind[] = ['swallowed', 'gave-up', 'no-backoff']
 
-test(`compliant clients: no error is found on ${INNOCENT} days, and few warnings`, () => {
+test(`compliant clients: have no error in ${INNOCENT} generated runs, and few warnings`, () => {
   let calls = 0
   const warned: Partial<Record<FindingKind, number>> = {}
   const accused = seedsUpTo(INNOCENT).flatMap((seed) => {
@@ -52,22 +52,28 @@ test(`compliant clients: no error is found on ${INNOCENT} days, and few warnings
   expect(calls).toBeGreaterThan(10 * INNOCENT)
 })
 
-describe(`each of ${GUILTY} days with a fault has its finding, and no other that it does not explain`, () => {
+describe(`generated violations in ${GUILTY} runs each`, () => {
   // Who hammers takes no notice of waits either, and stops without an answer.
-  const beside: Partial<Record<FindingKind, FindingKind[]>> = { storm: ['early-retry', 'gave-up', 'amplification'] }
+  const beside: Partial<Record<FindingKind, FindingKind[]>> = {
+    'retry-storm': ['early-retry', 'gave-up', 'retry-amplification'],
+  }
 
-  test.each(Object.keys(plants) as (keyof typeof plants)[])('%s', (kind) => {
-    const explained = [kind, ...(beside[kind] ?? [])]
-    const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
-      const found = judge(guiltyDay(kind, seed))
-      const isRight =
-        found.some((one) => one.kind === kind) && found.every((one) => explained.includes(one.kind) || isUnproved(one))
-      return isRight ? [] : [{ seed, found }]
-    })
-    expect(wrong.slice(0, 3)).toEqual([])
-  })
+  test.each(Object.keys(plants) as (keyof typeof plants)[])(
+    'have their finding and no unexplained other: %s',
+    (kind) => {
+      const explained = [kind, ...(beside[kind] ?? [])]
+      const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
+        const found = judge(guiltyDay(kind, seed))
+        const isRight =
+          found.some((one) => one.kind === kind) &&
+          found.every((one) => explained.includes(one.kind) || isUnproved(one))
+        return isRight ? [] : [{ seed, found }]
+      })
+      expect(wrong.slice(0, 3)).toEqual([])
+    },
+  )
 
-  test('no more requests are said to be without an answer than there are', () => {
+  test('report no more unanswered requests than there are', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(guiltyDay('gave-up', seed)).filter(({ kind }) => kind === 'gave-up')
       return found.every(({ count }) => count === 1) && found.length === 1 ? [] : [{ seed, found }]
@@ -75,7 +81,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('a failure that was never repeated is an error', () => {
+  test('report a failure that was never repeated as an error', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(neverRepeats(seed)).filter(({ kind }) => kind === 'gave-up')
       return found.length === 1 && found[0]?.severity === 'error' ? [] : [{ seed, found }]
@@ -83,7 +89,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('items that a batch loses are found, each of them, although all items end with the same words', () => {
+  test('report each item that a batch loses, even when all items end with the same words', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const { lost, ...day } = lostItems(seed)
       const found = judge(day).filter(({ kind }) => kind === 'gave-up')
@@ -94,10 +100,10 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
   })
 
   test.each([
-    ['a part of a batch that is lost', lostPart, 'gave-up', 'error'],
-    ['half an answer that is taken for a whole one', halfAnswer, 'swallowed', 'warning'],
-    ['an API key that is used again before its wait is over', backTooEarly, 'early-retry', 'error'],
-  ] as const)('%s', (_, day, kind, severity) => {
+    ['a lost part of a batch', lostPart, 'gave-up', 'error'],
+    ['half a response taken for a whole one', halfAnswer, 'swallowed', 'warning'],
+    ['an API key used again before its wait is over', backTooEarly, 'early-retry', 'error'],
+  ] as const)('have exactly their finding: %s', (_, day, kind, severity) => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const found = judge(day(seed)).filter((one) => one.kind === kind || !isUnproved(one))
       return found.length === 1 && found[0]?.kind === kind && found[0].severity === severity ? [] : [{ seed, found }]
@@ -105,7 +111,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('half stories that one user after the other receives are reported, all of them', () => {
+  test('report all half responses that users receive in sequence', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const { users, ...day } = halfStories(seed)
       const found = judge(day).filter(({ kind }) => kind === 'swallowed')
@@ -119,7 +125,7 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test("equal calls that come at once, slowly, are nobody's repetition, and those that failed have given up", () => {
+  test('report slow equal calls at once as given up and not as repeats', () => {
     const wrong = seedsUpTo(GUILTY).flatMap((seed) => {
       const { calls, failed } = slowCrowd(seed)
       const found = judgeClient(calls, { end: 'well' }).findings.map(({ kind, count }) => ({ kind, count }))
@@ -128,24 +134,24 @@ describe(`each of ${GUILTY} days with a fault has its finding, and no other that
     expect(wrong.slice(0, 3)).toEqual([])
   })
 
-  test('wrong-address', () => {
+  test('unknown-path', () => {
     const missed = seedsUpTo(GUILTY).filter((seed) => {
       const { calls, accept, end } = innocentDay(seed)
       const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
       const strays = [
-        { ...path, path: '/v1/chat/completions', likely: '/v2/router/chat/completions' },
-        { ...path, method: 'GET', path: '/favicon.ico', likely: null },
+        { ...path, path: '/v1/chat/completions', suggestion: '/v2/router/chat/completions' },
+        { ...path, method: 'GET', path: '/favicon.ico', suggestion: null },
       ]
       const found = judgeClient(calls, { accept, end, strays }).findings.filter(
         (one) => !one.accepted && !isUnproved(one),
       )
-      return found.length !== 1 || found[0]?.kind !== 'wrong-address' || found[0].severity !== 'error'
+      return found.length !== 1 || found[0]?.kind !== 'unknown-path' || found[0].severity !== 'error'
     })
     expect(missed).toEqual([])
   })
 })
 
-describe('many workers with one prompt on one connection', () => {
+describe('parallel workers with one prompt on one connection', () => {
   const step = 40
   const wait = 1_000
   const CALL = {
@@ -155,7 +161,7 @@ describe('many workers with one prompt on one connection', () => {
   /** What is found of calls every 40 ms, the last `good` of which are answered; all others are told to wait a second. */
   const found = (count: number, good: number) => {
     const world = createWorld(luckOf(1))
-    const refused: Fate = { outcome: 'refused', status: 429, wait }
+    const refused: Fate = { outcome: 'http_error', status: 429, wait }
     for (let index = 0; index < count; index++) {
       const fate = index < count - good ? refused : OK
       world.after(index * step, () => void world.send(CALL, fate, () => {}))
@@ -163,16 +169,16 @@ describe('many workers with one prompt on one connection', () => {
     world.run()
     return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
   }
-  test('no storm is found where each of 25 waits a second and is answered at last', () => {
-    expect(found(125, 25)).not.toContain('storm')
+  test('have no retry storm when each of 25 waits a second and is answered at last', () => {
+    expect(found(125, 25)).not.toContain('retry-storm')
   })
-  test('a storm is found where one client takes no notice, answered at last or not', () => {
-    expect(found(125, 1)).toContain('storm')
-    expect(found(125, 0)).toContain('storm')
+  test('have a retry storm when one client ignores waits, answered or not', () => {
+    expect(found(125, 1)).toContain('retry-storm')
+    expect(found(125, 0)).toContain('retry-storm')
   })
 })
 
-describe('one client that says how often it has tried', () => {
+describe('client that counts its tries', () => {
   /** What is found of so many failures one after the other, each repeated at once or after the ms of its number. */
   const found = (count: number, pauseOf = (_: number) => 0) => {
     const world = createWorld(luckOf(1))
@@ -180,7 +186,7 @@ describe('one client that says how often it has tried', () => {
     const key = client.newKey()
     const call = (repeat: number) => {
       if (repeat === count) return
-      client.call({ question: 'Hello!', repeat, key }, { outcome: 'refused', status: 503 }, () =>
+      client.call({ question: 'Hello!', repeat, key }, { outcome: 'http_error', status: 503 }, () =>
         world.after(pauseOf(repeat), () => call(repeat + 1)),
       )
     }
@@ -188,16 +194,16 @@ describe('one client that says how often it has tried', () => {
     world.run()
     return judge({ calls: world.calls, accept: [], end: 'well' }).map(({ kind }) => kind)
   }
-  test('hurries after ten tries', () => {
+  test('has a no-backoff finding after ten tries', () => {
     expect(found(10)).toContain('no-backoff')
-    expect(found(10)).not.toContain('storm')
+    expect(found(10)).not.toContain('retry-storm')
   })
-  test('is a storm after eleven', () => {
-    expect(found(11)).toContain('storm')
+  test('has a retry storm after eleven', () => {
+    expect(found(11)).toContain('retry-storm')
     expect(found(11)).not.toContain('no-backoff')
   })
-  test('is no storm with pauses that have grown, though they are short and even in the end', () => {
-    expect(found(20, () => 100)).toContain('storm')
-    expect(found(20, (number) => (number < 7 ? 20 : 100))).not.toContain('storm')
+  test('has no retry storm with grown pauses, even short and equal ones', () => {
+    expect(found(20, () => 100)).toContain('retry-storm')
+    expect(found(20, (number) => (number < 7 ? 20 : 100))).not.toContain('retry-storm')
   })
 })

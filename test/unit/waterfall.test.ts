@@ -10,40 +10,40 @@ const traceOf = (more: Partial<TraceRecord>): TraceRecord => ({
     session: 'default',
     operation: 'chat.completions',
     parent: null,
-    inner: false,
+    internal: false,
     name: 'x',
     model: 'openai/a',
     stream: true,
     route: 'gateway',
   },
-  ...{ status: 200, outcome: 'answered', started_at: '2025-01-01T00:00:00.000Z', duration_ms: 0, fixture: null },
-  ...{ synthesized: false, plan: ['openai/a'], scenario: null, faults: [], attempts: [], cache: null, guardrails: [] },
+  ...{ status: 200, outcome: 'succeeded', started_at: '2025-01-01T00:00:00.000Z', duration_ms: 0, fixture: null },
+  ...{ generated: false, plan: ['openai/a'], scenario: null, faults: [], attempts: [], cache: null, guardrails: [] },
   ...{ retrievals: [], usage: null, cost: null, attachments: [], metadata: null, identity: null, thread: null },
   error: null,
   retry_after_ms: null,
   ...more,
 })
 const attempt = (more: Partial<AttemptRecord>): AttemptRecord => ({
-  ...{ target: 'openai/a', position: 0, number: 1, why: 'first', faults: [], wait_ms: 0, started_ms: 0 },
-  ...{ first_content_ms: null, duration_ms: 0, outcome: 'answered', status: 200, request_id: null, error: null },
+  ...{ target: 'openai/a', position: 0, number: 1, reason: 'first', faults: [], wait_ms: 0, started_ms: 0 },
+  ...{ first_content_ms: null, duration_ms: 0, outcome: 'succeeded', status: 200, request_id: null, error: null },
   ...more,
 })
 const shown = (more: Partial<TraceRecord>) => waterfall(traceOf(more), plain, 120).join('\n')
 
-test('retries, a fallback, waits and faults over time', () => {
+test('waterfall: shows retries, a fallback, waits and faults over time', () => {
   const attempts = [
-    attempt({ duration_ms: 500, outcome: 'refused', status: 429, error: 'slow down', faults: ['rush hour'] }),
+    attempt({ duration_ms: 500, outcome: 'http_error', status: 429, error: 'slow down', faults: ['rush hour'] }),
     attempt({
       number: 2,
-      why: 'retry',
+      reason: 'retry',
       wait_ms: 1000,
       started_ms: 1500,
       duration_ms: 500,
-      outcome: 'timed out',
+      outcome: 'timed_out',
       status: 504,
     }),
     attempt({
-      ...{ target: 'groq/bigger', position: 1, why: 'fallback', started_ms: 2000, duration_ms: 2000 },
+      ...{ target: 'groq/bigger', position: 1, reason: 'fallback', started_ms: 2000, duration_ms: 2000 },
       first_content_ms: 3000,
     }),
   ]
@@ -52,16 +52,16 @@ test('retries, a fallback, waits and faults over time', () => {
       '  scenario   black-friday',
       '',
       '                        0                                4000 ms',
-      '  openai/a    first     ░░░░░                                    refused 429 in 500 ms, faults: rush hour',
+      '  openai/a    first     ░░░░░                                    HTTP error 429 in 500 ms, faults: rush hour',
       '                        slow down',
       '  openai/a    retry          ··········░░░░░                     timed out 504 in 500 ms, after 1000 ms',
-      '  groq/bigger fallback                      ░░░░░░░░░░██████████ answered 200 in 2000 ms, first content after 1000 ms',
+      '  groq/bigger fallback                      ░░░░░░░░░░██████████ succeeded 200 in 2000 ms, first content after 1000 ms',
       '',
     ].join('\n'),
   )
 })
 
-test('cache, guardrails, retrieval, usage and cost, in the order in which they come', () => {
+test('waterfall: shows cache, guardrails, retrieval, usage and cost in order', () => {
   const search = { knowledge_id: 'shop', search_type: 'vector_search', query: 'x', chunks: [] }
   const steps = shown({
     retrievals: [
@@ -87,7 +87,7 @@ test('cache, guardrails, retrieval, usage and cost, in the order in which they c
       '  cache      miss',
       '',
       `                     0                                   1 ms`,
-      `  openai/a first     ${'░'.repeat(39)}█ answered 200 in 1 ms, first content after 1 ms`,
+      `  openai/a first     ${'░'.repeat(39)}█ succeeded 200 in 1 ms, first content after 1 ms`,
       '',
       '  output     polite blocked: it is rude',
       '  faults     on the way to the client: cut',
@@ -96,24 +96,24 @@ test('cache, guardrails, retrieval, usage and cost, in the order in which they c
   )
 })
 
-test('an answer from the cache has no attempts', () => {
+test('waterfall: shows no attempts of a cached response', () => {
   expect(shown({ cache: { status: 'hit', key: 'k', age_ms: 61_500 } })).toBe('  cache      hit, 61.5 s old')
 })
 
-test('a call that was refused at once has nothing to show', () => {
+test('waterfall: shows nothing for a call that was rejected at once', () => {
   expect(shown({})).toBe('')
 })
 
-test('an attempt that took no time is still seen, at the end of the axis too', () => {
-  const attempts = [attempt({}), attempt({ number: 2, why: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
+test('waterfall: shows an attempt that took no time, even at the end of the axis', () => {
+  const attempts = [attempt({}), attempt({ number: 2, reason: 'retry', wait_ms: 60_000, started_ms: 60_000 })]
   const [, , first, second] = waterfall(traceOf({ attempts, duration_ms: 60_000 }), plain, 120)
-  expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} answered 200 in 0 ms`)
-  expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ answered 200 in 0 ms, after 60.0 s`)
+  expect(first).toStartWith(`  openai/a first     ░${' '.repeat(39)} succeeded 200 in 0 ms`)
+  expect(second).toStartWith(`  openai/a retry     ${'·'.repeat(39)}░ succeeded 200 in 0 ms, after 60.0 s`)
 })
 
-test('colours are asked for, and stand around the texts alone', () => {
-  const attempts = [attempt({ duration_ms: 5, outcome: 'refused', status: 500, error: 'no' })]
+test('waterfall: prints colors on request and only around texts', () => {
+  const attempts = [attempt({ duration_ms: 5, outcome: 'http_error', status: 500, error: 'no' })]
   const painted = waterfall(traceOf({ attempts, duration_ms: 5 }), (format, text) => `<${format}>${text}</>`, 120)
-  expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>refused 500 in 5 ms</>`)
+  expect(painted[2]).toBe(`  openai/a first     <dim></><red>${'░'.repeat(40)}</> <red>HTTP error 500 in 5 ms</>`)
   expect(painted.join('\n').replaceAll(/<\/?\w*>/g, '')).toBe(shown({ attempts, duration_ms: 5 }))
 })

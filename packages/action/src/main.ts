@@ -75,8 +75,8 @@ async function explore(executable: string, { flags, run, cwd }: Inputs, html: st
   await summary.addRaw(exploreSummary(run, report)).write()
   setOutput('ok', code === 0)
   if (code === 0) return
-  const bad = report.cells.filter((cell) => !isGoodCell(cell)).length
+  const bad = report.cases.filter((cell) => !isGoodCell(cell)).length
   setFailed(
-    `FAIL: ${bad} of ${report.cells.length} cases failed (exit code ${code}); see the matrix in the job summary`,
+    `FAIL: ${bad} of ${report.cases.length} cases failed (exit code ${code}); see the matrix in the job summary`,
   )
 }

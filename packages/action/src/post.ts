@@ -32,7 +32,7 @@ async function printCalls(executable: string, source: readonly string[]): Promis
     .split('\n')
     .filter((line) => line !== '')
     .map((line): { id: string; outcome: string } => JSON.parse(line))
-  const wrong = traces.filter(({ outcome }) => outcome !== 'answered')
+  const wrong = traces.filter(({ outcome }) => outcome !== 'succeeded')
   const shown = (wrong.length > 0 ? wrong : traces).slice(0, MAX_DRAWN).reverse()
   startGroup(`Understudy: ${shown.length} of the last ${traces.length} calls`)
   for (const { id } of shown) {

@@ -26,12 +26,12 @@ export interface ExecRun {
 }
 /** What `explore --json` prints. */
 export interface ExploreReport {
-  points: readonly { id: string; operation: string; model: string | null }[]
-  cells: readonly {
-    point: string
-    class: string
-    verdict: string
-    why: string
+  injection_points: readonly { id: string; operation: string; model: string | null }[]
+  cases: readonly {
+    injection_point: string
+    failure_mode: string
+    result: string
+    reason: string
     scenario: string | null
     derived: boolean
   }[]
@@ -41,7 +41,7 @@ export interface ExploreReport {
 /** Lines of a list that are still read. */
 const MAX_LINES = 50
 const MARKS: Readonly<Record<string, string>> = {
-  held: '✅',
+  tolerated: '✅',
   accepted: '☑️',
   'not-applied': '➖',
   swallowed: '⚠️',
@@ -106,20 +106,20 @@ export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: 
 }
 
 /** Whether a cell is as it should be. */
-export const isGoodCell = ({ verdict }: { verdict: string }): boolean =>
-  ['held', 'accepted', 'not-applied'].includes(verdict)
+export const isGoodCell = ({ result }: { result: string }): boolean =>
+  ['tolerated', 'accepted', 'not-applied'].includes(result)
 
 /** The matrix of an exploration as Markdown: rows are what went wrong, columns the calls that it happened to. */
-export function exploreSummary(command: string, { points, cells }: ExploreReport): string {
-  const tried = points.filter(({ id }) => cells.some(({ point }) => point === id))
-  const classes = [...new Set(cells.map((cell) => cell.class))]
+export function exploreSummary(command: string, { injection_points: points, cases }: ExploreReport): string {
+  const tried = points.filter(({ id }) => cases.some((one) => one.injection_point === id))
+  const classes = [...new Set(cases.map((one) => one.failure_mode))]
   const signOf = (point: string, name: string) => {
-    const cell = cells.find((one) => one.point === point && one.class === name)
-    return cell ? `${mark(cell.verdict)} ${cell.verdict}${cell.derived ? ' (derived)' : ''}` : ''
+    const cell = cases.find((one) => one.injection_point === point && one.failure_mode === name)
+    return cell ? `${mark(cell.result)} ${cell.result}${cell.derived ? ' (derived)' : ''}` : ''
   }
-  const bad = cells.filter((cell) => !isGoodCell(cell))
+  const bad = cases.filter((cell) => !isGoodCell(cell))
   const verdict =
-    bad.length > 0 ? `FAIL: ${bad.length} of ${cells.length} cases failed` : `${cells.length} cases, none failed`
+    bad.length > 0 ? `FAIL: ${bad.length} of ${cases.length} cases failed` : `${cases.length} cases, none failed`
   return [
     `### Understudy explore ${codeText(command)}: ${verdict}`,
     '',
@@ -134,7 +134,8 @@ export function exploreSummary(command: string, { points, cells }: ExploreReport
     '',
     ...shortened(
       bad.map(
-        (cell) => `- ${mark(cell.verdict)} ${cellText(cell.point)}, ${cellText(cell.class)}: ${cellText(cell.why)}`,
+        (cell) =>
+          `- ${mark(cell.result)} ${cellText(cell.injection_point)}, ${cellText(cell.failure_mode)}: ${cellText(cell.reason)}`,
       ),
     ),
     '',

@@ -9,9 +9,9 @@ export interface StableTrace {
   outcome: string
   fixture: string | null
   faults: string[]
-  attempts: { target: string; why: string; status: number; outcome: string; faults: string[] }[]
+  attempts: { target: string; reason: string; status: number; outcome: string; faults: string[] }[]
   request: unknown
-  answer: unknown
+  response: unknown
   error: unknown
 }
 
@@ -45,15 +45,15 @@ export function stableTraces(traces: readonly Trace[]): StableTrace[] {
     outcome: trace.outcome,
     fixture: trace.fixture,
     faults: trace.faults,
-    attempts: trace.attempts.map(({ target, why, status, outcome, faults }) => ({
+    attempts: trace.attempts.map(({ target, reason, status, outcome, faults }) => ({
       target,
-      why,
+      reason,
       status,
       outcome,
       faults,
     })),
     request: stable(trace.request),
-    answer: stable(trace.answer),
+    response: stable(trace.response),
     error: stable(trace.error),
   }))
 }

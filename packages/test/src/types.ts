@@ -18,7 +18,7 @@ export interface ScenarioInput {
 export interface Attempt {
   target: string
   number: number
-  why: 'first' | 'retry' | 'fallback'
+  reason: 'first' | 'retry' | 'fallback'
   faults: string[]
   wait_ms: number
   outcome: string
@@ -27,7 +27,7 @@ export interface Attempt {
   [key: string]: unknown
 }
 
-/** The record of one call, with its request and answer. */
+/** The record of one call, with its request and response. */
 export interface Trace {
   id: string
   session: string
@@ -37,12 +37,12 @@ export interface Trace {
   status: number
   outcome: string
   fixture: string | null
-  synthesized: boolean
+  generated: boolean
   faults: string[]
   attempts: Attempt[]
   error: { message: string; type: string; param: string | null; code: string } | null
   request: unknown
-  answer: unknown
+  response: unknown
   [key: string]: unknown
 }
 
@@ -115,7 +115,7 @@ export interface Understudy {
   readonly apiKey: string
   /** Name of the session. */
   readonly session: string
-  /** Plays a scenario: the name of a known one, or a whole one. */
+  /** Activates a scenario: the name of a known one, or a whole one. */
   scenario(scenario: string | ScenarioInput): Promise<void>
   /** Gives the session fixtures, in the place of those it was given before. */
   fixtures(...fixtures: readonly (FixtureInput | readonly FixtureInput[])[]): Promise<void>

@@ -73,7 +73,7 @@ export async function answerCall(request: Request, given: RequestBody, parts: Ag
     // What is refused before the first event is no stream.
     const first = await answer.next()
     return await toResponse({
-      ...{ status: 200, headers, usage: null, fixture: null, synthesized: false },
+      ...{ status: 200, headers, usage: null, fixture: null, generated: false },
       body: { kind: 'events', events: eventsOf(first, answer, failure) },
     })
   } catch (error) {

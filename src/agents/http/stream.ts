@@ -10,7 +10,7 @@ import { type TaskFeed, taskFeed } from '../store/events.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-events.ts'
 
-const STREAM = { usage: null, fixture: null, synthesized: false }
+const STREAM = { usage: null, fixture: null, generated: false }
 
 /** What the stream of a task is made of. */
 export interface TaskStreamOptions {

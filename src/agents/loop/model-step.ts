@@ -95,7 +95,7 @@ const answerChange =
       messages: [{ role: 'agent', parts, trace }],
       steps: [
         journalStep(turn, started, {
-          ...{ kind: 'model', name: model ?? manifest.model, iteration, outcome: 'answered', trace, usage, cost },
+          ...{ kind: 'model', name: model ?? manifest.model, iteration, outcome: 'succeeded', trace, usage, cost },
           ...(evaluations.length > 0 && { evaluations }),
         }),
       ],
@@ -138,7 +138,7 @@ async function evaluationsOf(
       const found = session.records.named(evaluators.kind, task.workspace_id, id)
       const texts = execute_on === 'input' ? asked : textsOf(parts)
       const judged = { texts, input: asked.join('\n'), signal, key: `${key}:evaluators[${at}]` }
-      const nothing = { id, value: null, model: null, fixture: null, synthesized: false, traces: [] }
+      const nothing = { id, value: null, model: null, fixture: null, generated: false, traces: [] }
       if (!found) return { ...nothing, reason: `there is no evaluator ${JSON.stringify(id)} any more` }
       try {
         const evaluator = found as unknown as EvaluatorFields

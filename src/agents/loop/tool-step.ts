@@ -72,7 +72,7 @@ async function outcomeOf(
     kind: subTask ? 'task' : 'tool',
     name: subTask?.agent_key ?? name,
     tool_call_id,
-    outcome: failed ? 'failed' : 'answered',
+    outcome: failed ? 'failed' : 'succeeded',
     error: failed ? result.error : null,
     ...('fixture' in result && { fixture: result.fixture }),
     ...(faults.length > 0 && { faults }),

@@ -111,7 +111,7 @@ function turnChange(
       kind: 'tool',
       name: call.tool_name,
       tool_call_id: call.tool_call_id,
-      outcome: error === null ? 'answered' : 'failed',
+      outcome: error === null ? 'succeeded' : 'failed',
       error,
     }),
     iteration: task.turn.iterations,

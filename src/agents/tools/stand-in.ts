@@ -5,7 +5,7 @@ import type { ToolCall, ToolContext, ToolResult } from './define.ts'
 
 /** Marks a result that no fixture gave. */
 const MADE_UP = {
-  synthesized: true,
+  generated: true,
   note: 'This result is made up: nothing was called or run. A fixture in fixtures/agents.tools gives another.',
 }
 

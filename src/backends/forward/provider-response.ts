@@ -108,7 +108,7 @@ const NONE: string[] = []
 const tooLarge = ({ name }: Upstream, most: number) =>
   new Unreadable(`the response of ${name} is larger than ${most} bytes (--max-response)`)
 
-/** Who gives pieces; one that is cancelled gives no more, even while its next piece is waited for. */
+/** Who gives pieces; one that is canceled gives no more, even while its next piece is waited for. */
 export interface PieceReader {
   read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
   cancel(): Promise<void>

@@ -63,7 +63,7 @@ const encoder = new TextEncoder()
 export const withoutKey = (text: string, key: string | undefined): string => maskedForms(text, secretFormsOf(key))
 
 /** What every reply of a provider has. */
-export const BARE = { usage: null, fixture: null, synthesized: false } as const
+export const BARE = { usage: null, fixture: null, generated: false } as const
 
 /** The reply of an answer that is no success: its status and body as they came, less the key. */
 export async function errorReply(upstream: Upstream, response: Response, signal: AbortSignal): Promise<Reply> {
@@ -86,7 +86,7 @@ interface StrayResponse extends Pick<Response, 'status' | 'headers'> {
 }
 
 async function strayMessage({ name }: Upstream, { status, headers, body }: StrayResponse): Promise<string> {
-  // A body that has broken meanwhile cannot be cancelled, and nobody reads it.
+  // A body that has broken meanwhile cannot be canceled, and nobody reads it.
   await body?.cancel().catch(() => {})
   const target = headers.get('location')
   if (target === null) return `${name} answered with status ${status}, which is not an answer to a call`

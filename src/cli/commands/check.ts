@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Command } from 'commander'
 import { type FixtureFile, loadFixtures, readPath } from '../../backends/fixture/load.ts'
+import { SETTINGS_FILE } from '../../config/file.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { fixtureSubjects, operationNames } from '../../endpoints/index.ts'
+import { KNOWN_FILE, readKnown } from '../../exploration/known.ts'
 import { counted } from '../../lib/units.ts'
 import { knownModels, providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
@@ -12,6 +14,7 @@ import { readSeed } from '../../resources/seeds/seed-file.ts'
 import { idleRules, isScenario, parseScenario } from '../../scenarios/load.ts'
 import { FileError, parseSource } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
+import { fixFiles, isKnownFile } from './check-fix.ts'
 import { modelWarnings } from './check-models.ts'
 import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
 
@@ -21,19 +24,29 @@ const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 
 export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
-    .description('validate fixtures, scenarios and seeds (workspace.yaml), then exit')
+    .description('validate fixtures, scenarios, seeds (workspace.yaml) and known cases (explore.yaml), then exit')
     .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDERS.join(' and ')}, if they exist)`)
     .option('--config <FILE>', 'settings file that names your providers (default: understudy.yaml, if it exists)')
-    .action(async (given: string[], options: { config?: string }) => {
-      const paths = given.length > 0 ? given : DEFAULT_FOLDERS.filter((folder) => existsSync(folder))
+    .option('--fix', 'first rewrite former names of keys and values in these files and in the settings file')
+    .action(async (given: string[], options: { config?: string; fix?: true }) => {
+      const defaults = [...DEFAULT_FOLDERS, KNOWN_FILE].filter((path) => existsSync(path))
+      const paths = given.length > 0 ? given : defaults
       if (paths.length === 0) {
         throw new FileError(
           `the current folder has no ${DEFAULT_FOLDERS.join(' or ')} folder: name the files or folders to check`,
         )
       }
       const seeds = paths.flatMap(seedsIn)
-      const files = paths.filter((path) => !seeds.includes(path)).flatMap(readPath)
-      const { counts, warnings } = await check({ files, seeds }, namesIn(readConfig(options, env)))
+      const known = paths.filter(isKnownFile)
+      const sources = paths.filter((path) => !seeds.includes(path) && !known.includes(path))
+      if (options.fix) {
+        const settings = options.config ?? SETTINGS_FILE
+        const others = [...known, ...(existsSync(settings) ? [settings] : [])]
+        for (const [path, count] of fixFiles(sources.flatMap(readPath), others))
+          stdout.line(`${path}: ${counted(count, 'name')} replaced`)
+      }
+      const files = sources.flatMap(readPath)
+      const { counts, warnings } = await check({ files, seeds, known }, namesIn(readConfig(options, env)))
       for (const warning of warnings) stderr.line(`understudy: warning: ${warning}`)
       stdout.line([...counts, counted(warnings.length, 'warning')].join(', '))
     })
@@ -68,10 +81,11 @@ async function seedProblems(path: string): Promise<string[]> {
 interface CheckedFiles {
   files: readonly FixtureFile[]
   seeds: readonly string[]
+  known: readonly string[]
 }
 
 /** What is in the files; throws `FileError` with the problems of all of them. */
-async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
+async function check({ files, seeds, known }: CheckedFiles, names: KnownNames) {
   const problems: string[] = []
   const collect = <T>(read: () => T): T[] => {
     try {
@@ -95,15 +109,17 @@ async function check({ files, seeds }: CheckedFiles, names: KnownNames) {
     }),
   )
   for (const path of seeds) problems.push(...(await seedProblems(path)))
+  const accepted = known.flatMap((path) => collect(() => readKnown(path)).flat())
   if (problems.length > 0) throw new FileError(problems)
   const fixtures = loaded.flatMap((one) => one.fixtures)
   return {
     counts: [
-      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length === 0
+      ...(fixtureFiles.length > 0 || scenarios.length + seeds.length + known.length === 0
         ? [counted(fixtures.length, 'fixture')]
         : []),
       ...(seeds.length > 0 ? [counted(seeds.length, 'seed')] : []),
       ...(scenarios.length > 0 ? [counted(scenarios.length, 'scenario')] : []),
+      ...(known.length > 0 ? [counted(accepted.length, 'known case')] : []),
     ],
     warnings: [
       ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),

@@ -7,14 +7,21 @@ import { type CellResult, CLASS_NAMES, type ClassName, type CoverageNumbers } fr
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
-import { acceptKnown, isGood, readKnown } from '../../exploration/known.ts'
+import { acceptKnown, isGood, KNOWN_FILE, readKnown } from '../../exploration/known.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
 import { writeExploration } from '../print/explore-html.ts'
 import { exploreLines } from '../print/explore-matrix.ts'
-import { exploreJunit, keptState, RUNS, reportAsJson, writeScenarios } from '../print/explore-outputs.ts'
+import {
+  coverageAsJson,
+  exploreJunit,
+  keptState,
+  RUNS,
+  reportAsJson,
+  writeScenarios,
+} from '../print/explore-outputs.ts'
 import { exploreProgress } from '../print/explore-progress.ts'
 import { repeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
@@ -30,12 +37,12 @@ import type { Exiting } from './exiting.ts'
 import { addSettingFlags, repeated } from './setting-flags.ts'
 
 interface Options extends Record<string, unknown> {
-  class?: string[]
+  failureMode?: string[]
   depth?: string
   budget?: string
   jobs?: string
   timeout?: string
-  baseline?: string
+  knownFailures?: string
   out: string
   seed?: string
   resume?: boolean
@@ -52,15 +59,13 @@ const OWN = [
   ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
   ...['otlp', 'otlp_content'],
 ]
-/** The file of known cells that is read when it is there and no other is named. */
-const KNOWN = 'explore.yaml'
 const MAX_JOBS = 16
 
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
     .description('inject every applicable fault into every call of a command and report which ones are not handled')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
-    .option('--class <NAME>', `only this failure mode: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
+    .option('--failure-mode <NAME>', `only this failure mode: ${CLASS_NAMES.join(', ')}; repeatable`, repeated)
     .option('--depth <1|2>', 'faults per run: 2 also tries pairs of consecutive calls', '1')
     .option('--budget <TIME>', 'time limit, such as 5m; the most informative cases run first')
     .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS}`, '1')
@@ -69,8 +74,8 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
       'time after which a run counts as hung (default: three times the baseline run, but at least 10s longer than it)',
     )
     .option(
-      '--baseline <FILE>',
-      `file of known, accepted cases; only other cases fail (default: ${KNOWN}, if it exists)`,
+      '--known-failures <FILE>',
+      `file of known, accepted cases; only other cases fail (default: ${KNOWN_FILE}, if it exists)`,
     )
     .option(
       '--out <DIR>',
@@ -110,7 +115,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const config = configOf(options, io.env)
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
-  const classes = (options.class ?? []).map(classOf)
+  const classes = (options.failureMode ?? []).map(classOf)
   const jobs = numberOf('jobs', options.jobs, MAX_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
@@ -118,7 +123,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) refuseUnwritable(flag, path)
   announceAddresses(io, config)
   const before = ways === undefined ? {} : readCoverage(ways)
-  const known = knownCells(options.baseline)
+  const known = knownCells(options.knownFailures)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress(io)
@@ -172,7 +177,7 @@ function classOf(text: string): ClassName {
   const found = CLASS_NAMES.find((name) => name === text)
   if (found) return found
   throw new ConfigError(
-    `--class ${JSON.stringify(text)} is not a failure mode${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
+    `--failure-mode ${JSON.stringify(text)} is not a failure mode${suggestion(text, CLASS_NAMES)}; valid: ${CLASS_NAMES.join(', ')}`,
   )
 }
 
@@ -183,12 +188,21 @@ function numberOf(name: string, text: string | undefined, most: number): number 
 }
 
 const knownCells = (named: string | undefined) =>
-  named === undefined ? (existsSync(KNOWN) ? readKnown(KNOWN) : []) : readKnown(named)
+  named === undefined ? (existsSync(KNOWN_FILE) ? readKnown(KNOWN_FILE) : []) : readKnown(named)
 
 const NONE = { of: 0, all: 0 }
 const NOTHING_EXPLORED: ExploreJson = {
-  ...{ points: [], cells: [], ways: {}, routes: [], left: [], dropped: 0, runs: 0, saved: 0 },
-  coverage: { delivered: NONE, held: NONE, ways: NONE },
+  ...{
+    injection_points: [],
+    cases: [],
+    recovery_paths: {},
+    routes: [],
+    not_run: [],
+    dropped: 0,
+    runs: 0,
+    runs_saved: 0,
+  },
+  coverage: coverageAsJson({ delivered: NONE, held: NONE, ways: NONE }),
 }
 
 /** What fails by itself proves nothing under a fault. */
@@ -198,7 +212,7 @@ function refuseRed(
   json: boolean,
 ): number {
   stderr.raw(output)
-  if (json) stdout.json({ ...NOTHING_EXPLORED, red: { code, output } } satisfies ExploreJson)
+  if (json) stdout.json({ ...NOTHING_EXPLORED, baseline_failure: { code, output } } satisfies ExploreJson)
   log.line(
     'error',
     stopped

@@ -11,6 +11,7 @@ import type { Scenario } from '../../scenarios/engine.ts'
 import { loadShipped, openScenario } from '../../scenarios/load.ts'
 import { parseSource } from '../../schema/source.ts'
 import { nothingInjected, verdictOf } from '../../verdict/inconclusive.ts'
+import { outcomeText } from '../../views/outcome-text.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Printer, paint } from '../print/output.ts'
@@ -199,6 +200,11 @@ const headline = (
   { operation, model, stream, outcome, status, duration_ms }: TraceRecord,
   { width }: Printer,
 ): string[] => {
-  const texts = [`${operation}${stream ? ' stream' : ''}`, model ?? '-', `${outcome} ${status}`, `${duration_ms} ms`]
+  const texts = [
+    `${operation}${stream ? ' stream' : ''}`,
+    model ?? '-',
+    `${outcomeText(outcome)} ${status}`,
+    `${duration_ms} ms`,
+  ]
   return wrapLine(paint('bold', texts.join('  ')), width, 2)
 }

@@ -96,7 +96,7 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
     `  mode      ${about}`,
     ...config.addresses.map((address) => `  sends     ${addressLine(address)}`),
     `  database  ${db}`,
-    `  fixtures  ${fixtures} loaded; unmatched calls get ${config.on_miss === 'error' ? 'a 404' : 'a generated response'}`,
+    `  fixtures  ${fixtures} loaded; unmatched calls get ${config.on_unmatched === 'error' ? 'a 404' : 'a generated response'}`,
     ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
     `  inspector ${url}/`,
     `  swagger   ${url}/swagger`,

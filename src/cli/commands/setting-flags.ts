@@ -9,7 +9,7 @@ const AS_WRITTEN: Record<string, string> = {
   client_timeout: '2m',
   drain_timeout: '5s',
   keep_trace_bytes: '256MiB',
-  keep_answer_bytes: '128MiB',
+  keep_response_bytes: '128MiB',
 }
 
 /** Adds what may be given more than once. */

@@ -169,7 +169,7 @@ async function show(io: CommandIo, trace: StoredTrace, options: Options): Promis
     stdout.json(options.brief ? trace : { ...trace, exchange })
     return
   }
-  const { request, rendered, answer, error, usage } = trace
+  const { request, rendered, response: answer, error, usage } = trace
   print(io, trace, options)
   const text = (title: string, shown: string) => {
     stdout.lines(['', paint('bold', title)])

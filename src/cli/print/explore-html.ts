@@ -34,7 +34,7 @@ export async function writeExploration(file: string, db: string, report: PageRep
 function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
   const left = found.left.filter(({ why }) => why === 'time')
-  const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'alike' ? [point] : [])))
+  const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
     ...{
       command,
@@ -48,7 +48,7 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
       quietMs,
       limitMs,
     },
-    mended: mended.map(({ point, class: name }) => ({ point, class: name })),
+    mended: mended.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
     classes: outcomeClasses.map(({ name }) => name),
     points: points
       .filter(({ id }) => !alike.has(id))

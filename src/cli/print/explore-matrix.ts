@@ -55,8 +55,8 @@ export function exploreLines(report: ExploreReport): string[] {
     ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
     ...mended.map(
-      ({ point, class: name }) =>
-        `  ${paint('yellow', 'fixed')}     ${point} ${name}: remove it from the file of known cases`,
+      (known) =>
+        `  ${paint('yellow', 'fixed')}     ${known.injection_point} ${known.failure_mode}: remove it from the file of known cases`,
     ),
   ]
 }
@@ -130,7 +130,7 @@ function badLines(cell: CellResult, { files, repeat }: ExploreReport): string[] 
 
 /** What the gateway hides of a configuration's faults, and what it does not. */
 function routeLines({ route, outcomes }: RouteTable): string[] {
-  const failed = outcomes.filter(({ outcome }) => outcome !== 'answered')
+  const failed = outcomes.filter(({ outcome }) => outcome !== 'succeeded')
   const byTarget = (target: string) =>
     failed.filter((one) => one.target === target).map(({ fault, status }) => `${fault} ${status}`)
   const lines = ROUTE_TARGETS.flatMap((target) => {
@@ -147,7 +147,7 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
 /** What was not tried, and why. */
 function leftLines({ left }: Exploration): string[] {
   const timed = left.filter(({ why }) => why === 'time').length
-  const alike = left.filter(({ why }) => why === 'alike')
+  const alike = left.filter(({ why }) => why === 'similar')
   const calls = new Set(alike.map(({ point }) => point)).size
   return [
     ...(timed > 0

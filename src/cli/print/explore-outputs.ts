@@ -122,22 +122,31 @@ export const reportAsJson = (
   cells: readonly CellResult[],
   { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
 ): ExploreJson => ({
-  points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-    ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
+  injection_points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+    ...{ id, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
   })),
-  cells: cells.map((cell) => ({
-    ...{ point: cell.point, class: cell.class, verdict: cell.verdict, why: cell.why, traces: cell.traces },
+  cases: cells.map((cell) => ({
+    ...{ injection_point: cell.point, failure_mode: cell.class, result: cell.verdict, reason: cell.why },
+    traces: cell.traces,
     scenario: files.get(cellName(cell)) ?? null,
     derived: cell.derived,
   })),
-  coverage,
-  ways,
+  not_run: left.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
+  coverage: coverageAsJson(coverage),
+  recovery_paths: ways,
   routes,
-  left,
   dropped,
   runs,
-  saved,
+  runs_saved: saved,
 })
+
+/** The three numbers as `--json` prints them. */
+export const coverageAsJson = ({ delivered, held, ways }: CoverageNumbers) => ({
+  faults: shareAsJson(delivered),
+  tolerance: shareAsJson(held),
+  recovery_paths: shareAsJson(ways),
+})
+const shareAsJson = ({ of, all }: CoverageNumbers['held']) => ({ count: of, total: all })
 
 /** A case for each cell. */
 export const exploreJunit = (cells: readonly CellResult[]): string =>

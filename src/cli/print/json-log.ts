@@ -30,14 +30,14 @@ function lineOf(trace: TraceRecord, call: number) {
   const faults = [...new Set([trace, ...attempts].flatMap((one) => one.faults))]
   return {
     time: new Date(realClock.now()).toISOString(),
-    level: status >= 500 ? 'error' : outcome === 'answered' ? 'info' : 'warn',
+    level: status >= 500 ? 'error' : outcome === 'succeeded' ? 'info' : 'warn',
     message: 'call',
     session: brief(session),
     trace: id,
     call,
     operation,
-    ...(trace.inner && { parent: trace.parent }),
-    ...(trace.point !== undefined && { point: brief(trace.point) }),
+    ...(trace.internal && { parent: trace.parent }),
+    ...(trace.call_site !== undefined && { point: brief(trace.call_site) }),
     model: brief(model),
     stream,
     status,

@@ -1,5 +1,6 @@
 // Many calls at a glance, before they are shown one by one.
 import type { TraceRecord } from '../../contract/core/trace.ts'
+import { outcomeText } from '../../views/outcome-text.ts'
 import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
@@ -37,7 +38,9 @@ export function overviewLines(
 const nameOf = ({ operation, model }: TraceRecord) => model ?? operation
 
 function outcomesOf(traces: readonly TraceRecord[]): string {
-  const counts = Map.groupBy(traces, ({ outcome, status }) => (outcome === 'refused' ? `refused ${status}` : outcome))
+  const counts = Map.groupBy(traces, ({ outcome, status }) =>
+    outcome === 'http_error' ? `HTTP ${status}` : outcomeText(outcome),
+  )
   return [...counts]
     .sort(([, one], [, other]) => other.length - one.length)
     .map(([outcome, calls]) => `${calls.length} ${outcome}`)
@@ -59,7 +62,7 @@ function barOf(traces: readonly TraceRecord[], { starts, begin, total, axis }: A
     const slot = slots[at]
     if (!slot) continue
     slot.calls++
-    if (outcome !== 'answered') slot.failed++
+    if (outcome !== 'succeeded') slot.failed++
   }
   return slots
     .map(({ calls, failed }) =>

@@ -6,7 +6,7 @@ import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
 
 const count = z.int().min(0)
-const ways = z
+const recoveryPaths = z
   .record(z.string(), count)
   .describe('Recovery paths that the calls configure, by name, with how often each was exercised.')
 
@@ -42,7 +42,7 @@ export const ExecRun = z.object({
   sessions: z
     .array(RunSession)
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
-  ways,
+  ways: recoveryPaths,
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
 })
@@ -51,32 +51,32 @@ export type ExecRun = z.infer<typeof ExecRun>
 /** The report of `understudy exec --json`. */
 export const ExecJson = z.object({ runs: z.array(ExecRun).describe('One run for each scenario and seed.') })
 
-const Share = z.object({ of: count.describe('How many.'), all: count.describe('Of how many.') })
+const Share = z.object({ count: count.describe('How many.'), total: count.describe('Of how many.') })
 
 /** The report of `understudy explore --json`. */
 export const ExploreJson = z.object({
-  points: z
+  injection_points: z
     .array(
       z.object({
-        id: z.string().describe('Id of the injection point, as in the header `x-understudy-point`.'),
+        id: z.string().describe('Id of the injection point, as in the header `x-understudy-call-site`.'),
         operation: z.string().describe('Name of the operation.'),
         stream: z.boolean().describe('Whether the response is a stream.'),
         model: z.string().nullable().describe('The requested model.'),
         session: z.string().describe('Session of the call.'),
         turn: count.describe('Number of user messages so far.'),
-        nth: count.describe('Number of the call among calls of its kind, from 1.'),
+        occurrence: count.describe('Number of the call among calls of its kind, from 1.'),
         unstable: z.boolean().describe('Whether it appeared in only one of the two baseline runs.'),
         discovered: z.boolean().describe('Whether it appeared only in runs with a fault.'),
       }),
     )
     .describe('Injection points.'),
-  cells: z
+  cases: z
     .array(
       z.object({
-        point: z.string().describe('Id of the injection point; `first+second` at depth 2.'),
-        class: z.string().describe(`Failure mode: ${CLASS_NAMES.map((name) => `\`${name}\``).join(', ')}.`),
-        verdict: z.enum(VERDICTS).describe('Result of the case.'),
-        why: z.string().describe('What happened, or why the fault was not injected.'),
+        injection_point: z.string().describe('Id of the injection point; `first+second` at depth 2.'),
+        failure_mode: z.string().describe(`Failure mode: ${CLASS_NAMES.map((name) => `\`${name}\``).join(', ')}.`),
+        result: z.enum(VERDICTS).describe('Result of the case.'),
+        reason: z.string().describe('What happened, or why the fault was not injected.'),
         traces: z.array(z.string()).describe('Ids of the traces that are evidence.'),
         scenario: z.string().nullable().describe('File of the scenario that reproduces the case; null without one.'),
         derived: z.boolean().describe('Whether the result follows from another run.'),
@@ -85,12 +85,12 @@ export const ExploreJson = z.object({
     .describe('Cases that were tried.'),
   coverage: z
     .object({
-      delivered: Share.describe('Fault coverage: injected faults, of those that apply.'),
-      held: Share.describe('Tolerance: cases that the program handled, of those injected.'),
-      ways: Share.describe('Recovery-path coverage: exercised paths, of those configured.'),
+      faults: Share.describe('Fault coverage: injected faults, of those that apply.'),
+      tolerance: Share.describe('Tolerance: cases that the program handled, of those injected.'),
+      recovery_paths: Share.describe('Recovery-path coverage: exercised paths, of those configured.'),
     })
     .describe('The three numbers.'),
-  ways,
+  recovery_paths: recoveryPaths,
   routes: z
     .array(
       z.object({
@@ -109,21 +109,21 @@ export const ExploreJson = z.object({
       }),
     )
     .describe('Which provider faults each routing configuration hides.'),
-  left: z
+  not_run: z
     .array(
       z.object({
-        point: z.string().describe('Id of the injection point.'),
-        class: z.string().describe('Failure mode.'),
-        why: z
-          .enum(['time', 'alike'])
-          .describe('`time`: the budget was used up. `alike`: enough equal calls were tried.'),
+        injection_point: z.string().describe('Id of the injection point.'),
+        failure_mode: z.string().describe('Failure mode.'),
+        reason: z
+          .enum(['time', 'similar'])
+          .describe('`time`: the budget was used up. `similar`: enough equal calls were tried.'),
       }),
     )
     .describe('Cases that were not tried.'),
   dropped: count.describe('Calls of a baseline run whose traces were dropped or deleted.'),
   runs: count.describe('Runs of the command.'),
-  saved: count.describe('Runs that were not needed, because their results were derived.'),
-  red: z
+  runs_saved: count.describe('Runs that were not needed, because their results were derived.'),
+  baseline_failure: z
     .object({
       code: z.int().describe('Exit code of the command.'),
       output: z.string().describe('The last of what it printed.'),

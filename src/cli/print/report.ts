@@ -74,7 +74,7 @@ function savedLines({ db, sessions }: SuiteRun): string[] {
   return [line('saved', 'no calls; re-run with --db FILE, then: understudy trace show ID --db FILE')]
 }
 
-const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'wrong-address')
+const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'unknown-path')
 
 /** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
 export const fittedReport = (lines: readonly string[], width: number | undefined): string[] =>
@@ -128,8 +128,8 @@ function findingLine({ kind, severity, message, traces, accepted }: Finding, str
 /** What sessions have in common: what was exercised, and what became of the rules. */
 function togetherLines(reports: readonly Verification[]): string[] {
   const sum = (of: (report: Verification) => number) => reports.reduce((total, one) => total + of(one), 0)
-  const paths = Object.keys(reports[0]?.paths ?? {}).map(
-    (path) => [path, sum((one) => one.paths[path as keyof Paths])] as const,
+  const paths = Object.keys(reports[0]?.recovery_paths ?? {}).map(
+    (path) => [path, sum((one) => one.recovery_paths[path as keyof Paths])] as const,
   )
   const taken = paths.filter(([, times]) => times > 0)
   const never = paths.filter(([, times]) => times === 0)
@@ -154,9 +154,10 @@ function togetherLines(reports: readonly Verification[]): string[] {
     ...taskLines(reports.map(({ tasks }) => tasks)).map((text) => line('tasks', text)),
     line(
       'exercised',
-      taken.map(([path, times]) => `${path} (${times})`).join(', ') || `none of ${paths.length} recovery paths`,
+      taken.map(([path, times]) => `${pathText(path)} (${times})`).join(', ') ||
+        `none of ${paths.length} recovery paths`,
     ),
-    line('not exercised', never.map(([path]) => path).join(', ') || 'none'),
+    line('not exercised', never.map(([path]) => pathText(path)).join(', ') || 'none'),
     ...rulesOf(reports).map((rule) => line('rule', ruleText(rule))),
     ...waitLines(reports).map((text) => line('waits', text)),
     ...cancelledLines(reports).map((text) => line('canceled', text)),
@@ -212,36 +213,39 @@ function rulesOf(reports: readonly Verification[]): RuleReport[] {
     const skipped: Record<string, number> = {}
     for (const rule of same)
       for (const [why, times] of Object.entries(rule.skipped)) skipped[why] = (skipped[why] ?? 0) + times
-    const idle = same.every((rule) => rule.idle !== null) ? first.idle : null
+    const not_triggered = same.every((rule) => rule.not_triggered !== null) ? first.not_triggered : null
     const counts = {
       matched: sum((one) => one.matched),
-      fired: sum((one) => one.fired),
+      triggered: sum((one) => one.triggered),
       applied: sum((one) => one.applied),
     }
-    return [{ ...first, ...counts, skipped, idle }]
+    return [{ ...first, ...counts, skipped, not_triggered }]
   })
 }
 
-function ruleText({ name, fault, matched, fired, applied, skipped, idle }: RuleReport): string {
-  if (idle !== null) return `${name}: ${bad('not triggered')}: ${idle}`
-  const effect = fault === null ? `triggered ${fired}` : `injected ${applied}`
+/** A recovery path as people read it: `stream recovery`. */
+const pathText = (path: string) => path.replaceAll('_', ' ')
+
+function ruleText({ name, fault, matched, triggered, applied, skipped, not_triggered }: RuleReport): string {
+  if (not_triggered !== null) return `${name}: ${bad('not triggered')}: ${not_triggered}`
+  const effect = fault === null ? `triggered ${triggered}` : `injected ${applied}`
   const reasons = Object.entries(skipped).map(([reason, times]) => `${reason} ${times}`)
   return [`${name}${fault === null ? '' : ` (${fault})`}: matched ${matched}`, effect, ...reasons].join(', ')
 }
 
 function waitLines(reports: readonly Verification[]): string[] {
-  const waits = reports.map((one) => one.waits)
-  const received = waits.reduce((sum, one) => sum + one.told, 0)
+  const waits = reports.map((one) => one.retry_after)
+  const received = waits.reduce((sum, one) => sum + one.sent, 0)
   if (received === 0) return []
-  return [`Retry-After: ${received} received, ${waits.reduce((sum, one) => sum + one.kept, 0)} honored`]
+  return [`Retry-After: ${received} received, ${waits.reduce((sum, one) => sum + one.honored, 0)} honored`]
 }
 
 function cancelledLines(reports: readonly Verification[]): string[] {
-  const cancelled = reports.flatMap((one) => one.cancelled)
-  if (cancelled.length === 0) return []
-  const stillRunning = cancelled.filter(({ provider_stopped }) => !provider_stopped).length
+  const canceled = reports.flatMap((one) => one.canceled)
+  if (canceled.length === 0) return []
+  const stillRunning = canceled.filter(({ provider_stopped }) => !provider_stopped).length
   return [
-    `${counted(cancelled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
+    `${counted(canceled.length, 'call')} canceled by the client${stillRunning > 0 ? `, ${stillRunning} already answered` : ''}`,
   ]
 }
 

@@ -1,6 +1,7 @@
 // The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../../contract/core/trace.ts'
 import { STEP_TITLES } from '../../views/call-waterfall.ts'
+import { outcomeText } from '../../views/outcome-text.ts'
 import { timeText } from '../../views/waterfall.ts'
 import { wrapText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
@@ -83,7 +84,7 @@ function iterations(task: TaskTrace, related: RelatedTraces, above: ReadonlySet<
   return nodes
 }
 
-const FORMATS: Record<TaskStep['outcome'], Format> = { answered: 'green', failed: 'red', waiting: 'yellow' }
+const FORMATS: Record<TaskStep['outcome'], Format> = { succeeded: 'green', failed: 'red', waiting: 'yellow' }
 
 function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<string>): TreeNode {
   const { kind, name, outcome, duration_ms, error, fixture, late, faults = [], trace, evaluations = [] } = step
@@ -107,15 +108,15 @@ function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<str
 
 /** One attempt that went as it should says nothing that its step does not. */
 function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
-  if (attempts.length === 1 && attempts[0]?.outcome === 'answered' && attempts[0].faults.length === 0) return []
-  return attempts.map(({ target, why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
+  if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
+  return attempts.map(({ target, reason: why, outcome, status, duration_ms, wait_ms, faults, error }) => ({
     text: [
-      `${why} ${target} ${outcome} ${status} in ${timeText(duration_ms)}`,
+      `${why} ${target} ${outcomeText(outcome)} ${status} in ${timeText(duration_ms)}`,
       ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),
       ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
       ...(error === null ? [] : [error]),
     ].join(', '),
-    format: outcome === 'answered' ? 'green' : 'red',
+    format: outcome === 'succeeded' ? 'green' : 'red',
     children: [],
   }))
 }

@@ -1,5 +1,6 @@
 // A trace as one line of a list, as wide as there is room.
 import type { TraceRecord } from '../../contract/core/trace.ts'
+import { outcomeText } from '../../views/outcome-text.ts'
 import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
@@ -37,7 +38,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
   const always: Cell[] = [
     [time, 'dim'],
     [String(status), statusColour(status)],
-    [outcome.padEnd(MIN_COUNT), undefined],
+    [outcomeText(outcome).padEnd(MIN_COUNT), undefined],
     [`${duration_ms} ms`.padStart(9), undefined],
   ]
   const roomFor = (cells: readonly Cell[]) => cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)
@@ -56,7 +57,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
 
 /** The columns that share what room is left, the most important first. */
 function columnsOf(
-  { session, model, operation, stream, fixture, synthesized }: TraceRecord,
+  { session, model, operation, stream, fixture, generated }: TraceRecord,
   sessions: boolean,
 ): Column[] {
   const column = (text: string, most: number, more: Partial<Column> = {}): Column => ({
@@ -67,7 +68,7 @@ function columnsOf(
     ...(sessions ? [column(session, 20)] : []),
     column(model ?? '-', 24),
     column(`${operation}${stream ? ' stream' : ''}`, 24),
-    column(fixture ?? (synthesized ? 'generated' : ''), 40, { cut: 'start', colour: 'cyan' }),
+    column(fixture ?? (generated ? 'generated' : ''), 40, { cut: 'start', colour: 'cyan' }),
   ]
 }
 

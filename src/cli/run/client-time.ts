@@ -219,6 +219,6 @@ class TimedCall implements ConnectionFinder {
 const RETRYABLE = new Set([408, 409, 425, 429])
 /** Whether a client may well call again with the same. */
 const mayBeRepeated = ({ outcome, status, attempts, faults }: TraceRecord): boolean =>
-  outcome === 'refused'
+  outcome === 'http_error'
     ? status >= 500 || RETRYABLE.has(status)
-    : outcome !== 'answered' || faults.length > 0 || attempts.some((attempt) => attempt.faults.length > 0)
+    : outcome !== 'succeeded' || faults.length > 0 || attempts.some((attempt) => attempt.faults.length > 0)

@@ -89,7 +89,7 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   const { calls: most, atBegin, atEnd, shown } = MAX_KEPT
   const ids = calls.map(({ trace }) => trace.id)
   if (ids.length <= most) return new Set(ids)
-  const broken = calls.filter((call) => call.trace.outcome !== 'answered' || !isAnswered(call))
+  const broken = calls.filter((call) => call.trace.outcome !== 'succeeded' || !isAnswered(call))
   const told = findings.flatMap(({ finding }) => finding.traces)
   return new Set([
     ...ids.slice(0, atBegin),

@@ -195,7 +195,8 @@ export async function judgeSessions({
 
 /** A verdict after those on earlier parts of its session; without it where nothing has happened since. */
 function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSession[] {
-  const isEmpty = last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.strays.length === 0
+  const isEmpty =
+    last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.unknown_paths.length === 0
   // The parts are in the report themselves.
   const said = earlierNotices(earlier, 0)
   const notices = last.notices.filter((text) => !said.includes(text))
@@ -248,7 +249,7 @@ function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, str
 
 /** A scenario without any call points to a wrong address; without a scenario, a command may well have nothing to call for. */
 const noCall = (url: string, { scenario }: Round): Finding => ({
-  kind: 'wrong-address',
+  kind: 'unknown-path',
   severity: scenario ? 'error' : 'warning',
   accepted: false,
   message: `no calls were received: the program should call ${url}/v1 (OPENAI_BASE_URL)`,

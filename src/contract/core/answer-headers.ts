@@ -15,7 +15,7 @@ export const NEW_SESSION = 'x-understudy-session-new'
 /** Says that calls of the session may have been answered by another instance, and why. */
 export const SESSION_INCOMPLETE = 'x-understudy-session-incomplete'
 /** On requests: what the balancer says of the instance that answered the session's last call, as `crc32` of its name; 0 is unknown. */
-export const ANSWERED_BY = 'x-understudy-answered-by'
+export const ANSWERED_BY = 'x-understudy-served-by'
 
 /** Headers of every answer, with what they say. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
@@ -36,9 +36,9 @@ export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-model': 'The model that responded.',
   'x-understudy-assumed': 'Models that the request names without a provider, with the default provider filled in.',
   'x-understudy-session': 'The session of this call.',
-  'x-understudy-point': "Injection point of the call, independent of the user's input.",
+  'x-understudy-call-site': "Injection point of the call, independent of the user's input.",
   [FAULTS]: 'Rules whose faults were injected.',
-  'x-understudy-fixture': 'The matched fixture, or `synthesized`. Absent for a cached response.',
+  'x-understudy-fixture': 'The matched fixture, or `generated`. Absent for a cached response.',
   'x-understudy-scenario': 'The active scenario, if any.',
 }
 

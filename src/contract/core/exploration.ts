@@ -16,22 +16,22 @@ export const CLASS_NAMES = [
   'stall',
   'in-band-error',
   'malformed-chunk',
-  'empty-answer',
-  'bad-json',
+  'empty-response',
+  'invalid-json',
   'wrong-arguments',
   'tool-failure',
 ] as const
 export type ClassName = (typeof CLASS_NAMES)[number]
 
 /**
- * What becomes of a cell. `held`: the client coped: what was broken was answered in the end. `broke`: the command failed. `hung`: it took far longer than without the
+ * What becomes of a cell. `tolerated`: the client coped: what was broken was answered in the end. `failed`: the command failed. `hung`: it took far longer than without the
  * fault. `crashed`: a signal ended it. `swallowed`: the error reached the client, the request was never
  * answered, and all tests passed. `misbehaved`: it coped, but not as it should, such as by calling again too early. `not-applied`: the fault did not
  * act. `accepted`: one of the bad ones, which the file of known cells names.
  */
 export const VERDICTS = [
-  'held',
-  'broke',
+  'tolerated',
+  'failed',
   'crashed',
   'hung',
   'swallowed',
@@ -43,7 +43,7 @@ export type CellVerdict = (typeof VERDICTS)[number]
 
 /** One of the calls that the command makes. */
 export interface Point {
-  /** As the header `x-understudy-point` says it. */
+  /** As the header `x-understudy-call-site` says it. */
   id: string
   /** The same without its number: what all calls of its kind share. */
   kind: string
@@ -102,8 +102,8 @@ export const cellName = ({ point, class: name }: Pick<CellResult, 'point' | 'cla
 export interface LeftCell {
   point: string
   class: string
-  /** `time`: the time was up, or somebody asked for the end. `alike`: its call is one of very many alike, of which some were broken. */
-  why: 'time' | 'alike'
+  /** `time`: the time was up, or somebody asked for the end. `similar`: its call is one of very many alike, of which some were broken. */
+  why: 'time' | 'similar'
 }
 
 /** So many of so many. */

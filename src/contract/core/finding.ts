@@ -5,17 +5,17 @@ import { z } from 'zod'
 export const FindingKind = z
   .enum([
     'early-retry',
-    'storm',
+    'retry-storm',
     'gave-up',
     'swallowed',
     'ignored-status',
     'no-backoff',
-    'amplification',
-    'not-cancelled',
+    'retry-amplification',
+    'not-canceled',
     'no-timeout',
     'deadline-exceeded',
-    'wrong-address',
-    'not-tried',
+    'unknown-path',
+    'not-exercised',
   ])
   .describe(
     [
@@ -26,11 +26,11 @@ export const FindingKind = z
       'ignored-status: an answer that must not be repeated was, such as 400 or 401.',
       'no-backoff: a failing request repeated three times or more within 250 ms each.',
       'amplification: more attempts for one request than there should be.',
-      'not-cancelled: repeated while the first try went on, which was never cancelled.',
+      'not-canceled: repeated while the first try went on, which was never canceled.',
       'no-timeout: still waiting on a silent call after the hang limit of exec.',
       'deadline-exceeded: a wait was skipped that is longer than the client would have waited.',
-      'wrong-address: calls to a path that there is not.',
-      'not-tried: only under `accept`: a run in which no fault was injected is not inconclusive.',
+      'unknown-path: calls to a path that there is not.',
+      'not-exercised: only under `accept`: a run in which no fault was injected is not inconclusive.',
     ].join(' '),
   )
 export type FindingKind = z.infer<typeof FindingKind>
@@ -74,7 +74,7 @@ export interface WorkspaceCallNote {
   ended: number
   arrived: number
   left: number
-  outcome: 'answered' | 'refused' | 'cancelled'
+  outcome: 'succeeded' | 'http_error' | 'canceled'
   status: number
   /** How long the response told the client to wait; null when it said nothing that this client could act on. */
   wait: number | null

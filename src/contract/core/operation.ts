@@ -115,13 +115,13 @@ export interface StreamRules {
 }
 
 /** How answers are made up. */
-export interface SynthesisOptions {
+export interface GenerationOptions {
   /** Whether tools are called when the request demands it, or whenever they are offered and none has given its result. */
-  tools: 'asked' | 'eager'
+  tools: 'requested' | 'eager'
 }
 
 /** Who asks for an answer that is made up. */
-export interface SynthesisCall {
+export interface GenerationCall {
   /** Aborted when nobody waits for it any more. */
   readonly signal: AbortSignal
   /** The bounds of its work in workers; the usual ones when left out. */
@@ -184,7 +184,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
   resolve?(request: Request, answerContext: AnswerContext): Promise<Request>
   /** The answer when no fixture matches: a function of the request and the options alone, unless the call has gone. */
-  synthesize(request: Request, options: SynthesisOptions, call: SynthesisCall): Script | Promise<Script>
+  generate(request: Request, options: GenerationOptions, call: GenerationCall): Script | Promise<Script>
   compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
   /** Puts the whole answer of a client together out of the events of a stream; absent when the operation never streams. */
   assembly?(): AnswerAssembly

@@ -4,4 +4,6 @@
 export interface Problem {
   path: PropertyKey[]
   message: string
+  /** The new name, where the key or the value at `path` has a former one. */
+  rename?: { part: 'key' | 'value'; to: string }
 }

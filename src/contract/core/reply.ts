@@ -22,7 +22,7 @@ export interface Reply {
   /** The stop sequence that ended the text, when that is known. */
   stoppedBy?: string | undefined
   fixture: string | null
-  synthesized: boolean
+  generated: boolean
 }
 /** A whole answer of this API. */
 export interface ValueBody {
@@ -58,7 +58,7 @@ export const valueReply = (value: unknown): Reply => ({
   body: { kind: 'value', value },
   usage: null,
   fixture: null,
-  synthesized: false,
+  generated: false,
 })
 
 /** A reply of a provider that is JSON text. */
@@ -68,7 +68,7 @@ export const jsonReply = (status: number, value: unknown, headers: Record<string
   body: { kind: 'bytes', contentType: 'application/json', bytes: new TextEncoder().encode(JSON.stringify(value)) },
   usage: null,
   fixture: null,
-  synthesized: false,
+  generated: false,
 })
 
 /** There is no answer, or no more of it; the message says what happened. */

@@ -3,13 +3,13 @@ import { z } from 'zod'
 
 /** How a call or an attempt ended; `bug` when the program itself has failed. */
 export const OutcomeKind = z.enum([
-  'answered',
-  'refused',
-  'timed out',
+  'succeeded',
+  'http_error',
+  'timed_out',
   'disconnected',
-  'unreadable',
-  'cancelled',
-  'bug',
+  'invalid_response',
+  'canceled',
+  'internal_error',
 ])
 export type OutcomeKind = z.infer<typeof OutcomeKind>
 
@@ -20,7 +20,7 @@ export const AttemptRecord = z.object({
   target: z.string().describe('The target model, as `<provider>/<model>`.'),
   position: z.int().min(0).describe('0 is the primary target, 1 the first fallback.'),
   number: z.int().min(1).describe('Number of the attempt at this target, from 1.'),
-  why: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
+  reason: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
   wait_ms: milliseconds.describe('Wait before the attempt.'),
   started_ms: milliseconds.describe('Time since the start of the call.'),
@@ -51,7 +51,7 @@ export const Evaluation = z.object({
   value: z.union([z.boolean(), z.number(), z.string()]).nullable().describe('Null if the model returned none.'),
   model: z.string().nullable().describe('The model that was called.'),
   fixture: z.string().nullable().describe('The matched fixture.'),
-  synthesized: z.boolean().describe('Whether no fixture matched, so that a passing result was generated.'),
+  generated: z.boolean().describe('Whether no fixture matched, so that a passing result was generated.'),
   traces: z.array(z.string()).describe('The traces of its model calls.'),
 })
 export type Evaluation = z.infer<typeof Evaluation>
@@ -96,7 +96,7 @@ export const TaskStep = z.object({
   tool_call_id: z.string().describe('Id of the tool call. Null for other steps.').nullable(),
   started_at: z.iso.datetime().describe('Start time: ISO 8601.'),
   duration_ms: milliseconds,
-  outcome: z.enum(['answered', 'failed', 'waiting']),
+  outcome: z.enum(['succeeded', 'failed', 'waiting']),
   error: z.string().describe('Why it failed, or null.').nullable(),
   trace: z.string().nullable().describe('The trace of a model call, or of the sub-task.'),
   task: z.string().nullable().describe('The sub-task.'),
@@ -148,11 +148,11 @@ export const TraceRecord = z.object({
     .describe('Only on the first call of a session that was created implicitly by that call.'),
   operation: z.string().describe('Name of the operation. `none` for an unknown path.'),
   parent: z.string().nullable().describe('The trace of the parent call, or null.'),
-  inner: z
+  internal: z
     .boolean()
     .describe('Whether the call is internal, such as one made by an evaluator, instead of by a client.'),
   name: z.string().describe('Display name from the request, or the operation.'),
-  point: z
+  call_site: z
     .string()
     .optional()
     .describe("Which of the client's calls it is, whatever its user said; absent of calls from inside."),
@@ -172,7 +172,7 @@ export const TraceRecord = z.object({
   started_at: z.iso.datetime().describe('Start time: ISO 8601.'),
   duration_ms: milliseconds,
   fixture: z.string().nullable().describe('The matched fixture, or null.'),
-  synthesized: z.boolean().describe('Whether no fixture matched, so that the response was generated.'),
+  generated: z.boolean().describe('Whether no fixture matched, so that the response was generated.'),
   plan: z.array(z.string()).describe('The planned targets, in order.'),
   scenario: z.string().nullable().describe('The active scenario.'),
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected into the response to the client.'),
@@ -219,6 +219,6 @@ export const StoredTrace = TraceRecord.extend({
     .describe(
       'The request as processed by the gateway: with variables, knowledge, and default providers filled in, and translated to the router API. Null if unchanged.',
     ),
-  answer: z.unknown().describe('The full response. A stream is assembled.'),
+  response: z.unknown().describe('The full response. A stream is assembled.'),
 })
 export type StoredTrace = z.infer<typeof StoredTrace>

@@ -14,12 +14,12 @@ export const RuleReport = z.object({
   fault: z.string().nullable().describe('Fault type; null for a rule without a fault.'),
   at: z.enum(FAULT_POINTS).describe('Injection target.'),
   matched: count.describe('Attempts or calls that the rule matched.'),
-  fired: count.describe('How often the rule was triggered.'),
+  triggered: count.describe('How often the rule was triggered.'),
   applied: count.describe('How often the fault was injected.'),
   skipped: z
     .record(z.string(), count)
     .describe('Reasons why the fault was not injected although the rule was triggered, with counts.'),
-  idle: z.string().nullable().describe('Why it was not triggered; null when it was.'),
+  not_triggered: z.string().nullable().describe('Why it was not triggered; null when it was.'),
 })
 export type RuleReport = z.infer<typeof RuleReport>
 
@@ -36,7 +36,7 @@ export const TaskCounts = z.object({
   states: z
     .record(z.string(), count)
     .describe('Client tasks by current state. `gone` counts tasks that were deleted while running.'),
-  at_work: count.describe('Running tasks, including sub-tasks.'),
+  running: count.describe('Running tasks, including sub-tasks.'),
   iterations: count.describe('Model calls, including those of sub-tasks.'),
   tool_calls: count.describe('Finished tool calls, including those of sub-tasks.'),
   sub_tasks: count.describe('Sub-tasks.'),
@@ -49,9 +49,9 @@ export const Paths = z.object({
   fallback: count.describe('Fallbacks by the gateway.'),
   timeout: count.describe('Attempts that timed out.'),
   cache: count.describe('Calls served from the cache.'),
-  'stream recovery': count.describe('Complete streams after a truncated one, by retry of the gateway or the client.'),
-  'client retry': count.describe('Retries by the client after a failure.'),
-  'client fallback': count.describe('Fallbacks by the client to another model or provider after a failure.'),
+  stream_recovery: count.describe('Complete streams after a truncated one, by retry of the gateway or the client.'),
+  client_retry: count.describe('Retries by the client after a failure.'),
+  client_fallback: count.describe('Fallbacks by the client to another model or provider after a failure.'),
 })
 export type Paths = z.infer<typeof Paths>
 
@@ -61,7 +61,7 @@ export const StrayPath = z.object({
   path: z.string().describe('The requested path.'),
   count: count.describe('Count.'),
   at: z.iso.datetime().describe('Time of the first request.'),
-  likely: z.string().nullable().describe('The path that was probably intended.'),
+  suggestion: z.string().nullable().describe('The path that was probably intended.'),
 })
 export type StrayPath = z.infer<typeof StrayPath>
 
@@ -69,7 +69,7 @@ export type StrayPath = z.infer<typeof StrayPath>
 const Step = z.object({
   trace,
   target: z.string().describe('The target model, as `<provider>/<model>`.'),
-  why: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
+  reason: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
   outcome: OutcomeKind.describe('Outcome of the attempt.'),
   status: z.int().describe('The status of the response, or the status that represents the failure.'),
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
@@ -120,26 +120,26 @@ export const SessionVerdict = z.object({
       }),
     )
     .describe('Counts of each outcome by provider, model, and operation.'),
-  paths: Paths.describe('How often each recovery path of gateway and client was exercised.'),
+  recovery_paths: Paths.describe('How often each recovery path of gateway and client was exercised.'),
   tasks: TaskCounts.describe('Agent tasks: states and counts.'),
   order: z.array(Step).describe('The first 1000 attempts, in start order.'),
-  waits: z
+  retry_after: z
     .object({
-      told: count.describe('Responses with a `Retry-After` that the client received.'),
-      kept: count.describe('Waits that the client honored before it retried.'),
-      broken: z
+      sent: count.describe('Responses with a `Retry-After` that the client received.'),
+      honored: count.describe('Waits that the client honored before it retried.'),
+      not_honored: z
         .array(
           z.object({
             trace,
             retry_after_ms: milliseconds,
-            called_again_after_ms: milliseconds,
-            by: z.string().describe('The clock by which the retry was too early.'),
+            retried_after_ms: milliseconds,
+            retry_trace: z.string().describe('Trace of the early retry.'),
           }),
         )
         .describe('Waits that the client did not honor.'),
     })
     .describe("Whether the client honored `Retry-After`, by its own clock or the session's."),
-  cancelled: z
+  canceled: z
     .array(
       z.object({
         trace,
@@ -167,7 +167,7 @@ export const SessionVerdict = z.object({
     .describe('Counts of each rule of the scenario.'),
   expectations: z.array(ExpectationReport).describe('Expected and actual results.'),
   findings: z.array(Finding).describe('Problems found in the behavior of the client.'),
-  strays: z.array(StrayPath).describe('Requests to unknown paths.'),
+  unknown_paths: z.array(StrayPath).describe('Requests to unknown paths.'),
   notices: z
     .array(z.string())
     .describe(

@@ -1,6 +1,7 @@
-// Reads a chat request: what fixtures match on, what it counts, and what the synthesizer is asked for.
+// Reads a chat request: what fixtures match on, what it counts, and what the generator is asked for.
+
+import type { AnswerRequest } from '../../answers/generate.ts'
 import { attachmentName, audioTokens, fileTokens, imageTokens } from '../../answers/input-tokens.ts'
-import type { AnswerRequest } from '../../answers/synthesize.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { Attachment, CountTokens, FillText, Prompt } from '../../contract/core/operation.ts'
 import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
@@ -80,7 +81,7 @@ export function effortOf({ model, reasoning_effort: effort, thinking }: ChatRequ
   return thinking ? 'medium' : defaultEffort(model)
 }
 
-/** What the synthesizer has to satisfy. */
+/** What the generator has to satisfy. */
 export function chatAnswerRequest(request: ChatRequest): AnswerRequest {
   const { user, turn, toolText } = chatPrompt(request)
   const { tools, choice } = offerOf(request)

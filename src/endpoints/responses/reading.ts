@@ -1,6 +1,7 @@
-// What a request for a response says: what fixtures match on, what it counts, and what the synthesizer is asked for.
+// What a request for a response says: what fixtures match on, what it counts, and what the generator is asked for.
+
+import type { AnswerRequest, OfferedTool } from '../../answers/generate.ts'
 import { attachmentName } from '../../answers/input-tokens.ts'
-import type { AnswerRequest, OfferedTool } from '../../answers/synthesize.ts'
 import { countCached } from '../../answers/text-answer.ts'
 import type { Attachment, CountTokens, Prompt } from '../../contract/core/operation.ts'
 import type { InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'
@@ -49,7 +50,7 @@ function offered({ tools, tool_choice: choice }: ResponsesRequest): string[] {
   return chosen && (chosen.length > 0 || narrows) ? names.filter((name) => chosen.includes(name)) : names
 }
 
-/** The same tools as the synthesizer knows them. */
+/** The same tools as the generator knows them. */
 function offeredTools(request: ResponsesRequest): OfferedTool[] {
   const names = offered(request)
   return (request.tools ?? [])
@@ -79,7 +80,7 @@ function effortOf({ reasoning, thinking }: ResponsesRequest): string | undefined
   return thinking || reasoning?.summary ? 'medium' : undefined
 }
 
-/** What the synthesizer has to satisfy. */
+/** What the generator has to satisfy. */
 export function responsesAnswerRequest(request: ResponsesRequest): AnswerRequest {
   const { user, turn, toolText } = responsesPrompt(request)
   const { text } = request

@@ -124,7 +124,7 @@ async function save(
   return undefined
 }
 
-const isBug = (failure: Failure | undefined) => failure?.kind === 'bug'
+const isBug = (failure: Failure | undefined) => failure?.kind === 'internal_error'
 
 /** Reports each bug once, those of the steps and those that failures are. */
 function reportBugs(
@@ -134,7 +134,7 @@ function reportBugs(
 ) {
   if (bugs.length === 0 && !failures.some(isBug)) return
   const all = new Set(bugs)
-  for (const failure of failures) if (failure?.kind === 'bug') all.add(failure.cause)
+  for (const failure of failures) if (failure?.kind === 'internal_error') all.add(failure.cause)
   for (const bug of all) report(bug)
 }
 
@@ -147,14 +147,14 @@ function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result
   const failure = result.failure ?? (result.read ? undefined : behind)
   if (error) {
     // The client is told that there is a bug, the trace which.
-    const shown = failure?.kind === 'bug' ? failure : error
-    return { status, headers, outcome: failure?.kind ?? 'refused', error: envelope(shown).error }
+    const shown = failure?.kind === 'internal_error' ? failure : error
+    return { status, headers, outcome: failure?.kind ?? 'http_error', error: envelope(shown).error }
   }
   if (failure) return { status, headers, outcome: failure.kind, error: envelope(failure).error }
-  if (status < 400) return { status, headers, outcome: 'answered', error: null }
+  if (status < 400) return { status, headers, outcome: 'succeeded', error: null }
   const message = last?.message ?? `answered by a fault: ${steps.faults.join(', ')}`
   const injected = envelope({ status, code: 'injected_fault', message, param: null })
-  return { status, headers, outcome: 'refused', error: injected.error }
+  return { status, headers, outcome: 'http_error', error: injected.error }
 }
 
 const NOTHING_KEPT = { request: 'null', rendered: 'null', answer: 'null' }
@@ -179,7 +179,7 @@ function connectionOf({ recording, record, answer, result, allowance }: EndedCal
   const { received, retained } = recording.call
   if (!received || !retained) return {}
   // Those of calls that failed are what people look for.
-  const shows = allowance.take(realClock.now()) || record.outcome !== 'answered'
+  const shows = allowance.take(realClock.now()) || record.outcome !== 'succeeded'
   const exchange = exchangeNote(recording, { answer: answer.text, headers: shows ? result.headers : undefined })
   return shows ? { exchange, headers: shownHeaders(received.headers) } : { exchange }
 }
@@ -198,7 +198,7 @@ function commit(
 ): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, { headers: answerHeaders, answered: record.outcome === 'answered' })
+  const client = clientNote(call, { headers: answerHeaders, answered: record.outcome === 'succeeded' })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained

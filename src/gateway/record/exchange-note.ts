@@ -86,12 +86,12 @@ const isOrdinary = ({ answer, steps }: TraceRecorder): boolean =>
 
 /** Whether no provider and no fault had a hand in an answer. */
 const isComposed = ({ attempt, from }: AttemptAnswer): boolean =>
-  (from.synthesized || from.fixture !== null) && attempt?.faults.length === 0
+  (from.generated || from.fixture !== null) && attempt?.faults.length === 0
 
 /** How the response to a call ends where nothing between it and the client broke. */
 function endOf({ call, answer }: TraceRecorder): ResponseEnd {
   const kind = answer?.failure?.kind
-  if (kind === 'cancelled' || (answer && !answer.complete && kind === undefined)) return 'left'
+  if (kind === 'canceled' || (answer && !answer.complete && kind === undefined)) return 'left'
   return kind === 'disconnected' && call.aborted ? 'reset' : 'complete'
 }
 

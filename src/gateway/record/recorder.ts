@@ -146,10 +146,10 @@ export function headersOf({ id, call, steps, point, answer: record }: TraceRecor
   const model = answer?.model ?? last?.target ?? plan[0]
   if (model) headers['x-understudy-model'] = model
   if (call.assumed) headers['x-understudy-assumed'] = Object.values(call.assumed).join(', ')
-  if (point) headers['x-understudy-point'] = point
+  if (point) headers['x-understudy-call-site'] = point
   if (scenario) headers['x-understudy-scenario'] = scenario
   if (answer?.attempt)
-    headers['x-understudy-fixture'] = answer.from.fixture ?? (answer.from.synthesized ? 'synthesized' : '')
+    headers['x-understudy-fixture'] = answer.from.fixture ?? (answer.from.generated ? 'generated' : '')
   else if (!answer && last?.fixture !== undefined) headers['x-understudy-fixture'] = last.fixture
   if (cache?.age_ms != null) headers.age = String(Math.floor(cache.age_ms / 1000))
   return headers

@@ -42,10 +42,10 @@ export interface AttemptRecorder {
 
 /** An answer, whole or begun: from here on nothing is tried again. */
 export interface AttemptAnswer {
-  kind: 'answered'
+  kind: 'succeeded'
   model: string
   content: ReplyContent
-  from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'synthesized' | 'redact'>
+  from: Pick<Reply, 'headers' | 'usage' | 'fixture' | 'generated' | 'redact'>
   /** Absent when no attempt was made: the answer comes from the cache. */
   attempt?: AttemptRecorder
 }

@@ -140,7 +140,7 @@ export function traceOf(
     session: session.name,
     operation: operation.name,
     parent: inner?.parent ?? null,
-    inner: inner !== undefined,
+    internal: inner !== undefined,
     name: settings?.name ?? operation.name,
     model,
     stream: guard.take(isStream, recording, false),
@@ -150,7 +150,7 @@ export function traceOf(
     started_at: isoTime(recording.started),
     duration_ms: ended - recording.started,
     fixture: answer ? answer.from.fixture : (lastAttempt?.fixture ?? null),
-    synthesized: answer?.from.synthesized ?? false,
+    generated: answer?.from.generated ?? false,
     plan: steps.plan,
     scenario: steps.scenario,
     faults: steps.faults,
@@ -167,7 +167,7 @@ export function traceOf(
     thread: settings?.thread ?? null,
     error,
   }
-  if (recording.point !== undefined) record.point = recording.point
+  if (recording.point !== undefined) record.call_site = recording.point
   if (call.assumed) record.assumed = call.assumed
   return inSession(record, session, recording.seq)
 }

@@ -70,7 +70,7 @@ export async function* replyEvents(stream: EventStream, reply: StreamedReply): A
     isHeard = true
   } catch (error) {
     const failure = failed(error, reply)
-    if (failure.kind !== 'cancelled') last = failureEvents(errorOf(failure), reply)
+    if (failure.kind !== 'canceled') last = failureEvents(errorOf(failure), reply)
     isHeard = true
   } finally {
     if (!isHeard) {

@@ -47,7 +47,7 @@ export class SentReader {
   ) {
     this.#read = once(() => {
       const body = { kind: 'bytes' as const, contentType, bytes: this.#pieces.all() }
-      return contentOf({ status, headers, body, usage: null, fixture: null, synthesized: false }, reading)
+      return contentOf({ status, headers, body, usage: null, fixture: null, generated: false }, reading)
     })
   }
 

@@ -74,7 +74,7 @@ function endCall(
   const { failure } = content
   if (raw) callContext.recording.answer = passedAnswer(content, { model, record, wire, redact })
   // An error inside a stream names a status of its own.
-  record.end(failure && { ...failure, status: failure.kind === 'refused' ? failure.status : status }, status || null)
+  record.end(failure && { ...failure, status: failure.kind === 'http_error' ? failure.status : status }, status || null)
   return end.end({ status, headers, failure, read: true })
 }
 
@@ -84,13 +84,13 @@ function passedAnswer(
   { model, record, wire, redact }: Pick<SentCall, 'model' | 'record' | 'wire'> & Pick<Reply, 'redact'>,
 ): AnswerRecord | undefined {
   const { assemble } = wire
-  const from = { headers: {}, usage: null, fixture: null, synthesized: false, ...(redact && { redact }) }
+  const from = { headers: {}, usage: null, fixture: null, generated: false, ...(redact && { redact }) }
   const effects = (answer: unknown) => ({ usage: asObject(asObject(answer)?.usage) ?? null, keep: [] })
   const about = { complete: failure === undefined, effects }
   if (events) {
     const whole = assemble && (() => assemble(events))
     const answer = {
-      kind: 'answered' as const,
+      kind: 'succeeded' as const,
       model,
       content: { kind: 'stream' as const, events: [events], whole },
       from,
@@ -101,7 +101,7 @@ function passedAnswer(
   if (value === undefined) return undefined
   const content = { kind: 'whole' as const, value }
   return {
-    answer: { kind: 'answered', model, content, from, attempt: record },
+    answer: { kind: 'succeeded', model, content, from, attempt: record },
     content: { kind: 'value', value, text: JSON.stringify(value) },
     ...about,
   }
@@ -113,9 +113,9 @@ async function contentSent(
   { failure, broken, signal }: { failure: Failure | undefined; broken: unknown; signal: AbortSignal },
 ): Promise<SentContent> {
   const content = await reader.end(
-    failure && failure.kind !== 'bug' ? new ConnectionFailure(failure.message) : undefined,
+    failure && failure.kind !== 'internal_error' ? new ConnectionFailure(failure.message) : undefined,
   )
-  if (failure?.kind === 'bug' || signal.aborted)
+  if (failure?.kind === 'internal_error' || signal.aborted)
     return { ...content, failure: failure ?? failureOf(new ConnectionFailure(UNHEARD.message), signal) }
   return !failure && broken === UNHEARD ? { ...content, failure: UNHEARD } : content
 }

@@ -73,7 +73,7 @@ async function checkSchema(
     }
   }
   const reason = problems.length === 0 ? null : problems.slice(0, MAX_PROBLEMS).join('; ')
-  return { value: reason === null, reason, model: null, fixture: null, synthesized: false, traces: [] }
+  return { value: reason === null, reason, model: null, fixture: null, generated: false, traces: [] }
 }
 
 async function askModel(
@@ -93,10 +93,10 @@ async function askModel(
     const key = judged.key === undefined ? undefined : `${judged.key}:${round}`
     answers.push(await ask(origin, { ...question, key }))
   }
-  const [{ fixture, synthesized } = { fixture: null, synthesized: false }] = answers
-  const about = { model, fixture, synthesized, traces: answers.map(({ trace }) => trace) }
+  const [{ fixture, generated } = { fixture: null, generated: false }] = answers
+  const about = { model, fixture, generated, traces: answers.map(({ trace }) => trace) }
   // Nobody has scripted a verdict, so the one that lets the call go on is taken.
-  if (synthesized) return { ...about, value: config ? passing(config) : plausible, reason: null }
+  if (generated) return { ...about, value: config ? passing(config) : plausible, reason: null }
   const given = answers.map(({ text }) => read(String(valueIn(text)).trim()))
   const unread = given.indexOf(null)
   if (unread < 0) return { ...about, value: together(given), reason: null }

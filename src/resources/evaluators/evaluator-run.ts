@@ -45,7 +45,7 @@ export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Ro
             value: passed,
             model: null,
             fixture: null,
-            synthesized: false,
+            generated: false,
             traces: [],
           }
         }

@@ -29,7 +29,7 @@ export const deadlineExceeded: FindingDefinition = {
 /** The declared timeout of a client that would have given a call up, had the gateway's waits not been skipped. */
 function exceededBy(call: ClientCall): number | undefined {
   const { timeout, toResponse, gatewayWaits, outcome } = call
-  if (!timeout || timeout.assumed || gatewayWaits === 0 || outcome === 'cancelled' || call.hung) return undefined
+  if (!timeout || timeout.assumed || gatewayWaits === 0 || outcome === 'canceled' || call.hung) return undefined
   // On a real clock nothing is skipped: who is still there has waited.
   return toResponse > timeout.ms && lengthOfCall(call) < timeout.ms ? timeout.ms : undefined
 }

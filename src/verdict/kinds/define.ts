@@ -50,4 +50,8 @@ export const times = (count: number): string => (count === 1 ? 'once' : `${count
 
 /** What became of a call, in words. */
 export const endOf = ({ outcome, status }: ClientCall): string =>
-  outcome === 'refused' && status >= 400 ? `status ${status}` : outcome === 'refused' ? 'error in the stream' : outcome
+  outcome === 'http_error' && status >= 400
+    ? `status ${status}`
+    : outcome === 'http_error'
+      ? 'error in the stream'
+      : outcome

@@ -110,7 +110,7 @@ function draft(
   const mayGiveUp = accepted.has('gave-up')
   const questions = new Set(chains.map(([first]) => first?.question.id))
   const equal = pairing.chains.filter(([first]) => questions.has(first?.question.id)).flat()
-  const failed = equal.filter(({ outcome }) => outcome !== 'answered').length
+  const failed = equal.filter(({ outcome }) => outcome !== 'succeeded').length
   const tries = chains.map(({ length }) => length)
   const requests = chains.length
   const isSure =
@@ -162,13 +162,13 @@ function hungUpOn({ pairs, chains }: Pairing): { chain: readonly ClientCall[]; d
   const declaring = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
   // A race has one winner, and another model may have said what this one did not.
   const answered = Map.groupBy(
-    chains.flat().filter(({ outcome }) => outcome === 'answered'),
+    chains.flat().filter(({ outcome }) => outcome === 'succeeded'),
     ({ question }) => question.id,
   )
   return chains.flatMap((chain) => {
     const [first, ...more] = chain
-    if (first === undefined || natureOf(more.at(-1) ?? first) !== 'cancelled') return []
-    const left = chain.filter((call) => natureOf(call) === 'cancelled')
+    if (first === undefined || natureOf(more.at(-1) ?? first) !== 'canceled') return []
+    const left = chain.filter((call) => natureOf(call) === 'canceled')
     const declared = more.every((call) => declaring.has(call))
     if (left.length < (declared ? DECLARED_CALLS : ALIKE_CALLS) || left.some(({ begun }) => begun)) return []
     if (!stepsOf(left).every(([one, next]) => isTimed(one, next, declared))) return []

@@ -1,5 +1,5 @@
 // The registry of findings: one line each.
-import { amplification } from './amplification.ts'
+
 import { deadlineExceeded } from './deadline-exceeded.ts'
 import type { FindingDefinition } from './define.ts'
 import { earlyRetry } from './early-retry.ts'
@@ -7,10 +7,11 @@ import { gaveUp } from './gave-up.ts'
 import { ignoredStatus } from './ignored-status.ts'
 import { noBackoff } from './no-backoff.ts'
 import { noTimeout } from './no-timeout.ts'
-import { notCancelled } from './not-cancelled.ts'
-import { storm } from './storm.ts'
+import { notCanceled } from './not-canceled.ts'
+import { amplification } from './retry-amplification.ts'
+import { storm } from './retry-storm.ts'
 import { swallowed } from './swallowed.ts'
-import { wrongAddress } from './wrong-address.ts'
+import { wrongAddress } from './unknown-path.ts'
 
 /** All kinds, the order in which they are reported. */
 export const findingKinds: readonly FindingDefinition[] = [
@@ -21,7 +22,7 @@ export const findingKinds: readonly FindingDefinition[] = [
   ignoredStatus,
   gaveUp,
   swallowed,
-  notCancelled,
+  notCanceled,
   noTimeout,
   deadlineExceeded,
   amplification,

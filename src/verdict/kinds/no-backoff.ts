@@ -1,7 +1,7 @@
 // no-backoff: a failing request was repeated at once, again and again, though nothing asked for that.
 import { type ClientCall, hasNewKey, natureOf, pauseBetween, pausesOf, stretchesOf } from '../client-call.ts'
 import { type Behaviour, endOf, type FindingDefinition } from './define.ts'
-import { stormsIn } from './storm.ts'
+import { stormsIn } from './retry-storm.ts'
 
 /** Shorter pauses are no back-off: the shortest of the usual SDKs is 375 ms. */
 const SHORT_MS = 250

@@ -83,7 +83,7 @@ export const deadlines = (
   const timeout = limit === '-' ? undefined : Number(limit)
   return (about) =>
     call({ stream: how === 'stream', timeout, path, more: JSON.parse(more) }, about).then(
-      () => about.say('answered'),
+      () => about.say('succeeded'),
       (error: Error) => {
         about.say(`failed: ${error.name}`)
         return 1

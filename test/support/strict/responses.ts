@@ -58,7 +58,7 @@ export const StrictResponse = z.looseObject({
   id: text,
   object: z.literal('response'),
   created_at: z.number(),
-  status: z.enum(['completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete']),
+  status: z.enum(['completed', 'failed', 'in_progress', 'canceled', 'queued', 'incomplete']),
   error: z.looseObject({ code: text, message: text }).nullish(),
   incomplete_details: z.looseObject({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),
   model: text,

@@ -150,7 +150,7 @@ function EventText({ text, before = '' }: { text: string; before: string | undef
 }
 
 /** The answer as Understudy read it, a stream put together again. */
-function ReadAnswer({ trace: { answer, error, stream }, note }: { trace: StoredTrace; note: string }) {
+function ReadAnswer({ trace: { response: answer, error, stream }, note }: { trace: StoredTrace; note: string }) {
   return (
     <>
       <p class="note">{note}</p>

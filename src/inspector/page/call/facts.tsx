@@ -5,9 +5,9 @@ import { hashOf } from '../state/route.ts'
 
 /** The facts of a call. */
 export function Facts({ trace }: { trace: StoredTrace }) {
-  const { started_at, duration_ms, session, operation, fixture, synthesized, cost, thread, retry_after_ms } = trace
+  const { started_at, duration_ms, session, operation, fixture, generated, cost, thread, retry_after_ms } = trace
   const cached = trace.cache?.status === 'hit' ? 'the cache' : null
-  const answeredBy = cached ?? fixture ?? (synthesized ? 'generated: no fixture matched' : null)
+  const answeredBy = cached ?? fixture ?? (generated ? 'generated: no fixture matched' : null)
   const rows: [string, string | null][] = [
     ['Started', `${instantText(Date.parse(started_at))}`],
     ['Duration', spanText(duration_ms)],

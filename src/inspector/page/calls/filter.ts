@@ -16,7 +16,7 @@ const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
   outcome: ({ outcome }) => [outcome],
   status: ({ status }) => [String(status)],
   fault: ({ faults }) => (faults.length > 0 ? faults : ['none']),
-  fixture: ({ fixture, synthesized }) => [fixture ?? (synthesized ? 'synthesized' : 'none')],
+  fixture: ({ fixture, generated }) => [fixture ?? (generated ? 'generated' : 'none')],
 }
 
 /** Values that stand for several: `5xx`, and `any` fault. */
@@ -24,7 +24,7 @@ const matches = (choice: Choice, wanted: string, values: readonly string[]): boo
   if (values.includes(wanted)) return true
   if (choice === 'status' && /^[1-5]xx$/.test(wanted)) return values.some((value) => value[0] === wanted[0])
   if (choice === 'fault' && wanted === 'any') return !values.includes('none')
-  return choice === 'outcome' && wanted === 'failed' && !values.includes('answered')
+  return choice === 'outcome' && wanted === 'failed' && !values.includes('succeeded')
 }
 
 /** The test of the rows that are meant; `found` are traces in which the server has found the text. */
@@ -37,7 +37,7 @@ export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (ro
   const [since, until] = ['since', 'until'].map((name) => instantOf(params.get(name)))
   if (since !== undefined) tests.push(({ started }) => started >= since)
   if (until !== undefined) tests.push(({ started }) => started <= until)
-  if (params.get('inner') === 'no') tests.push(({ inner }) => !inner)
+  if (params.get('inner') === 'no') tests.push(({ internal: inner }) => !inner)
   const text = params.get('text')?.toLowerCase()
   if (text) tests.push((row) => found.has(row.id) || wordsIn(row).includes(text))
   return (row) => tests.every((test) => test(row))

@@ -2,6 +2,7 @@
 import { useSignalEffect } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { CallRow } from '../../../contract/core/call-row.ts'
+import { outcomeText } from '../../../views/outcome-text.ts'
 import { clockText, spanText } from '../state/format.ts'
 import { useVirtual } from '../ui/virtual.ts'
 import { choose, chosen, shownCalls } from './shown.ts'
@@ -80,7 +81,7 @@ const COLUMNS = [
 
 /** The class of a call's state. */
 export const toneClass = ({ outcome }: Pick<CallRow, 'outcome'>): string =>
-  outcome === 'answered' ? 'good' : outcome === 'cancelled' ? 'warning' : 'bad'
+  outcome === 'succeeded' ? 'good' : outcome === 'canceled' ? 'warning' : 'bad'
 
 interface RowProps {
   row: CallRow
@@ -95,7 +96,7 @@ function Row({ row, index, top, chosen }: RowProps) {
   const time = clockText(arrived || started)
   return (
     <div
-      class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.inner ? ' inner' : ''}`}
+      class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.internal ? ' inner' : ''}`}
       role="row"
       id={`call-${id}`}
       aria-rowindex={index + 2}
@@ -136,15 +137,25 @@ function Row({ row, index, top, chosen }: RowProps) {
 }
 
 /** What is particular about a call, most telling first. */
-function aboutOf({ outcome, error, cached, inner, session, waited, fixture, synthesized, task }: CallRow): string[] {
+function aboutOf({
+  outcome,
+  error,
+  cached,
+  internal: inner,
+  session,
+  waited,
+  fixture,
+  generated,
+  task,
+}: CallRow): string[] {
   return [
-    ...(outcome === 'answered' || outcome === 'refused' ? [] : [outcome]),
+    ...(outcome === 'succeeded' || outcome === 'http_error' ? [] : [outcomeText(outcome)]),
     ...(error === null ? [] : [error]),
     ...(waited > 0 ? [`waited ${spanText(waited)}`] : []),
     ...(cached ? ['from the cache'] : []),
     ...(task === null ? [] : ['agent']),
     ...(inner ? ['internal'] : []),
     ...(session === 'default' ? [] : [session]),
-    ...(fixture === null ? (synthesized ? ['generated response'] : []) : [fixture]),
+    ...(fixture === null ? (generated ? ['generated response'] : []) : [fixture]),
   ]
 }

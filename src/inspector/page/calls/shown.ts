@@ -31,7 +31,7 @@ effect(() => {
   if (reportData) {
     found.value = new Set(
       Object.entries(reportData.calls).flatMap(([id, { trace }]) =>
-        JSON.stringify([trace.request, trace.answer]).toLowerCase().includes(wanted.toLowerCase()) ? [id] : [],
+        JSON.stringify([trace.request, trace.response]).toLowerCase().includes(wanted.toLowerCase()) ? [id] : [],
       ),
     )
     return
@@ -82,7 +82,7 @@ export function stepToFailure(by: 1 | -1): void {
   const rows = shownCalls.value
   const at = place()
   for (let index = at < 0 && by < 0 ? rows.length - 1 : at + by; index >= 0 && index < rows.length; index += by) {
-    if (rows[index]?.outcome !== 'answered') {
+    if (rows[index]?.outcome !== 'succeeded') {
       choose(index)
       return
     }

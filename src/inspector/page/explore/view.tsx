@@ -110,7 +110,7 @@ function Notes({ data: { left, alike, dropped, mended, routes } }: { data: Explo
           {routes.map(({ route, outcomes }) => (
             <details key={route} class="record">
               <summary>
-                {route}: {outcomes.filter(({ outcome }) => outcome === 'answered').length} of {outcomes.length}{' '}
+                {route}: {outcomes.filter(({ outcome }) => outcome === 'succeeded').length} of {outcomes.length}{' '}
                 succeeded
               </summary>
               <ul class="outcomes">

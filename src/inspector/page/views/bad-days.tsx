@@ -173,7 +173,7 @@ function Rules({ rules }: { rules: ScenarioState['rules'] }) {
           </tr>
         </thead>
         <tbody>
-          {rules.map(({ name, fault, at, matched, fired, applied, skipped, idle }) => (
+          {rules.map(({ name, fault, at, matched, triggered: fired, applied, skipped, not_triggered: idle }) => (
             <tr key={name}>
               <td>{name}</td>
               <td>{fault ?? '–'}</td>

@@ -31,7 +31,7 @@ export function CallsChart({ session, state }: { session: string; state: Scenari
     }
   }, [rows, state])
   if (rows.length === 0) return null
-  const failed = rows.filter(({ outcome }) => outcome !== 'answered').length
+  const failed = rows.filter(({ outcome }) => outcome !== 'succeeded').length
   return (
     <figure class="card chart">
       <figcaption>
@@ -56,7 +56,7 @@ function slotsOf(rows: readonly CallRow[]) {
   const waited = new Array<number | null>(count).fill(null)
   for (const row of rows) {
     const at = Math.floor((row.started - from) / step)
-    const series = row.outcome === 'answered' ? answered : failed
+    const series = row.outcome === 'succeeded' ? answered : failed
     series[at] = (series[at] ?? 0) + 1
     if (row.waited > 0) waited[at] = Math.max(waited[at] ?? 0, row.waited)
   }

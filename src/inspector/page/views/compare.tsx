@@ -1,6 +1,7 @@
 // Two calls side by side: what differs in their course, their requests and their answers.
 import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { WaterfallRow } from '../../../contract/core/waterfall.ts'
+import { outcomeText } from '../../../views/outcome-text.ts'
 import { endText, textIn, visible } from '../../../views/wire-text.ts'
 import { type LoadedCall, loadCall } from '../call/loaded.ts'
 import { WaterfallChart } from '../call/waterfall.tsx'
@@ -46,7 +47,7 @@ function CallChoice({ name, label, chosen }: { name: 'a' | 'b'; label: string; c
         <option value="">Select a call</option>
         {offered.map(({ id, arrived, status, model, outcome, session }) => (
           <option key={id} value={id}>
-            {clockText(arrived)} · {status} {outcome} · {model ?? '(no model)'} · {session}
+            {clockText(arrived)} · {status} {outcomeText(outcome)} · {model ?? '(no model)'} · {session}
           </option>
         ))}
       </select>
@@ -81,7 +82,11 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
   const parts = [
     ['Timeline', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
     ['Request (parsed)', textOf(one.trace.request), textOf(other.trace.request)],
-    ['Response (parsed)', textOf(one.trace.answer ?? one.trace.error), textOf(other.trace.answer ?? other.trace.error)],
+    [
+      'Response (parsed)',
+      textOf(one.trace.response ?? one.trace.error),
+      textOf(other.trace.response ?? other.trace.error),
+    ],
     ['Response (raw)', sentText(one.exchange), sentText(other.exchange)],
   ] as const
   return (
@@ -90,7 +95,7 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
         {[one, other].map(({ trace, waterfall }, index) => (
           <section key={index} class="card" aria-label={index === 0 ? 'Call A' : 'Call B'}>
             <h2>
-              {trace.status} {trace.outcome} in {spanText(trace.duration_ms)}
+              {trace.status} {outcomeText(trace.outcome)} in {spanText(trace.duration_ms)}
             </h2>
             <WaterfallChart waterfall={waterfall} route={trace.route} />
           </section>

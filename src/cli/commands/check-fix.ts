@@ -1,0 +1,60 @@
+// understudy check --fix: rewrites former names of keys and values in the files that people write.
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { type FixtureFile, fixtureProblems } from '../../backends/fixture/load.ts'
+import { settingProblems } from '../../config.ts'
+import type { Problem } from '../../contract/core/problem.ts'
+import { fixtureSubjects } from '../../endpoints/index.ts'
+import { KNOWN_FILE, knownProblems } from '../../exploration/known.ts'
+import { isScenario, scenarioProblems } from '../../scenarios/load.ts'
+import { parseSource, type SourceFile } from '../../schema/source.ts'
+import { writeOutputFile } from '../print/output-file.ts'
+
+/** What is wrong with the value of a parsed file. */
+type FindProblems = (source: SourceFile) => readonly Problem[]
+
+/** Rounds over a file: what is inside a renamed key is only looked at in the next one. */
+const MAX_ROUNDS = 20
+
+/**
+ * Rewrites the former names in files, and leaves everything else in them byte for byte.
+ * @param files fixtures and scenarios
+ * @param others paths of files of known cases and of settings
+ * @returns how many names were replaced, by path; only files that changed
+ * @throws FileError for a file that is not YAML or JSON, and ServerError for one that cannot be written.
+ */
+export function fixFiles(files: readonly FixtureFile[], others: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>()
+  const fix = (path: string, text: string, problemsOf: FindProblems) => {
+    const { count, fixed } = renamedText(path, text, problemsOf)
+    if (count === 0) return
+    writeOutputFile(path, fixed)
+    found.set(path, count)
+  }
+  for (const file of files)
+    fix(file.path, file.text, ({ value, path }) =>
+      isScenario(path, file.text) ? scenarioProblems(value) : fixtureProblems({ ...file, value }, fixtureSubjects),
+    )
+  for (const path of others)
+    fix(path, readFileSync(path, 'utf8'), ({ value }) =>
+      isKnownFile(path) ? knownProblems(value) : settingProblems(value),
+    )
+  return found
+}
+
+function renamedText(path: string, text: string, problemsOf: FindProblems): { count: number; fixed: string } {
+  let fixed = text
+  let count = 0
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const source = parseSource(path, fixed)
+    const renames = problemsOf(source).filter(({ rename }) => rename !== undefined)
+    const next = source.renamed(renames)
+    if (next === fixed) break
+    fixed = next
+    count += renames.length
+  }
+  return { count, fixed }
+}
+
+/** Whether a path is a file of known cases. */
+export const isKnownFile = (path: string): boolean => basename(path) === KNOWN_FILE

@@ -1,0 +1,17 @@
+// refuse: nobody listens at the provider's address.
+import { ConnectionFailure } from '../contract/core/reply.ts'
+import { addressOf } from '../providers/endpoints.ts'
+import { defineFault } from './define.ts'
+
+export const refuse = defineFault({
+  type: 'connection-refused',
+  summary: 'The connection is refused because no server listens on the port.',
+  points: ['provider'],
+  options: {},
+  example: {},
+  async apply(_, __, { triggered, provider }) {
+    triggered()
+    const { host, port } = addressOf(provider)
+    throw new ConnectionFailure(`the connection to ${host}:${port} was refused (ECONNREFUSED)`)
+  },
+})

@@ -1,0 +1,19 @@
+// late-response: what a canceled task was waiting for arrives all the same.
+import { Duration } from '../contract/core/duration.ts'
+import { valueReply } from '../contract/core/reply.ts'
+import { defineFault } from './define.ts'
+
+export const lateAnswer = defineFault({
+  type: 'late-response',
+  summary:
+    'A tool or model call that is in flight when its task is canceled continues, and its result appears later in the messages of the canceled task.',
+  points: ['cancel'],
+  options: { after: Duration.default(5000).describe('Minimum time between the cancellation and the response.') },
+  example: { after: '10s' },
+  async apply({ after }, _, { triggered, clock, signal }) {
+    triggered()
+    if (after > 0) await clock.latency(after, signal)
+    // What would end the call is never heard of.
+    return valueReply({})
+  },
+})

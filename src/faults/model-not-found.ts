@@ -1,0 +1,15 @@
+// model-not-found: there is no such model any more.
+import { defineFault } from './define.ts'
+import { refusal, refusalOptions } from './refusal.ts'
+
+export const modelGone = defineFault({
+  type: 'model-not-found',
+  summary: 'The model was retired, or the account has no access to it.',
+  points: ['provider', 'gateway'],
+  options: refusalOptions,
+  example: {},
+  async apply(given, _, context) {
+    context.triggered()
+    return refusal(context, { problem: 'model-not-found' }, given)
+  },
+})

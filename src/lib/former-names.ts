@@ -1,0 +1,50 @@
+// Former names of keys and values in the files that people write.
+
+/** Each former name with the names that may stand for it now: which one, the place decides. */
+const FORMER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  // Keys
+  inner: ['internal'],
+  point: ['call_site', 'injection_point'],
+  waits_kept: ['retry_after_honored'],
+  answer: ['output'],
+  class: ['failure_mode'],
+  verdict: ['result'],
+  why: ['reason'],
+  on_miss: ['on_unmatched'],
+  keep_answer_bytes: ['keep_response_bytes'],
+  // Outcomes
+  answered: ['succeeded'],
+  refused: ['http_error'],
+  'timed out': ['timed_out'],
+  unreadable: ['invalid_response'],
+  cancelled: ['canceled'],
+  bug: ['internal_error'],
+  // Types of faults
+  refuse: ['connection-refused'],
+  'late-answer': ['late-response'],
+  'model-gone': ['model-not-found'],
+  // Findings
+  storm: ['retry-storm'],
+  amplification: ['retry-amplification'],
+  'not-tried': ['not-exercised'],
+  'not-cancelled': ['not-canceled'],
+  'wrong-address': ['unknown-path'],
+  // Failure modes and results of cases
+  'empty-answer': ['empty-response'],
+  'bad-json': ['invalid-json'],
+  held: ['tolerated'],
+  broke: ['failed'],
+  // Shipped scenarios
+  'rate-limit-for-ever': ['rate-limit-forever'],
+  // Values of settings
+  synthesize: ['generate'],
+  asked: ['requested'],
+}
+
+/**
+ * The present name of something that was renamed.
+ * @param known the names that are valid at the place
+ * @returns undefined for a name that was never valid there
+ */
+export const presentName = (written: string, known: readonly string[]): string | undefined =>
+  Object.hasOwn(FORMER_NAMES, written) ? FORMER_NAMES[written]?.find((name) => known.includes(name)) : undefined

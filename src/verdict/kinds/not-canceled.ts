@@ -1,0 +1,19 @@
+// not-canceled: a request was repeated while the first try still went on, and that one was never canceled.
+import { groupBy } from '../../lib/group-by.ts'
+import { goesOn } from '../client-call.ts'
+import { type FindingDefinition, requestKey, times } from './define.ts'
+
+export const notCanceled: FindingDefinition = {
+  kind: 'not-canceled',
+  find: ({ pairing }) =>
+    groupBy(pairing.uncancelled, ({ first }) => requestKey(first)).map((pairs) => {
+      const longest = Math.round(Math.max(...pairs.map(({ first, again }) => goesOn(first, again))))
+      return {
+        severity: 'error',
+        message: `a request was retried ${times(pairs.length)} while the previous call was still in progress; that call was never canceled and ran for ${longest} ms more`,
+        calls: pairs.flatMap(({ first, again }) => [first, again]),
+        count: pairs.length,
+        figures: { ran_on_ms: longest },
+      }
+    }),
+}

@@ -1,0 +1,4 @@
+// Outcomes as people read them.
+
+/** The text of an outcome of a call, an attempt or a step: `timed out`, `HTTP error`. */
+export const outcomeText = (outcome: string): string => outcome.replace('http', 'HTTP').replaceAll('_', ' ')
