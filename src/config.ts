@@ -38,7 +38,8 @@ export type Config = Readonly<
 const telemetry = lazy<typeof import('./config/telemetry.ts')>(() => require('./config/telemetry.ts'))
 
 export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
-const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
+/** The environment variable of a setting. */
+export const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
 const keys = Object.keys(SETTINGS) as Key[]
 /** Whether a setting is a list, whose flag may be repeated and whose variable is separated by commas. */
 export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Key].fallback)

@@ -16,6 +16,7 @@ import { createEarlierVerdicts } from '../control/earlier.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
 import { lookWith } from '../control/verify.ts'
+import { isSitePath, mountSite } from '../docs/site.ts'
 import { docPaths, mountDocs } from '../docs/swagger.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
@@ -104,15 +105,17 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     rename: (text) => toNamespace(text, deps.namespace),
     anyToken: deps.access.token.length === 0,
   })
+  mountSite(elysia, (request) => asReceived(request).url)
   answerHead(elysia)
   return {
     async fetch(request) {
       const response = await kept(request, () => elysia.fetch(request))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
-      if (response.headers.get('content-type')?.startsWith('text/html')) response.headers.set(...NO_FRAMES)
+      const { headers } = response
+      if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
     },
-    isPublic: (pathname) => publicPaths.some((path) => path.test(pathname)),
+    isPublic: (pathname) => isSitePath(pathname) || publicPaths.some((path) => path.test(pathname)),
   }
 }
 
@@ -227,7 +230,8 @@ function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () =
 
 const agents = lazy<typeof import('../agents/loop/tasks.ts')>(() => require('../agents/loop/tasks.ts'))
 const READS = new Set(['GET', 'HEAD'])
-const NO_FRAMES = ['content-security-policy', "frame-ancestors 'none'"] as const
+const POLICY = 'content-security-policy'
+const NO_FRAMES = "frame-ancestors 'none'"
 
 interface RouteServing extends BodyLimits {
   noted: NoteCall

@@ -104,6 +104,10 @@ const tasks = {
     if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
     await run(bun, ['test/support/programs/scenario-table.ts'])
   },
+  async docs() {
+    if (!existsSync(join(root, 'dist', 'o200k.bin'))) await build(bun)
+    await run(bun, ['src/build/docs.ts'])
+  },
   async bench() {
     await build(bun)
     const other = ['loop', 'stalls', 'store', 'inspector', 'kill', 'scale'].find((name) => name === rest[0])

@@ -8,6 +8,7 @@ import { $, Glob } from 'bun'
 import { embeddedFixtures } from '../backends/fixture/load.ts'
 import { SHIPPED } from '../backends/fixture/shipped.ts'
 import { EMPTY, newDatabase } from '../db/open.ts'
+import { SITE_FILE } from '../docs/site-file.ts'
 import { fixtureSubjects } from '../endpoints/index.ts'
 import { bundlePage } from '../inspector/bundle.ts'
 import { compressPage, PAGE_FILE } from '../inspector/page-file.ts'
@@ -18,6 +19,7 @@ import { NO_PLACES, writePlaces } from './asset-places.ts'
 import { compiledSchemas } from './compiled-schemas.ts'
 import { withoutSignature } from './mach-o.ts'
 import { driverOf, executableOf, here, platforms } from './platforms.ts'
+import { siteFile } from './site.ts'
 import { tokenTables } from './token-table.ts'
 
 const root = join(import.meta.dir, '..', '..')
@@ -38,6 +40,7 @@ const made: Record<string, Uint8Array | string> = {
   ...Object.fromEntries(outlineFiles),
   [basename(SHIPPED)]: JSON.stringify(embeddedFixtures(fixtureSubjects)),
   [basename(PAGE_FILE)]: compressPage(await bundlePage()),
+  [basename(SITE_FILE)]: await siteFile(),
 }
 /** Swagger UI's own files and ours behind it; everything the page loads comes from the executable. */
 const swaggerAssets = [

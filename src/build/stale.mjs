@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 /** Everything that is compiled into it. */
-const SOURCES = ['src', 'fixtures', 'scenarios', 'test/golden', 'package.json', 'package-lock.json']
+const SOURCES = ['src', 'docs', 'fixtures', 'scenarios', 'test/golden', 'package.json', 'package-lock.json']
 
 /** The executable of this platform. */
 export const executable = join(root, 'dist', process.platform === 'win32' ? 'understudy.exe' : 'understudy')

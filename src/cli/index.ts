@@ -41,6 +41,17 @@ const COMMANDS: Record<string, LoadCommand> = {
   reset: (io) => modules.snapshot().resetCommand(io),
 }
 
+/** Every command, to be looked at and not run. */
+export const allCommands = (io: CommandIo): Command[] =>
+  Object.values(COMMANDS).map((load) =>
+    load(
+      io,
+      (run) =>
+        async (...args) =>
+          void (await run(...args)),
+    ),
+  )
+
 const VERSION_FLAG = '--version'
 function commandsFor(first = ''): readonly LoadCommand[] {
   if (first === VERSION_FLAG) return []

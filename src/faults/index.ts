@@ -97,12 +97,15 @@ const ofTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
 /** Those of the tasks of agents alone. */
 const ofTasks: readonly FaultKind[] = [stuckTask, approvalNever, lateResponse]
 
-/** All kinds of faults, in the order in which documents list them. */
-export const faultKinds: readonly FaultKind[] = [
-  ...beforeAnswers,
-  ...insideAnswers,
-  ...ofToolCalls,
-  ...ofWorkspace,
-  ...ofTools,
-  ...ofTasks,
+/** Kinds of faults by what they affect, in the order in which documents list them. */
+export const faultGroups: readonly { title: string; kinds: readonly FaultKind[] }[] = [
+  { title: 'Errors, delays and connections', kinds: beforeAnswers },
+  { title: 'Streams and bodies', kinds: insideAnswers },
+  { title: 'Tool calls of models', kinds: ofToolCalls },
+  { title: 'Workspace', kinds: ofWorkspace },
+  { title: 'Tools of agents', kinds: ofTools },
+  { title: 'Tasks of agents', kinds: ofTasks },
 ]
+
+/** All kinds of faults. */
+export const faultKinds: readonly FaultKind[] = faultGroups.flatMap(({ kinds }) => kinds)

@@ -12,7 +12,8 @@ export const keepAliveComments = defineFault({
     text: z
       .string()
       .regex(/^[^\r\n]*$/, { error: 'must be one line' })
-      .default('keep-alive'),
+      .default('keep-alive')
+      .describe('Text of the comments.'),
     every: z.int().min(1).default(1).describe('Comments are sent before every nth event, including the first.'),
     count: z.int().min(1).default(1).describe('Comments at a time.'),
     interval: Duration.default(0).describe('Delay before each comment.'),

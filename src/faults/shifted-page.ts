@@ -8,7 +8,7 @@ export const shiftedPage = defineFault({
   type: 'shifted-page',
   summary: 'A page of a list skips an item or repeats the previous one.',
   points: ['workspace'],
-  options: { shift: z.enum(['skip', 'repeat']).default('skip') },
+  options: { shift: z.enum(['skip', 'repeat']).default('skip').describe('Whether an item is skipped or repeated.') },
   example: {},
   async apply({ shift }, next, context) {
     const reply = await next()

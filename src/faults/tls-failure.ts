@@ -15,7 +15,12 @@ export const tlsFailure = defineFault({
   type: 'tls-failure',
   summary: 'The TLS connection cannot be established.',
   points: ['provider'],
-  options: { reason: z.enum(['expired', 'self-signed', 'wrong-host', 'handshake']).default('expired') },
+  options: {
+    reason: z
+      .enum(['expired', 'self-signed', 'wrong-host', 'handshake'])
+      .default('expired')
+      .describe('What is wrong with the certificate or the handshake.'),
+  },
   example: {},
   async apply({ reason }, _, { triggered, provider }) {
     triggered()

@@ -39,7 +39,7 @@ export const RuleMatch = z.strictObject({
       'Only the provider, or the model, that the session called first under the scenario. Fallbacks to others are not affected, whether the gateway or the client falls back.',
     ),
   attempt: Range.optional().describe('Number of the attempt at its target, from 1.'),
-  stream: z.boolean().optional(),
+  stream: z.boolean().optional().describe('Whether the call is streamed.'),
   internal: z.boolean().optional().describe('Whether the call is internal, such as one of an evaluator.'),
   header: z.record(z.string(), textMatchSchema).optional().describe("The client's request headers by name."),
   session: z

@@ -33,7 +33,7 @@ const RuleWhen = z.strictObject({
     ),
   after: Duration.optional().describe('Time from the start of the scenario after which the rule is active.'),
   for: Duration.optional().describe('How long the rule is active.'),
-  probability: z.number().min(0).max(1).optional(),
+  probability: z.number().min(0).max(1).optional().describe('Share of these attempts, chosen by the seed.'),
   requires: z.string().optional().describe("Required state of the scenario, which is 'start' at first."),
   sets: z.string().optional().describe('State of the scenario after the rule is triggered.'),
   schedule: z.array(Phase).min(1).optional().describe('Consecutive phases, from the start of the scenario.'),
@@ -57,8 +57,8 @@ export const Rule = z
       .describe(
         'Where the fault is injected. `provider`: the response of a provider to the gateway. `gateway` and `workspace`: the response to the client. `tool`: the result of a tool for an agent. `task`: a task iteration, before its model is called. `approval`: the approval of tool calls. `cancel`: a call in progress when its task is canceled.',
       ),
-    match: RuleMatch.default({}),
-    when: RuleWhen.default({}),
+    match: RuleMatch.default({}).describe('Which attempts the rule applies to; all by default.'),
+    when: RuleWhen.default({}).describe('Which of these attempts get the fault; all by default.'),
     fault: Fault.optional().describe('The fault to inject; a rule without a fault only sets the state.'),
   })
   .superRefine(({ fault, at, when }, context) => {
@@ -80,8 +80,8 @@ export type Rule = z.infer<typeof Rule>
 const Like = z.strictObject({
   provider: z.string().optional().describe('Name of the provider; `*` matches any characters.'),
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` matches any characters.'),
-  operation: z.string().optional(),
-  outcome: OutcomeKind.optional(),
+  operation: z.string().optional().describe('Name of the operation.'),
+  outcome: OutcomeKind.optional().describe('Outcome of the attempt or call.'),
   status: z.int().describe('Status of the response.').optional(),
   stream: z.boolean().describe('Whether the response is a stream.').optional(),
   target: Position.optional(),
@@ -164,8 +164,11 @@ const MAX_RULES = 1_000
 /** A scenario file. */
 export const ScenarioFile = z
   .strictObject({
-    name: z.string().regex(/^[\w.-]+$/, { error: "must contain only letters, digits, '.', '_' and '-'" }),
-    description: z.string().optional(),
+    name: z
+      .string()
+      .regex(/^[\w.-]+$/, { error: "must contain only letters, digits, '.', '_' and '-'" })
+      .describe('Name of the scenario.'),
+    description: z.string().optional().describe('One line for lists of scenarios.'),
     seed: z.int().min(0).optional().describe('Seed for randomness; that of the session by default.'),
     clock: z.enum(['real', 'virtual']).optional().describe('Clock of the session; unchanged by default.'),
     latency: z
@@ -175,8 +178,8 @@ export const ScenarioFile = z
         'Whether injected latency, such as a delay or a slow stream, takes real time on a virtual clock or is skipped; `real` by default.',
       ),
     needs: Needs.optional(),
-    rules: z.array(Rule).min(1).max(MAX_RULES),
-    expect: z.array(Expectation).max(MAX_RULES).default([]),
+    rules: z.array(Rule).min(1).max(MAX_RULES).describe('Which faults, on which calls, and when.'),
+    expect: z.array(Expectation).max(MAX_RULES).default([]).describe('What must have happened in the end.'),
     accept: z.array(FindingKind).optional().describe('Findings to ignore, such as `gave-up`.'),
     max_attempts: z
       .int()

@@ -2,6 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { Glob } from 'bun'
+import { commands } from '../../src/build/reference/program-pages.ts'
 import { readConfig } from '../../src/config.ts'
 import { faultKinds } from '../../src/faults/index.ts'
 import { createTestApp } from '../support/app.ts'
@@ -10,9 +12,7 @@ import { emptyFolder, run } from '../support/server.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'bench/README.md'].concat(
-  readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
-)
+const pages = ['README.md', 'CONTRIBUTING.md', 'bench/README.md', ...new Glob('docs/**/*.md').scanSync(ROOT)].sort()
 /** Every page but the two for people who change Understudy. */
 const guides = pages.filter((page) => page === 'README.md' || page.startsWith('docs/'))
 
@@ -167,9 +167,7 @@ describe('documented names', () => {
     )
 
   test('include only existing flags', async () => {
-    const commands = 'serve,exec,explore,rehearse,check,schema,seed,reset,trace list,trace show,trace tail,trace export'
-    const names = [...commands.split(','), 'snapshot save', 'snapshot load', 'snapshot diff']
-    const helps = await Promise.all(names.map((name) => runCommand(['help', ...name.split(' ')])))
+    const helps = await Promise.all(commands().map(({ name }) => runCommand(['help', ...name.split(' ')])))
     const known = new Set(helps.flatMap(({ stdout }) => [...stdout.matchAll(/--[\w-]+/g)].map(String)))
     // Of the program itself, of test runners, of the bench, of curl, and of what builds and runs containers.
     const others = [
@@ -201,11 +199,10 @@ describe('documented names', () => {
     expect([types, scenarios].map(Number)).toEqual([faultKinds.length, readdirSync(join(ROOT, 'scenarios')).length])
   })
 
-  test('include every fault type and no other in docs/scenarios.md', () => {
-    const [, table = ''] = /\| faults \| types \|\n([\s\S]*?)\n\n/.exec(read('docs/scenarios.md')) ?? []
-    const told = new Set([...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name))
-    const kinds = faultKinds.map(({ type }) => type as string)
-    expect([...told].sort()).toEqual(kinds.toSorted())
+  test('include every fault type and no other in docs/reference/faults.md', () => {
+    const rows = read('docs/reference/faults.md').matchAll(/^\| \[`([\w-]+)`\]\(#\1\) \|/gm)
+    const types = [...rows].map(([, name = '']) => name)
+    expect(types.sort()).toEqual(faultKinds.map(({ type }) => type as string).sort())
   })
 
   test('include every shipped scenario in docs/scenarios.md', () => {

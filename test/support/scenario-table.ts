@@ -393,6 +393,10 @@ const HEAD = `# What apps experience under the shipped scenarios
 This table is the result of a test run. Unchanged apps call \`/v1\` and \`/v1/messages\` over real sockets, with one session for each row.
 The verdicts are those of \`understudy exec\`. Use it to see what a scenario does to an app like yours, and what the verdict on yours should be.
 
+\`\`\`sh
+understudy exec --scenario rate-limit-burst -- npm test
+\`\`\`
+
 - **The apps** use \`openai\` (chat completions and responses), \`@anthropic-ai/sdk\`, or \`ai\` with \`@ai-sdk/openai\` and
   \`@ai-sdk/anthropic\`. They ask for a whole response or for a stream.
 - **A careful app** has a timeout of ${seconds(CAREFUL_LIMIT_MS)}, also for silence inside a stream (${distinct(
@@ -410,7 +414,7 @@ The verdicts are those of \`understudy exec\`. Use it to see what a scenario doe
 | scenario | calls | apps | the first call at the socket | a careful app | a careless app |
 |---|---|---|---|---|---|`
 
-const FOOT = `## Limits
+const FOOT = `## Limits of this table
 
 - **Exit code 0 proves nothing**, so half a response that is shown is a warning. \`--strict\` makes it a failure, and so does \`?ended=well\`, by
   which a test states that its program succeeded. See [Verdicts](verdicts.md).

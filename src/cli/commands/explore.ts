@@ -31,6 +31,7 @@ import { exploreProgress } from '../print/explore-progress.ts'
 import { repeater, shellLine } from '../print/explore-repeat.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { fittedReport } from '../print/report.ts'
+import type { ExploreJson } from '../print/report-schemas.ts'
 import { drawingWidth } from '../print/terminal.ts'
 import { addCoverage, readCoverage } from '../run/coverage-file.ts'
 import { announceAddresses } from '../run/listen.ts'
@@ -195,7 +196,19 @@ const knownCells = (named: string | undefined) =>
   named === undefined ? (existsSync(KNOWN_FILE) ? readKnownFailures(KNOWN_FILE) : []) : readKnownFailures(named)
 
 const NONE = { of: 0, all: 0 }
-const NOTHING: CoverageNumbers = { delivered: NONE, held: NONE, ways: NONE }
+const NOTHING_EXPLORED: ExploreJson = {
+  ...{
+    injection_points: [],
+    cases: [],
+    recovery_paths: {},
+    routes: [],
+    not_run: [],
+    dropped: 0,
+    runs: 0,
+    runs_saved: 0,
+  },
+  coverage: coverageAsJson({ delivered: NONE, held: NONE, ways: NONE }),
+}
 
 /** What fails by itself proves nothing under a fault. */
 function refuseRed(
@@ -204,13 +217,7 @@ function refuseRed(
   json: boolean,
 ): number {
   stderr.raw(output)
-  if (json)
-    stdout.json({
-      injection_points: [],
-      cases: [],
-      coverage: coverageAsJson(NOTHING),
-      baseline_failure: { code, output },
-    })
+  if (json) stdout.json({ ...NOTHING_EXPLORED, baseline_failure: { code, output } } satisfies ExploreJson)
   log.line(
     'error',
     stopped

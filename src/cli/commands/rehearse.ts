@@ -17,6 +17,7 @@ import type { CommandIo } from '../io.ts'
 import { type Printer, paint } from '../print/output.ts'
 import { MANY_CALLS, overviewLines } from '../print/overview.ts'
 import { fittedReport, reportLines, verdictText } from '../print/report.ts'
+import type { RehearseJson } from '../print/report-schemas.ts'
 import { taskTree } from '../print/task-tree.ts'
 import { drawingWidth, wrapLine } from '../print/terminal.ts'
 import { waterfall } from '../print/waterfall.ts'
@@ -175,13 +176,7 @@ function ofOwnCalls(report: Verification, scenario: Scenario): Verification {
   return { ...report, findings: [], verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails }
 }
 
-/** What a rehearsal came to. */
-interface Rehearsal {
-  traces: readonly TraceRecord[]
-  report: Verification
-}
-
-function print(stdout: Printer, rehearsal: Rehearsal, options: Options): void {
+function print(stdout: Printer, rehearsal: RehearseJson, options: Options): void {
   if (options.json) {
     stdout.json(rehearsal)
     return

@@ -1,22 +1,28 @@
-// understudy schema: the JSON Schema of a file format, for editors.
+// understudy schema: the JSON Schema of a file format, for editors, or of a JSON report, for programs.
 import { Argument, Command } from 'commander'
 import { z } from 'zod'
 import { fixtureSchema } from '../../backends/fixture/fixture-schema.ts'
+import { Verification } from '../../contract/core/verification.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
 import { SeedSchema } from '../../resources/seeds/seed-file.ts'
 import { ScenarioFile } from '../../scenarios/schema.ts'
 import type { CommandIo } from '../io.ts'
+import { ExecJson, ExploreJson, RehearseJson } from '../print/report-schemas.ts'
 
 const schemas: Record<string, () => object> = {
   fixture: fixtureFileSchema,
   seed: seedFileSchema,
   scenario: scenarioFileSchema,
+  verdict: () => outputSchema('Understudy verdict of a session, as GET /_understudy/verify returns it', Verification),
+  'exec-report': () => outputSchema('Understudy report of exec --json', ExecJson),
+  'explore-report': () => outputSchema('Understudy report of explore --json', ExploreJson),
+  'rehearse-report': () => outputSchema('Understudy report of rehearse --json', RehearseJson),
 }
 
 export function schemaCommand({ stdout }: CommandIo): Command {
   return new Command('schema')
-    .description('print the JSON Schema of a file format, for editors')
-    .addArgument(new Argument('<KIND>', 'the file format').choices(Object.keys(schemas)))
+    .description('print the JSON Schema of a file format or a JSON report')
+    .addArgument(new Argument('<KIND>', 'the file format or the report').choices(Object.keys(schemas)))
     .action((kind: string) => stdout.json(schemas[kind]?.(), 2))
 }
 
@@ -43,3 +49,8 @@ function scenarioFileSchema(): object {
     ...z.toJSONSchema(ScenarioFile, { io: 'input', unrepresentable: 'any' }),
   }
 }
+
+const outputSchema = (title: string, schema: z.ZodType): object => ({
+  title,
+  ...z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }),
+})

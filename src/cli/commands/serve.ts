@@ -100,6 +100,7 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
     ...(scenario ? [`  scenario  ${scenario.name}, in every session (${scenario.location})`] : []),
     `  inspector ${url}/`,
     `  swagger   ${url}/swagger`,
+    `  docs      ${url}/docs/`,
     '',
     '  Try it:',
     '',

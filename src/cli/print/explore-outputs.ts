@@ -13,6 +13,7 @@ import { makePrivateFolder } from '../../lib/private-files.ts'
 import { isObject } from '../../lib/values.ts'
 import { type JunitCase, junitXml } from './junit.ts'
 import { writeOutputFile } from './output-file.ts'
+import type { ExploreJson } from './report-schemas.ts'
 
 const STATE = 'state.json'
 /** The file in the folder of an exploration that keeps the calls of its runs. */
@@ -120,7 +121,7 @@ export const reportAsJson = (
   { points, left, dropped, runs, saved, routes, ways }: Exploration,
   cells: readonly CaseResult[],
   { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
-) => ({
+): ExploreJson => ({
   injection_points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
     ...{ id, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
   })),

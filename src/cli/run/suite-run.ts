@@ -4,6 +4,7 @@ import type { EarlierVerdict, VerdictResult, Verification } from '../../contract
 import type { CallTimes } from '../../db/trace-writes.ts'
 import type { RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { PART_ENDS } from '../../verdict/notices.ts'
+import type { ExecRun } from '../print/report-schemas.ts'
 import type { SessionTime } from './session-time.ts'
 
 /** The verdict on a session, or on a part of it that ended before the command did. */
@@ -64,6 +65,6 @@ export function exitCodeOf(runs: readonly Pick<SuiteRun, 'code' | 'ok' | 'stoppe
 }
 
 /** A run as JSON. */
-export function runAsJson({ times: _, ...run }: SuiteRun): Record<string, unknown> {
+export function runAsJson({ times: _, ...run }: SuiteRun): ExecRun {
   return run
 }

@@ -41,3 +41,17 @@ export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-fixture': 'The matched fixture, or `generated`. Absent for a cached response.',
   'x-understudy-scenario': 'The active scenario, if any.',
 }
+
+/** Headers that clients and load balancers send, with what they choose. */
+export const REQUEST_HEADERS: Readonly<Record<string, string>> = {
+  'x-understudy-session': 'Name of the session of this request, as `/s/<name>/` in the path.',
+  'x-understudy-scenario': "Scenario for this call alone. The session's clock does not change.",
+  [ANSWERED_BY]:
+    "Set by a load balancer: the CRC-32 of the name of the instance that served the session's last call; 0 if unknown.",
+}
+
+/** Headers of some responses of the workspace, with what they say. */
+export const WORKSPACE_HEADERS: Readonly<Record<string, string>> = {
+  'x-understudy-warning':
+    'Why a request was accepted although something is wrong, such as feedback for an unknown trace.',
+}

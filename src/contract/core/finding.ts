@@ -41,7 +41,7 @@ export const Finding = z.object({
   severity: z.enum(['error', 'warning']).describe('Errors make the verdict fail. Warnings do so only in strict mode.'),
   accepted: z.boolean().describe('Whether the scenario accepts this finding, so that it does not affect the verdict.'),
   message: z.string().describe('Description of the finding.'),
-  operation: z.string().nullable(),
+  operation: z.string().nullable().describe('Name of the operation, if there is one.'),
   count: z.int().min(1).describe('Number of occurrences.'),
   traces: z.array(z.string()).describe('Ids of the traces that are evidence, at most 20.'),
   at: z.iso.datetime().nullable().describe('Time of the first occurrence.'),

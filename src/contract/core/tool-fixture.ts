@@ -29,7 +29,10 @@ export const ToolMatch = z.strictObject({
     .optional()
     .describe('Values by path in the arguments, such as `order.number`, or how a text there is compared.'),
   iteration: z
-    .union([z.int().min(1), z.strictObject({ min: z.int().optional(), max: z.int().optional() })])
+    .union([
+      z.int().min(1),
+      z.strictObject({ min: z.int().optional().describe('Minimum.'), max: z.int().optional().describe('Maximum.') }),
+    ])
     .optional()
     .describe('The iteration of the turn, from 1, or a range.'),
 })
@@ -38,6 +41,7 @@ export type ToolMatch = z.infer<typeof ToolMatch>
 const timing = z
   .strictObject({ duration: Duration.describe('How long the call takes: 300ms, 2s, or a number of milliseconds.') })
   .optional()
+  .describe('How fast the reply comes.')
 const ToolScript = z.strictObject({
   result: z
     .json()

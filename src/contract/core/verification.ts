@@ -11,7 +11,7 @@ const milliseconds = z.number().describe('Milliseconds.')
 /** What became of a rule of a scenario. */
 export const RuleReport = z.object({
   name: z.string().describe('Name of the rule in the scenario.'),
-  fault: z.string().describe('Fault type. Null for a rule without a fault.').nullable(),
+  fault: z.string().nullable().describe('Fault type; null for a rule without a fault.'),
   at: z.enum(FAULT_POINTS).describe('Injection target.'),
   matched: count.describe('Attempts or calls that the rule matched.'),
   triggered: count.describe('How often the rule was triggered.'),
@@ -70,7 +70,7 @@ const Step = z.object({
   trace,
   target: z.string().describe('The target model, as `<provider>/<model>`.'),
   reason: z.enum(['first', 'retry', 'fallback']).describe('Whether it is the first attempt, a retry, or a fallback.'),
-  outcome: OutcomeKind,
+  outcome: OutcomeKind.describe('Outcome of the attempt.'),
   status: z.int().describe('The status of the response, or the status that represents the failure.'),
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
 })
@@ -81,7 +81,7 @@ export type VerdictResult = z.infer<typeof VerdictResult>
 
 /** What is judged of a session, or of a part of it. */
 export const SessionVerdict = z.object({
-  session: z.string(),
+  session: z.string().describe('Name of the session.'),
   scenario: z
     .string()
     .nullable()
@@ -112,10 +112,10 @@ export const SessionVerdict = z.object({
     .array(
       z.object({
         at: z.enum(['provider', 'gateway']).describe('Attempts at a provider, or calls of the client.'),
-        operation: z.string(),
+        operation: z.string().describe('Name of the operation.'),
         provider: z.string().describe('The provider.'),
         model: z.string().describe('The model.'),
-        outcome: OutcomeKind,
+        outcome: OutcomeKind.describe('Outcome of the attempts or calls.'),
         count: count.describe('Count.'),
       }),
     )
@@ -155,8 +155,8 @@ export const SessionVerdict = z.object({
         .array(
           z.object({
             trace,
-            operation: z.string(),
-            model: z.string().describe('The model, or null.').nullable(),
+            operation: z.string().describe('Name of the operation.'),
+            model: z.string().nullable().describe('The model.'),
           }),
         )
         .describe('Calls that matched no fixture.'),

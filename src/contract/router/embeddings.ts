@@ -57,10 +57,10 @@ export const EmbeddingScript = z
     embeddings: z.array(Vector).min(1).optional().describe('One vector per input. The last one repeats.'),
     like: z.string().min(1).optional().describe('All inputs get the vector of this text.'),
     usage: z
-      .strictObject({ prompt_tokens: z.int().min(0) })
+      .strictObject({ prompt_tokens: z.int().min(0).describe('Tokens of the request.') })
       .optional()
       .describe('Replaces the counted tokens.'),
-    timing: Timing.optional(),
+    timing: Timing.optional().describe('How fast the reply comes.'),
   })
   .refine((script) => sources.filter((source) => script[source] !== undefined).length <= 1, {
     error: "must have at most one of 'embedding', 'embeddings' and 'like'",

@@ -120,7 +120,7 @@ const GivenImage = z.base64().refine((text) => imageFormatOf(text) !== undefined
   error: 'must be a PNG, JPEG or WebP file as base64',
 })
 
-const FileName = z.strictObject({ file: z.string().min(1) })
+const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
 
 /** What a fixture says under `reply` of an image call; what it leaves out is drawn and counted. */
 export const ImageScript = z
@@ -139,10 +139,13 @@ export const ImageScript = z
       ),
     revised_prompt: z.string().min(1).optional().describe('Returned by models that support it: openai/dall-e-3.'),
     usage: z
-      .strictObject({ input_tokens: integer.optional(), output_tokens: integer.optional() })
+      .strictObject({
+        input_tokens: integer.optional().describe('Tokens of the request.'),
+        output_tokens: integer.optional().describe('Tokens of the images.'),
+      })
       .optional()
       .describe('Token counts instead of the counted ones, for models that show them: openai/gpt-image-1.'),
-    timing: Timing.optional(),
+    timing: Timing.optional().describe('How fast the reply comes.'),
   })
   .refine((script) => script.prompt === undefined || script.images === undefined, {
     error: "must have at most one of 'prompt' and 'images'",

@@ -72,6 +72,6 @@ export const ModerationScript = z.strictObject({
     .array(z.enum(MODERATION_CATEGORIES))
     .optional()
     .describe('What every text is flagged for; nothing when the list is empty.'),
-  timing: Timing.optional(),
+  timing: Timing.optional().describe('How fast the reply comes.'),
 })
 export type ModerationScript = z.infer<typeof ModerationScript>

@@ -48,6 +48,6 @@ export const RerankScript = z.strictObject({
     .array(z.number().min(0).max(1))
     .optional()
     .describe('The score of each document, in the order of the request; the last one repeats.'),
-  timing: Timing.optional(),
+  timing: Timing.optional().describe('How fast the reply comes.'),
 })
 export type RerankScript = z.infer<typeof RerankScript>

@@ -7,28 +7,30 @@ import { FinishReason } from './finish-reason.ts'
 /** How fast a reply comes, on the session's clock. */
 export const Timing = z.strictObject({
   first_token: Duration.optional().describe('Wait before the first token: 300ms, 2s, or a number of milliseconds.'),
-  tokens_per_second: z.number().positive().optional().describe('Interval between tokens after the first.'),
+  tokens_per_second: z.number().positive().optional().describe('Speed after the first token.'),
 })
 export type Timing = z.infer<typeof Timing>
 
 const HEADER_NAME = /^(?!content-|transfer-encoding$|connection$)[\w-]+$/i
 /** An error as a fixture writes it: the reply of any operation. */
 export const ErrorScript = z.strictObject({
-  error: z.strictObject({
-    status: z.int().min(400).max(599).describe('Retries and fallbacks treat it as an error of a provider.'),
-    type: z.string().min(1).optional().describe('Default: the message of the status.'),
-    code: z.string().min(1).optional().describe('Default: the error type.'),
-    message: z.string().min(1).optional(),
-    param: z.string().optional(),
-    headers: z
-      .record(
-        z.string().regex(HEADER_NAME, { error: 'must be the name of a header that does not frame the body' }),
-        z.union([z.string(), z.number()]).transform(rules.text),
-      )
-      .default({})
-      .describe('Such as `retry-after: 7`.'),
-  }),
-  timing: Timing.optional(),
+  error: z
+    .strictObject({
+      status: z.int().min(400).max(599).describe('Retries and fallbacks treat it as an error of a provider.'),
+      type: z.string().min(1).optional().describe('Error type. Default: that of the status.'),
+      code: z.string().min(1).optional().describe('Default: the error type.'),
+      message: z.string().min(1).optional().describe('Default: the message of the status.'),
+      param: z.string().optional().describe('Path of the field that the error names.'),
+      headers: z
+        .record(
+          z.string().regex(HEADER_NAME, { error: 'must be the name of a header that does not frame the body' }),
+          z.union([z.string(), z.number()]).transform(rules.text),
+        )
+        .default({})
+        .describe('Such as `retry-after: 7`.'),
+    })
+    .describe('The error response.'),
+  timing: Timing.optional().describe('How fast the reply comes.'),
 })
 export type ErrorScript = z.infer<typeof ErrorScript>
 
@@ -42,28 +44,32 @@ export const TextScript = z
     tool_calls: z
       .array(
         z.strictObject({
-          name: z.string().min(1),
+          name: z.string().min(1).describe('Name of the tool.'),
           arguments: z
             .union([z.record(z.string(), z.unknown()), z.string()])
             .optional()
             .describe('An object, or a string that is used unchanged. Default: {}.'),
           input: z.string().optional().describe('The text for a custom tool, instead of arguments.'),
-          id: z.string().optional(),
+          id: z.string().optional().describe('Id of the call. Default: generated.'),
         }),
       )
-      .optional(),
-    refusal: z.string().optional(),
+      .optional()
+      .describe('Tools that the model calls.'),
+    refusal: z.string().optional().describe('Text with which the model refuses.'),
     audio: z
-      .union([z.base64(), z.strictObject({ file: z.string().min(1) })])
+      .union([z.base64(), z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })])
       .optional()
       .describe('The sound of `content`, for calls that want audio: a file as base64, or by name beside the fixture.'),
-    reasoning: z.string().optional(),
+    reasoning: z.string().optional().describe('Thinking that precedes the response.'),
     finish_reason: FinishReason.optional().describe('Default: derived from the reply.'),
     usage: z
-      .strictObject({ prompt_tokens: z.int().min(0).optional(), completion_tokens: z.int().min(0).optional() })
+      .strictObject({
+        prompt_tokens: z.int().min(0).optional().describe('Tokens of the request.'),
+        completion_tokens: z.int().min(0).optional().describe('Tokens of the response.'),
+      })
       .optional()
       .describe('Token counts instead of the counted ones.'),
-    timing: Timing.optional(),
+    timing: Timing.optional().describe('How fast the reply comes.'),
   })
   .refine(rules.saysSomething, {
     error: "must have at least one of 'content', 'tool_calls' and 'refusal'",

@@ -37,7 +37,7 @@ export const SpokenAudio = z.object({
 })
 export type SpokenAudio = z.infer<typeof SpokenAudio>
 
-const FileName = z.strictObject({ file: z.string().min(1) })
+const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
 
 /** What a fixture says under `reply` of a speech; without a file it is made of the text. */
 export const SpeechScript = z
@@ -48,7 +48,7 @@ export const SpeechScript = z
       .optional()
       .describe('An audio file as base64, or the name of a file next to the fixture. It is returned unchanged.'),
     content_type: z.string().optional().describe('Media type. Default: that of the requested format.'),
-    timing: Timing.optional(),
+    timing: Timing.optional().describe('How fast the reply comes.'),
   })
   .refine((script) => script.text === undefined || script.audio === undefined, {
     error: "must have at most one of 'text' and 'audio'",

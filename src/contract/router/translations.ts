@@ -105,14 +105,14 @@ export type Translation = z.infer<typeof Translation>
 
 const ScriptSegment = z
   .strictObject({
-    text: z.string().default(''),
+    text: z.string().default('').describe('What is said.'),
     speaker: z
       .union([z.string(), z.int()])
       .optional()
       .describe('Any name. Responses number the speakers in order of appearance.'),
     event: z.string().min(1).optional().describe('Audio event after the text, such as `laughter`.'),
-    start: seconds.optional().describe('Duration in seconds. Default: derived from the length of the text.'),
-    end: seconds.optional(),
+    start: seconds.optional().describe('Start in seconds. Default: derived from the length of the text.'),
+    end: seconds.optional().describe('End in seconds. Default: derived from the length of the text.'),
   })
   .refine((segment) => segment.text !== '' || segment.event !== undefined, {
     error: "must have a 'text', an 'event' or both",
@@ -124,9 +124,9 @@ export type ScriptSegment = z.infer<typeof ScriptSegment>
 export const TranslationScript = z
   .strictObject({
     text: z.string().optional().describe('The whole text; its sentences become the segments.'),
-    segments: z.array(ScriptSegment).optional(),
+    segments: z.array(ScriptSegment).optional().describe('Parts of the text, instead of `text`.'),
     language: z.string().optional().describe('Name of the language of the text. Default: english.'),
-    timing: Timing.optional(),
+    timing: Timing.optional().describe('How fast the reply comes.'),
   })
   .refine((script) => (script.text === undefined) !== (script.segments === undefined), {
     error: "must have exactly one of 'text' and 'segments'",

@@ -1,0 +1,141 @@
+// The JSON reports of `exec`, `explore` and `rehearse` as schemas: for the types of what is printed, `understudy schema` and the reference.
+import { z } from 'zod'
+import { CLASS_NAMES, ROUTE_TARGETS, VERDICTS } from '../../contract/core/exploration.ts'
+import { Finding } from '../../contract/core/finding.ts'
+import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
+import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
+
+const count = z.int().min(0)
+const recoveryPaths = z
+  .record(z.string(), count)
+  .describe('Recovery paths that the calls configure, by name, with how often each was exercised.')
+
+/** A session of a run, or a part of it that ended before the command did. */
+const RunSession = Verification.extend(
+  EarlierVerdict.pick({ part: true, ended_by: true, ended_at: true }).partial().shape,
+)
+
+/** One run of the command of `exec`. */
+export const ExecRun = z.object({
+  name: z.string().describe('Name of the run: its scenario and seed.'),
+  scenario: z.string().nullable().describe('Name of the scenario; null without one.'),
+  code: z.int().describe('Exit code of the command.'),
+  timed_out: z.boolean().describe('Whether `--timeout` ended the command.'),
+  stopped: z.boolean().describe('Whether a signal, such as Ctrl-C, ended the run early.'),
+  took_ms: z.number().describe('Real duration in milliseconds.'),
+  clocks: z
+    .array(
+      z.object({
+        session: z.string().describe('Name of the session.'),
+        clock: z.enum(['real', 'virtual']).describe('Its clock.'),
+        jumped_ms: z.number().describe('Virtual time that was skipped, in milliseconds.'),
+        waited_ms: z.number().describe('Pauses of the client between its calls, in real milliseconds.'),
+      }),
+    )
+    .describe('How the time of each session passed.'),
+  strict: z.boolean().describe('Whether warnings count as errors.'),
+  verdict: VerdictResult.describe('Verdict on the run; `fail` as well when the command failed.'),
+  inconclusive: z.array(z.string()).readonly().describe('Why the run proves nothing; empty when it does.'),
+  ok: z.boolean().describe('Whether `verdict` is `pass`.'),
+  findings: z.array(Finding).describe('Findings about the run as a whole.'),
+  idle_rules: z.array(z.string()).describe('Rules that apply to none of the sessions.'),
+  sessions: z
+    .array(RunSession)
+    .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
+  ways: recoveryPaths,
+  url: z.string().describe('The base address that the command received.'),
+  db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
+})
+export type ExecRun = z.infer<typeof ExecRun>
+
+/** The report of `understudy exec --json`. */
+export const ExecJson = z.object({ runs: z.array(ExecRun).describe('One run for each scenario and seed.') })
+
+const Share = z.object({ count: count.describe('How many.'), total: count.describe('Of how many.') })
+
+/** The report of `understudy explore --json`. */
+export const ExploreJson = z.object({
+  injection_points: z
+    .array(
+      z.object({
+        id: z.string().describe('Id of the injection point, as in the header `x-understudy-call-site`.'),
+        operation: z.string().describe('Name of the operation.'),
+        stream: z.boolean().describe('Whether the response is a stream.'),
+        model: z.string().nullable().describe('The requested model.'),
+        session: z.string().describe('Session of the call.'),
+        turn: count.describe('Number of user messages so far.'),
+        occurrence: count.describe('Number of the call among calls of its kind, from 1.'),
+        unstable: z.boolean().describe('Whether it appeared in only one of the two baseline runs.'),
+        discovered: z.boolean().describe('Whether it appeared only in runs with a fault.'),
+      }),
+    )
+    .describe('Injection points.'),
+  cases: z
+    .array(
+      z.object({
+        injection_point: z.string().describe('Id of the injection point; `first+second` at depth 2.'),
+        failure_mode: z.string().describe(`Failure mode: ${CLASS_NAMES.map((name) => `\`${name}\``).join(', ')}.`),
+        result: z.enum(VERDICTS).describe('Result of the case.'),
+        reason: z.string().describe('What happened, or why the fault was not injected.'),
+        traces: z.array(z.string()).describe('Ids of the traces that are evidence.'),
+        scenario: z.string().nullable().describe('File of the scenario that reproduces the case; null without one.'),
+        derived: z.boolean().describe('Whether the result follows from another run.'),
+      }),
+    )
+    .describe('Cases that were tried.'),
+  coverage: z
+    .object({
+      faults: Share.describe('Fault coverage: injected faults, of those that apply.'),
+      tolerance: Share.describe('Tolerance: cases that the program handled, of those injected.'),
+      recovery_paths: Share.describe('Recovery-path coverage: exercised paths, of those configured.'),
+    })
+    .describe('The three numbers.'),
+  recovery_paths: recoveryPaths,
+  routes: z
+    .array(
+      z.object({
+        route: z.string().describe('The routing configuration.'),
+        outcomes: z
+          .array(
+            z.object({
+              fault: z.string().describe('The fault at the provider.'),
+              target: z.enum(ROUTE_TARGETS).describe('How far it goes: one attempt, one target, or every target.'),
+              outcome: OutcomeKind.describe('Outcome of the call.'),
+              status: z.int().describe('Status that the client receives.'),
+              attempts: count.describe('Attempts of the gateway.'),
+            }),
+          )
+          .describe('What the client receives under each fault.'),
+      }),
+    )
+    .describe('Which provider faults each routing configuration hides.'),
+  not_run: z
+    .array(
+      z.object({
+        injection_point: z.string().describe('Id of the injection point.'),
+        failure_mode: z.string().describe('Failure mode.'),
+        reason: z
+          .enum(['time', 'similar'])
+          .describe('`time`: the budget was used up. `similar`: enough equal calls were tried.'),
+      }),
+    )
+    .describe('Cases that were not tried.'),
+  dropped: count.describe('Calls of a baseline run whose traces were dropped or deleted.'),
+  runs: count.describe('Runs of the command.'),
+  runs_saved: count.describe('Runs that were not needed, because their results were derived.'),
+  baseline_failure: z
+    .object({
+      code: z.int().describe('Exit code of the command.'),
+      output: z.string().describe('The last of what it printed.'),
+    })
+    .optional()
+    .describe('Only if the command failed without any fault. Nothing was explored then.'),
+})
+export type ExploreJson = z.infer<typeof ExploreJson>
+
+/** The report of `understudy rehearse --json`. */
+export const RehearseJson = z.object({
+  traces: z.array(TraceRecord).describe('The traces of the built-in calls.'),
+  report: Verification.describe('The verdict on them.'),
+})
+export type RehearseJson = z.infer<typeof RehearseJson>

@@ -1,0 +1,90 @@
+// The documentation site as one file: its pages and what they load, each compressed, behind a table of contents.
+import { gunzipSync, gzipSync } from 'node:zlib'
+
+/** Where the build puts the site. */
+export const SITE_FILE = 'dist/site.bin'
+
+/** One file of the site: where its compressed bytes lie behind the table, and its media type. */
+interface SiteEntry {
+  offset: number
+  length: number
+  type: string
+}
+
+/** What stands before the files. */
+interface SiteTable {
+  /** A fingerprint of everything that the site was built from. */
+  source: string
+  /** The content security policy of the pages. */
+  policy: string
+  /** Files by their path below `/docs/`, such as `fixtures.html`. */
+  files: Record<string, SiteEntry>
+}
+
+/** A file as it is sent. */
+export interface SiteAsset {
+  compressed: Uint8Array<ArrayBuffer>
+  type: string
+  /** The file itself. */
+  bytes(): Uint8Array<ArrayBuffer>
+}
+
+/** The site, read from its file. */
+export interface Site extends Pick<SiteTable, 'source' | 'policy'> {
+  paths: readonly string[]
+  /** A file by its path below `/docs/`; undefined when there is none. */
+  find(path: string): SiteAsset | undefined
+}
+
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  json: 'application/json',
+  png: 'image/png',
+  svg: 'image/svg+xml',
+}
+const typeOf = (path: string) => TYPES[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+
+/** Bytes that hold the length of the table. */
+const HEAD = 4
+
+/**
+ * Packs files into one.
+ * @param files contents by path below `/docs/`
+ */
+export function packSite(
+  about: Pick<SiteTable, 'source' | 'policy'>,
+  files: ReadonlyMap<string, Uint8Array>,
+): Uint8Array<ArrayBuffer> {
+  const parts = [...files].map(([path, content]) => ({ path, bytes: gzipSync(content, { level: 9 }) }))
+  let offset = 0
+  const entries = parts.map(({ path, bytes }) => {
+    const entry: SiteEntry = { offset, length: bytes.length, type: typeOf(path) }
+    offset += bytes.length
+    return [path, entry] as const
+  })
+  const table: SiteTable = { ...about, files: Object.fromEntries(entries) }
+  const text = new TextEncoder().encode(JSON.stringify(table))
+  const head = new Uint8Array(HEAD)
+  new DataView(head.buffer).setUint32(0, text.length)
+  return new Uint8Array(Buffer.concat([head, text, ...parts.map(({ bytes }) => bytes)]))
+}
+
+/** Reads what `packSite` made. */
+export function readSite(packed: Uint8Array): Site {
+  const length = new DataView(packed.buffer, packed.byteOffset).getUint32(0)
+  const start = HEAD + length
+  const { source, policy, files }: SiteTable = JSON.parse(new TextDecoder().decode(packed.subarray(HEAD, start)))
+  return {
+    source,
+    policy,
+    paths: Object.keys(files),
+    find(path) {
+      const entry = Object.hasOwn(files, path) ? files[path] : undefined
+      if (!entry) return undefined
+      const compressed = new Uint8Array(packed.subarray(start + entry.offset, start + entry.offset + entry.length))
+      return { compressed, type: entry.type, bytes: () => new Uint8Array(gunzipSync(compressed)) }
+    },
+  }
+}

@@ -1,0 +1,60 @@
+// The documentation site at /docs, every byte of it from the executable.
+import type { Elysia } from 'elysia'
+import { ApiError } from '../contract/core/error.ts'
+import { readAsset } from '../lib/assets.ts'
+import { once } from '../lib/once.ts'
+import { readSite, SITE_FILE, type Site } from './site-file.ts'
+
+const ROOT = '/docs'
+/** Paths of the site: nothing in it is secret, and a browser has no token to send. */
+export const isSitePath = (pathname: string): boolean => pathname === ROOT || pathname.startsWith(`${ROOT}/`)
+
+/** Names of these files contain a fingerprint of their content. */
+const FINGERPRINTED = 'assets/'
+
+// Read when somebody first opens it: a start needs none of it.
+const site = once((): Site => {
+  try {
+    return readSite(readAsset(SITE_FILE))
+  } catch {
+    throw new ApiError(404, 'docs_not_built', 'the documentation is not built: run npm run docs')
+  }
+})
+
+/**
+ * Mounts the site.
+ * @param receivedUrl the address of a request as the client sent it, with a session's prefix
+ */
+export function mountSite(app: Elysia, receivedUrl: (request: Request) => string): void {
+  const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request))
+  app.get(ROOT, serve)
+  app.get(`${ROOT}/*`, serve)
+}
+
+function answer({ url, headers }: Request, received: string): Response {
+  const { pathname } = new URL(url)
+  // The pages know one address, which no session changes.
+  if (pathname === ROOT || new URL(received).pathname !== pathname)
+    return redirect(pathname === ROOT ? `${ROOT}/` : pathname)
+  const { find, policy } = site()
+  const path = pathname.slice(ROOT.length + 1)
+  const found = find(path === '' ? 'index.html' : path) ?? find(`${path}.html`)
+  const file = found ?? find('404.html')
+  if (!file) throw new ApiError(404, 'unknown_path', `there is no page ${pathname}`)
+  const small = /\bgzip\b/.test(headers.get('accept-encoding') ?? '')
+  return new Response(small ? file.compressed : file.bytes(), {
+    status: found ? 200 : 404,
+    headers: {
+      'content-type': file.type,
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      // Another version of the program may answer at the same address next.
+      'cache-control': path.startsWith(FINGERPRINTED) ? 'public, max-age=31536000, immutable' : 'no-cache',
+      vary: 'accept-encoding',
+      ...(small && { 'content-encoding': 'gzip' }),
+    },
+  })
+}
+
+const redirect = (location: string) => new Response(null, { status: 307, headers: { location } })
