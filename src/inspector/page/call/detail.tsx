@@ -1,5 +1,6 @@
 // One call: its timeline, request and response, and the files generated from it.
 import { curlOf } from '../../../views/curl.ts'
+import { promptSayings } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import { toneClass } from '../calls/list.tsx'
 import { countText, spanText } from '../state/format.ts'
@@ -7,12 +8,11 @@ import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
-import { AnswerTab, Block, indented, Sayings } from './answer.tsx'
 import { Facts } from './facts.tsx'
+import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
 import { call, type LoadedCall } from './loaded.ts'
-import { MadeTab } from './made.tsx'
-import { askedIn } from './texts.ts'
+import { Block, indented, ResponseTab, Sayings } from './response.tsx'
 import { WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the chosen call. */
@@ -49,10 +49,10 @@ function Loaded(call: LoadedCall) {
   const tabs: Tab[] = [
     { id: 'course', label: 'Timeline', show: () => <Course trace={trace} waterfall={waterfall} /> },
     { id: 'request', label: 'Request', show: () => <RequestTab {...call} /> },
-    { id: 'answer', label: 'Response', show: () => <AnswerTab key={trace.id} trace={trace} exchange={exchange} /> },
+    { id: 'answer', label: 'Response', show: () => <ResponseTab key={trace.id} trace={trace} exchange={exchange} /> },
     { id: 'headers', label: 'Headers', show: () => <HeadersTab exchange={exchange} /> },
     { id: 'repeat', label: 'cURL', show: () => <RepeatTab {...call} /> },
-    ...(reportData ? [] : [{ id: 'make', label: 'Generate', show: () => <MadeTab trace={trace} /> }]),
+    ...(reportData ? [] : [{ id: 'make', label: 'Generate', show: () => <GenerateTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
   ]
   return (
@@ -99,7 +99,7 @@ function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCal
   const received = exchange.request
   return (
     <>
-      <Sayings title="Prompt" sayings={askedIn(rendered ?? request)} />
+      <Sayings title="Prompt" sayings={promptSayings(rendered ?? request)} />
       {received && (
         <Block title="Client request" copy={() => textIn([received.body])}>
           <Code text={requestHead({ ...received, headers: null })} label="Address" />

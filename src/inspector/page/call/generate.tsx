@@ -9,12 +9,12 @@ import { YamlText } from '../ui/editor.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { Code } from './json.tsx'
 
-interface MadeFile {
+interface GeneratedFile {
   name: string
   text: string
   value: Record<string, unknown> | null
 }
-type Made = Record<'fixture' | 'scenario' | 'test', MadeFile | null>
+type Generated = Record<'fixture' | 'scenario' | 'test', GeneratedFile | null>
 
 const KINDS = [
   { kind: 'fixture', label: 'Fixture', none: 'No fixture: the call failed, or its response was not stored.' },
@@ -23,10 +23,10 @@ const KINDS = [
 ] as const
 
 /** The tab. */
-export function MadeTab({ trace }: { trace: StoredTrace }) {
+export function GenerateTab({ trace }: { trace: StoredTrace }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]['kind']>('fixture')
   const path = `/_understudy/traces/${encodeURIComponent(trace.id)}/made`
-  const { value, error } = useLoaded(() => askJson<Made>(path, { session: trace.session }), [trace.id])
+  const { value, error } = useLoaded(() => askJson<Generated>(path, { session: trace.session }), [trace.id])
   const file = value?.[kind]
   return (
     <>
@@ -69,7 +69,7 @@ export function MadeTab({ trace }: { trace: StoredTrace }) {
 }
 
 /** Creates a session that reproduces the call. */
-function UseIt({ id, made }: { id: string; made: Made }) {
+function UseIt({ id, made }: { id: string; made: Generated }) {
   const name = `again-${id.slice(-6).toLowerCase()}`
   const begin = async () => {
     const { fixture, scenario } = made

@@ -24,11 +24,11 @@ interface KnownScenario {
 const MANY_CALLS = 20_000
 
 /** The view. */
-export function BadDaysView() {
-  return reportData ? <ReportedDays /> : <LiveDays />
+export function ScenariosView() {
+  return reportData ? <ReportedScenarios /> : <LiveScenario />
 }
 
-function ReportedDays() {
+function ReportedScenarios() {
   const verdicts = reportData?.verdicts ?? []
   return (
     <div class="page wide">
@@ -55,7 +55,7 @@ function ReportedDays() {
   )
 }
 
-function LiveDays() {
+function LiveScenario() {
   const session = sessionHere()
   const many = allCalls().length > MANY_CALLS
   const when = [session, sessionChanges.value, many ? 0 : calmChanges.value]
