@@ -3,17 +3,19 @@ import { curlOf } from '../../../views/curl.ts'
 import { promptSayings } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import { toneClass } from '../calls/list.tsx'
+import { selected, toggleSelected } from '../calls/shown.ts'
 import { countText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
+import { Conversation } from './conversation.tsx'
 import { Facts } from './facts.tsx'
 import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
 import { call, type LoadedCall } from './loaded.ts'
 import { Block, indented, ResponseTab, Sayings } from './response.tsx'
-import { WaterfallChart } from './waterfall.tsx'
+import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the chosen call. */
 export function CallDetail() {
@@ -46,8 +48,9 @@ export function close(): void {
 function Loaded(call: LoadedCall) {
   const { trace, waterfall, exchange } = call
   const { model, operation, status, outcome, duration_ms, name, route } = trace
+  const isExploration = here.value.view === 'explore'
   const tabs: Tab[] = [
-    { id: 'course', label: 'Timeline', show: () => <Course trace={trace} waterfall={waterfall} /> },
+    { id: 'course', label: 'Timeline', show: () => <Timeline trace={trace} waterfall={waterfall} /> },
     { id: 'request', label: 'Request', show: () => <RequestTab {...call} /> },
     { id: 'answer', label: 'Response', show: () => <ResponseTab key={trace.id} trace={trace} exchange={exchange} /> },
     { id: 'headers', label: 'Headers', show: () => <HeadersTab exchange={exchange} /> },
@@ -65,6 +68,18 @@ function Loaded(call: LoadedCall) {
             {name === operation ? operation : `${name} · ${operation}`} · {outcome} in {spanText(duration_ms)} · {route}
           </span>
         </h2>
+        {!isExploration && (
+          <button
+            type="button"
+            class="quiet"
+            aria-pressed={selected.value.includes(trace.id)}
+            title="Select this call to compare it with another one (x)"
+            onClick={() => toggleSelected(trace.id)}
+          >
+            <Icon name={selected.value.includes(trace.id) ? 'check' : 'compare'} />
+            Compare
+          </button>
+        )}
         <button type="button" class="quiet" aria-label="Close the call" onClick={close}>
           <Icon name="close" />
         </button>
@@ -81,7 +96,7 @@ function Loaded(call: LoadedCall) {
 
 const WITHOUT_BODIES = { request: undefined, rendered: undefined, answer: undefined }
 
-function Course({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
+function Timeline({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
   return (
     <>
       {trace.error && (
@@ -89,7 +104,10 @@ function Course({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
           <strong>{trace.error.code}</strong> {trace.error.message}
         </div>
       )}
-      <WaterfallChart waterfall={waterfall} route={trace.route} />
+      <div class="beside">
+        <WaterfallChart waterfall={waterfall} route={trace.route} clock={callClock(trace.id)} />
+        <Conversation trace={trace} />
+      </div>
       <Facts trace={trace} />
     </>
   )

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { askJson } from '../state/api.ts'
-import { go, hashOf } from '../state/route.ts'
+import { go } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
@@ -61,9 +61,6 @@ export function GenerateTab({ trace }: { trace: StoredTrace }) {
           {kind !== 'test' && <UseIt id={trace.id} made={value} />}
         </section>
       )}
-      <p>
-        <a href={hashOf('compare', { a: trace.id })}>Compare with another call</a>
-      </p>
     </>
   )
 }

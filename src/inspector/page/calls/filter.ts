@@ -12,7 +12,9 @@ export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'inner'] as const
 const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
   session: ({ session }) => [session],
   operation: ({ operation }) => [operation],
-  model: ({ model }) => [model ?? 'none'],
+  model: ({ model, requested_model: requested }) => [
+    ...new Set([requested ?? model ?? 'none', model ?? requested ?? 'none']),
+  ],
   outcome: ({ outcome }) => [outcome],
   status: ({ status }) => [String(status)],
   fault: ({ faults }) => (faults.length > 0 ? faults : ['none']),
@@ -43,8 +45,10 @@ export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (ro
   return (row) => tests.every((test) => test(row))
 }
 
-const wordsIn = ({ id, name, model, operation, error, thread, task, fixture, session, faults }: CallRow): string =>
-  [id, name, model, operation, error, thread, task, fixture, session, ...faults].join('\n').toLowerCase()
+const wordsIn = ({ id, name, model, requested_model: requested, prompt, operation, error, ...row }: CallRow): string =>
+  [id, name, model, requested, prompt, operation, error, row.thread, row.task, row.fixture, row.session, ...row.faults]
+    .join('\n')
+    .toLowerCase()
 
 /** ISO 8601, or milliseconds since the epoch. */
 function instantOf(text: string | null): number | undefined {

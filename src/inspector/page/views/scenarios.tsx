@@ -8,6 +8,7 @@ import { sessionChanges } from '../state/live.ts'
 import { reportData } from '../state/report.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { useLoaded } from '../ui/loaded.ts'
+import { Region } from '../ui/region.tsx'
 import { CallsChart } from './calls-chart.tsx'
 import { ScenarioEditor } from './scenario-editor.tsx'
 import type { ScenarioState } from './scenario-state.ts'
@@ -159,7 +160,7 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
 
 function Rules({ rules }: { rules: ScenarioState['rules'] }) {
   return (
-    <div class="scrolls">
+    <Region class="scrolls" label="Counts of the rules">
       <table class="table">
         <thead>
           <tr>
@@ -191,6 +192,6 @@ function Rules({ rules }: { rules: ScenarioState['rules'] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Region>
   )
 }
