@@ -44,7 +44,7 @@ afterAll(async () => {
 })
 
 test('with nothing there yet, snippets have the right address, and one call can be sent', async () => {
-  await page.getByRole('heading', { name: 'Connect a client' }).waitFor()
+  await page.getByRole('heading', { name: 'Connect your app' }).waitFor()
   for (const name of ['curl', 'OpenAI SDK', 'AI SDK', 'LangChain', 'Python']) {
     await page.getByRole('tab', { name, exact: true }).click()
     expect(await page.getByRole('tabpanel').textContent()).toContain(`${server.url}/v1`)
@@ -231,7 +231,7 @@ test('a direct call is shown with the bytes that its client got, how they ended,
   await visit('#/calls?session=direct')
   await page.locator('.row').first().click()
   await page.getByRole('rowgroup', { name: 'Provider' }).waitFor()
-  expect(await page.locator('.call-head').textContent()).toEndWith('direct')
+  expect(await page.locator('.call-head h2').textContent()).toEndWith('direct')
   await page.getByRole('tab', { name: 'Response' }).click()
   expect(await page.getByRole('region', { name: 'Raw response' }).textContent()).toBe(got)
   expect(await page.locator('[data-ended]').textContent()).toContain('then the connection was reset')

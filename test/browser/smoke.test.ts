@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium())('in Chromium', () => {
 
   test('the inspector shows a call that is made while it is open', async () => {
     const page = await browser.open(`${server.url}/`)
-    await page.getByRole('heading', { name: 'Connect a client' }).waitFor()
+    await page.getByRole('heading', { name: 'Connect your app' }).waitFor()
     const { status } = await fetch(`${server.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: 'Bearer any', 'content-type': 'application/json' },

@@ -21,7 +21,7 @@ export function Conversation({ trace: { request, rendered, answer, error } }: { 
       <Texts
         title="Response"
         sayings={response}
-        none={error === null ? 'The response contains no text.' : 'No complete response.'}
+        none={error === null ? 'The response contains no text.' : 'The call failed without a complete response.'}
       />
     </div>
   )

@@ -4,6 +4,7 @@ import { promptSayings } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import { toneClass } from '../calls/list.tsx'
 import { selected, toggleSelected } from '../calls/shown.ts'
+import { callOf } from '../state/call-list.ts'
 import { countText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
@@ -63,7 +64,7 @@ function Loaded(call: LoadedCall) {
       <header class={`call-head ${toneClass(trace)}`}>
         <span class="pill">{status}</span>
         <h2>
-          <span class="model">{model ?? '(no model)'}</span>
+          <span class="model">{model ?? callOf(trace.id)?.requested_model ?? '(no model)'}</span>
           <span class="sub">
             {name === operation ? operation : `${name} · ${operation}`} · {outcome} in {spanText(duration_ms)} · {route}
           </span>

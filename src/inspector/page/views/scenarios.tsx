@@ -160,7 +160,7 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
 
 function Rules({ rules }: { rules: ScenarioState['rules'] }) {
   return (
-    <Region class="scrolls" label="Counts of the rules">
+    <Region class="scrolls" label="Rule counts">
       <table class="table">
         <thead>
           <tr>
