@@ -64,7 +64,7 @@ export function responseSayings(answer: unknown): Saying[] {
 }
 
 /** Characters of a stored request that are read for a list: enough for a prompt behind a long system prompt. */
-export const REQUEST_HEAD = 16_000
+export const REQUEST_HEAD = 8_000
 /** Characters of a prompt and of a model's name that a list has room for. */
 const [MAX_PROMPT, MAX_MODEL] = [120, 200]
 
@@ -78,7 +78,8 @@ export interface RequestBrief {
 
 /** A request in brief, from the first `REQUEST_HEAD` characters of its stored JSON. */
 export function requestBrief(head: string): RequestBrief {
-  const request = parsed(head)
+  // What is cut is not parsed in vain.
+  const request = head.length < REQUEST_HEAD ? parsed(head) : undefined
   if (request === undefined) return briefOfCut(head)
   const texts = promptSayings(request).filter(({ text }) => text.trim() !== '')
   const { text = null } = texts.findLast(({ role }) => role === 'user') ?? texts.at(-1) ?? {}
@@ -94,7 +95,8 @@ function parsed(text: string): unknown {
   }
 }
 
-const STRING = String.raw`"((?:[^"\\]|\\.)*)`
+/** The beginning of a JSON string: as much of it as a list may need. */
+const STRING = String.raw`"((?:[^"\\]|\\.){0,1000})`
 const CUT_MODEL = new RegExp(String.raw`^\s*\{\s*"model"\s*:\s*${STRING}"`)
 const CUT_CONTENT = String.raw`"role"\s*:\s*"user"\s*,\s*"content"\s*:\s*(?:\[\s*\{\s*"type"\s*:\s*"\w+"\s*,\s*"text"\s*:\s*)?`
 const CUT_PROMPT = new RegExp(String.raw`(?:${CUT_CONTENT}|"(?:input|prompt)"\s*:\s*)${STRING}`, 'g')
