@@ -6,7 +6,6 @@ import { fixtureRoutes } from './fixtures.ts'
 import { healthRoute, metricsRoute } from './health.ts'
 import { liveRoute } from './live.ts'
 import { probeRoutes } from './probes.ts'
-import { recordsRoute } from './records.ts'
 import { reproduceRoute } from './reproduce.ts'
 import { scenarioRoutes } from './scenario.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -24,7 +23,6 @@ export const controlRoutes = (deps: ControlDeps): readonly Route[] => [
   ...scenarioRoutes(deps),
   ...fixtureRoutes(deps),
   ...sessionRoutes(deps),
-  recordsRoute(deps),
   ...verifyRoutes(deps),
   liveRoute(deps),
   fileRoute(deps),

@@ -100,7 +100,6 @@ test('every route that the server has is in it, and nothing else', () => {
       'post /a2a/{key}',
       'post /_understudy/tasks/{task_id}/approve',
       'post /_understudy/tasks/{task_id}/reject',
-      'get /_understudy/records',
       'get /_understudy/fixtures',
       'put /_understudy/fixtures',
       'delete /_understudy/fixtures',

@@ -6,7 +6,7 @@ export const CHOICES = ['session', 'operation', 'model', 'outcome', 'status', 'f
 export type Choice = (typeof CHOICES)[number]
 
 /** All parameters that narrow it. */
-export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'inner'] as const
+export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'internal'] as const
 
 /** The values of a row that a choice is made of. */
 const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
@@ -18,7 +18,7 @@ const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
   outcome: ({ outcome }) => [outcome],
   status: ({ status }) => [String(status)],
   fault: ({ faults }) => (faults.length > 0 ? faults : ['none']),
-  fixture: ({ fixture, synthesized }) => [fixture ?? (synthesized ? 'synthesized' : 'none')],
+  fixture: ({ fixture, synthesized }) => [fixture ?? (synthesized ? 'generated' : 'none')],
 }
 
 /** Values that stand for several: `5xx`, and `any` fault. */
@@ -39,7 +39,7 @@ export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (ro
   const [since, until] = ['since', 'until'].map((name) => instantOf(params.get(name)))
   if (since !== undefined) tests.push(({ started }) => started >= since)
   if (until !== undefined) tests.push(({ started }) => started <= until)
-  if (params.get('inner') === 'no') tests.push(({ inner }) => !inner)
+  if (params.get('internal') === 'no') tests.push(({ inner }) => !inner)
   const text = params.get('text')?.toLowerCase()
   if (text) tests.push((row) => found.has(row.id) || wordsIn(row).includes(text))
   return (row) => tests.every((test) => test(row))
