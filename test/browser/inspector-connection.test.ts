@@ -73,7 +73,7 @@ test('a page that could not get its first calls gets them with the others', asyn
 
 test('the frame of the page is there before any script', async () => {
   const plain = await browser.open(`${servers[0]?.url}/`, { scripts: false })
-  expect(await plain.locator('nav .brand').textContent()).toBe('Understudy')
+  expect(await plain.locator('.side .brand').textContent()).toBe('Understudy')
   await plain.context().close()
 })
 

@@ -51,12 +51,12 @@ function Loaded(call: LoadedCall) {
   const { model, operation, status, outcome, duration_ms, name, route } = trace
   const isExploration = here.value.view === 'explore'
   const tabs: Tab[] = [
-    { id: 'course', label: 'Timeline', show: () => <Timeline trace={trace} waterfall={waterfall} /> },
+    { id: 'timeline', label: 'Timeline', show: () => <Timeline trace={trace} waterfall={waterfall} /> },
     { id: 'request', label: 'Request', show: () => <RequestTab {...call} /> },
-    { id: 'answer', label: 'Response', show: () => <ResponseTab key={trace.id} trace={trace} exchange={exchange} /> },
+    { id: 'response', label: 'Response', show: () => <ResponseTab key={trace.id} trace={trace} exchange={exchange} /> },
     { id: 'headers', label: 'Headers', show: () => <HeadersTab exchange={exchange} /> },
-    { id: 'repeat', label: 'cURL', show: () => <RepeatTab {...call} /> },
-    ...(reportData ? [] : [{ id: 'make', label: 'Generate', show: () => <GenerateTab trace={trace} /> }]),
+    { id: 'curl', label: 'cURL', show: () => <CurlTab {...call} /> },
+    ...(reportData ? [] : [{ id: 'generate', label: 'Generate', show: () => <GenerateTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
   ]
   return (
@@ -88,8 +88,8 @@ function Loaded(call: LoadedCall) {
       <Tabs
         label="Call details"
         tabs={tabs}
-        chosen={here.value.params.get('tab') ?? 'course'}
-        onChoose={(id) => narrow({ tab: id === 'course' ? undefined : id }, { replace: true })}
+        chosen={here.value.params.get('tab') ?? 'timeline'}
+        onChoose={(id) => narrow({ tab: id === 'timeline' ? undefined : id }, { replace: true })}
       />
     </>
   )
@@ -185,7 +185,7 @@ function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) 
   )
 }
 
-function RepeatTab({ trace, exchange }: LoadedCall) {
+function CurlTab({ trace, exchange }: LoadedCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:4010' : location.origin
   const curl = curlOf({ trace, exchange, origin })
   const again = curlOf({ trace, exchange, origin, anew: true }) ?? ''

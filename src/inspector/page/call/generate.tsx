@@ -6,6 +6,7 @@ import { go } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
+import { Icon } from '../ui/icons.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { Code } from './json.tsx'
 
@@ -45,10 +46,10 @@ export function GenerateTab({ trace }: { trace: StoredTrace }) {
         <section class="block">
           <header>
             <h3>{file.name}</h3>
-            <span>
+            <span class="actions">
               <CopyButton text={() => file.text} />
               <button type="button" class="quiet" onClick={() => saveFile(file.name, file.text)}>
-                Save
+                <Icon name="save" /> Save
               </button>
             </span>
           </header>

@@ -61,7 +61,7 @@ function CallChoice({ name, label, chosen }: { name: 'a' | 'b'; label: string; c
   )
 }
 
-const courseOf = (rows: readonly WaterfallRow[]) =>
+const timelineText = (rows: readonly WaterfallRow[]) =>
   rows
     .filter(({ lane }) => lane !== 'client')
     .map(({ title, subject, detail, notes, error, depth }) =>
@@ -92,7 +92,7 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
     to: Math.max(one.waterfall.to, other.waterfall.to),
   })
   const parts = [
-    ['Timeline', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
+    ['Timeline', timelineText(one.waterfall.rows), timelineText(other.waterfall.rows)],
     ['Request (parsed)', textOf(one.trace.request), textOf(other.trace.request)],
     ['Response (parsed)', textOf(one.trace.answer ?? one.trace.error), textOf(other.trace.answer ?? other.trace.error)],
     ['Response (raw)', sentText(one.exchange), sentText(other.exchange)],
