@@ -1,5 +1,5 @@
 // Workspace records in SQLite: one table for every kind, so that a new resource needs no migration.
-import { and, asc, desc, eq, gt, lt, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Fields, PageFilter, Records } from '../contract/workspace/record.ts'
 import { asObject } from '../lib/values.ts'
@@ -197,6 +197,16 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
         )
         .limit(1)
         .get() !== undefined,
+    counts: () =>
+      Object.fromEntries(
+        database
+          .select({ kind: records.kind, count: count() })
+          .from(records)
+          .where(eq(records.parent, ''))
+          .groupBy(records.kind)
+          .all()
+          .map((row) => [row.kind, row.count]),
+      ),
     insert({ body, ...record }) {
       insert.run({ ...record, body: JSON.stringify(body) })
     },

@@ -14,6 +14,8 @@ export interface TraceSpan {
   limit: number
   /** What the record, the request or the answer holds, in small letters; texts of more than a million characters are not searched. */
   text?: string | undefined
+  /** Characters of each request to read; none when left out. */
+  head?: number
 }
 
 /** A trace with the number of its call, and when that came; 0 when it is not known. */
@@ -21,6 +23,8 @@ export interface NumberedTrace {
   seq: number
   arrived: number
   trace: TraceRecord
+  /** The beginning of its request, as it is stored. */
+  request: string
 }
 
 /** Reads some of a session's traces. */
@@ -47,17 +51,23 @@ const holds = (trace: TraceRecord, stored: string, text: string) =>
 /** Windows on the traces of a database. */
 export function windowsOf({ connection, long, numbers }: TraceReads): TraceWindows {
   return {
-    span({ before, above, limit, text }) {
+    span({ before, above, limit, text, head = 0 }) {
       const rows = connection
         .prepare(
-          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant, substr(answer, -length(:text)) AS last
+          `SELECT ${RECORD_COLUMNS}, ${text === undefined ? 1 : BESIDE} AS meant, substr(answer, -length(:text)) AS last, substr(request, 1, :head) AS head
            FROM traces
            WHERE seq < :before AND seq > :above ORDER BY seq DESC LIMIT :limit`,
         )
-        .all({ before, above, limit, text: text ?? '' }) as (RecordRow & { meant: number; last: unknown })[]
-      const found = rows.flatMap(({ meant, last, ...row }) =>
+        .all({ before, above, limit, text: text ?? '', head }) as (RecordRow & {
+        meant: number
+        last: unknown
+        head: unknown
+      })[]
+      const found = rows.flatMap(({ meant, last, head: request, ...row }) =>
         readableRow(() => unpackedRow(row, connection)).flatMap(({ trace, notes }) =>
-          meant || holds(trace, String(last), text ?? '') ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace }] : [],
+          meant || holds(trace, String(last), text ?? '')
+            ? [{ seq: row.seq, arrived: notes.arrived ?? 0, trace, request: String(request) }]
+            : [],
         ),
       )
       return { found, looked: rows.length, last: rows.at(-1)?.seq ?? 0 }

@@ -58,9 +58,9 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 
 /** What is seen until the page's script has drawn: its frame, the same as that begins with. */
 const FRAME = [
-  '<div class="shell"><nav><a class="brand" href="#/calls">',
+  '<div class="shell"><header class="side"><a class="brand" href="#/calls">',
   `<svg class="icon" viewBox="0 0 16 16"><path d="${ICON_PATHS.calls}"/></svg><span>Understudy</span>`,
-  '</a></nav></div>',
+  '</a></header></div>',
 ].join('')
 
 async function built(file: string, kind: 'js' | 'css'): Promise<string> {

@@ -8,6 +8,7 @@ import type { TraceStore } from '../db/trace-store.ts'
 import { callWaterfall } from '../views/call-waterfall.ts'
 import { rowOf } from '../views/calls-page.ts'
 import { exchangeOf } from '../views/exchange.ts'
+import { REQUEST_HEAD } from '../views/sayings.ts'
 import type { ReportCall, ReportData } from './report-data.ts'
 
 /** Characters of calls in full: what is larger opens slowly in a browser. */
@@ -84,10 +85,10 @@ export function entriesOf(source: CallReader, session?: string): ReportEntry[] {
   const { traces } = source
   const entries: ReportEntry[] = []
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const { found, looked, last } = traces.span({ before, above: 0, limit: PAGE })
-    for (const { seq, arrived, trace } of found) {
-      if (session !== undefined && trace.session !== session) continue
-      entries.push({ row: rowOf(trace, { seq, arrived }), read: () => fullCall(source, trace.id) })
+    const { found, looked, last } = traces.span({ before, above: 0, limit: PAGE, head: REQUEST_HEAD })
+    for (const one of found) {
+      if (session !== undefined && one.trace.session !== session) continue
+      entries.push({ row: rowOf(one), read: () => fullCall(source, one.trace.id) })
     }
     if (looked < PAGE) return entries
     before = last
@@ -100,10 +101,8 @@ export function entriesOfRun(source: CallReader, ids: readonly string[], run: st
   const own = new Set(ids)
   return ids
     .flatMap((id) => traces.around(id, 0))
-    .map(({ seq, trace, heard }) => ({
-      row: { ...rowOf(trace, { seq, arrived: heard?.arrived ?? 0 }), session: run },
-      read: () => fullCall(source, trace.id, own),
-    }))
+    .flatMap(({ seq }) => traces.span({ before: seq + 1, above: seq - 1, limit: 1, head: REQUEST_HEAD }).found)
+    .map((one) => ({ row: { ...rowOf(one), session: run }, read: () => fullCall(source, one.trace.id, own) }))
 }
 
 /** `own` are the calls among which other tries of its client are looked for; all around it when left out. */

@@ -2,7 +2,9 @@
 import type { CallRow } from '../contract/core/call-row.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
+import type { NumberedTrace } from '../db/trace-window.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { REQUEST_HEAD, requestBrief } from './sayings.ts'
 
 /** What is asked for. */
 interface CallsQuery {
@@ -32,8 +34,11 @@ export function callsPage(sessions: readonly Session[], { limit, cursor, above =
   let left = limit
   for (const session of first < 0 ? [] : sessions.slice(first)) {
     if (left <= 0) return { data, next: `${before}:${session.name}` }
-    const { found, looked, last } = session.traces.span({ before, above, limit: left, text: text?.toLowerCase() })
-    for (const { seq, arrived, trace } of found) data.push(rowOf(trace, { seq, arrived }))
+    const { found, looked, last } = session.traces.span({
+      ...{ before, above, limit: left, text: text?.toLowerCase() },
+      head: REQUEST_HEAD,
+    })
+    for (const one of found) data.push(rowOf(one))
     if (looked === left) return { data, next: `${last}:${session.name}` }
     // Sessions without calls are work as well.
     left -= Math.max(1, looked)
@@ -52,14 +57,17 @@ function parsed(cursor: string): { name: string; before: number } {
 /** Characters of an error that a list has room for. */
 const MAX_ERROR_LENGTH = 200
 
-/** The row of a trace; `seq` and `arrived` are stored beside it. */
-export function rowOf(trace: TraceRecord, { seq, arrived }: Pick<CallRow, 'seq' | 'arrived'>): CallRow {
+/** The row of a trace; `request` is the beginning of its stored request. */
+export function rowOf({ seq, arrived, trace, request }: NumberedTrace): CallRow {
   const { id, session, operation, name, model, stream, status, outcome, fixture, generated, internal, parent } = trace
   const { attempts, cost, error } = trace
   const thread = trace.thread?.id
+  const brief = requestBrief(request)
   return {
     ...{ seq, id, session, arrived, operation, name, model, stream, status, outcome },
     ...{ fixture, generated, internal, parent, cost },
+    prompt: brief.prompt,
+    requested_model: brief.model ?? trace.plan[0] ?? model,
     started: Date.parse(trace.started_at),
     duration: trace.duration_ms,
     attempts: attempts.length,

@@ -84,3 +84,33 @@ test('inspector: lists calls in brief, in pages over all sessions', async () => 
   const refused = await app.fetch('/_understudy/calls?cursor=x', { headers: secret })
   expect(errorOf(refused.text, 400).message).toContain('cursor "x" is not valid')
 })
+
+test('call rows: contain the prompt and the requested model, however long the request is', async () => {
+  const long = `${'word '.repeat(40_000)}the end`
+  const requests = [
+    { model: 'gpt-4o', messages: [{ role: 'system', content: 'Be brief.' }, ...user('Good\n morning').messages] },
+    { model: 'nobody/x', ...user('Hi') },
+    { model: 'gpt-4o', ...user(long) },
+  ]
+  for (const request of requests) await app.post(`/s/brief${CHAT}`, request, secret)
+  const listed = await app.fetch('/s/brief/_understudy/calls', { headers: secret })
+  const rows = (listed.json() as { data: CallRow[] }).data.toReversed()
+  const [whole, unknown, cut] = rows.map(({ prompt, requested_model }) => [prompt, requested_model])
+  expect(whole).toEqual(['Good morning', 'gpt-4o'])
+  expect(unknown).toEqual(['Hi', 'nobody/x'])
+  expect(cut).toEqual([`${long.slice(0, 119)}…`, 'gpt-4o'])
+  expect(rows[1]?.error).toContain('nobody/x')
+})
+
+test('record counts: contain the records of a session by kind, seeds too, and no fault applies to them', async () => {
+  const rules = [{ name: 'all', at: 'workspace', fault: { type: 'http-error', status: 500 } }]
+  const get = async (path: string) => (await app.fetch(`/s/counted${path}`, { headers: secret })).json()
+  const counts = async () => (await get('/_understudy/records')).counts as Record<string, number>
+  expect((await counts()).tool).toBe(((await get('/v2/tools')).data as unknown[]).length)
+  const before = (await counts()).dataset ?? 0
+  await app.post('/s/counted/v2/datasets', { display_name: 'Own', path: 'Default' }, secret)
+  const active = { headers: { ...secret, 'content-type': 'application/json' }, method: 'PUT' }
+  await app.fetch('/s/counted/_understudy/scenario', { ...active, body: JSON.stringify({ name: 'down', rules }) })
+  expect((await app.fetch('/s/counted/v2/datasets', { headers: secret })).status).toBe(500)
+  expect((await counts()).dataset).toBe(before + 1)
+})

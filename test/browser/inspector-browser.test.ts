@@ -1,4 +1,5 @@
-// The inspector in a real browser, served by the executable: calls as they arrive, filters, one call over time, and actions.
+// The inspector in a real browser, served by the executable: calls as they come, what the address narrows them to, one call over
+// time, and what may be done.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
@@ -42,8 +43,8 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('inspector start page: shows snippets with the right address and sends a first call', async () => {
-  await page.getByRole('heading', { name: 'Connect a client' }).waitFor()
+test('with nothing there yet, snippets have the right address, and one call can be sent', async () => {
+  await page.getByRole('heading', { name: 'Connect your app' }).waitFor()
   for (const name of ['curl', 'OpenAI SDK', 'AI SDK', 'LangChain', 'Python']) {
     await page.getByRole('tab', { name, exact: true }).click()
     expect(await page.getByRole('tabpanel').textContent()).toContain(`${server.url}/v1`)
@@ -55,13 +56,13 @@ test('inspector start page: shows snippets with the right address and sends a fi
   expect(await rows().count()).toBe(1)
 })
 
-test('inspector list: shows calls as they are made, newest first', async () => {
+test('calls appear as they are made, newest first', async () => {
   await call('default', 'Good morning!', { model: 'anthropic/claude-sonnet-4-5' })
   await rows().filter({ hasText: 'anthropic/claude-sonnet-4-5' }).waitFor()
   expect(await rows().first().textContent()).toContain('anthropic/claude-sonnet-4-5')
 })
 
-test('inspector list: is filtered by the address, by words in bodies too, and moved through by keys', async () => {
+test('the address narrows the list, by words in bodies too, and keys go through it', async () => {
   await call('other', 'A needle in the hay')
   await call('other', 'Nothing here', { model: 'nobody/x' })
   await visit('#/calls?session=other')
@@ -87,7 +88,7 @@ test('inspector list: is filtered by the address, by words in bodies too, and mo
   await page.keyboard.press('Escape')
 })
 
-test('inspector list: shows time fields on focus and when the address has a time', async () => {
+test('fields for times are there when somebody comes near, and when the address names a time', async () => {
   await visit('#/calls?since=2000-01-01T00:00:00.000Z')
   await page.getByLabel('From', { exact: true }).waitFor()
   await visit('#/calls')
@@ -96,11 +97,11 @@ test('inspector list: shows time fields on focus and when the address has a time
   await page.keyboard.press('Escape')
 })
 
-test('inspector timeline: shows retries, waits, faults and a fallback against what the client saw', async () => {
-  await send('POST', '/_understudy/sessions', { name: 'retry-storm', clock: 'virtual' })
-  await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'retry-storm')
+test('one call over time: retries, waits, faults and a fallback, against what the client saw', async () => {
+  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
+  await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'storm')
   const more = { retry: { count: 1, on_codes: [503] }, fallbacks: [{ model: 'anthropic/claude-sonnet-4-5' }] }
-  await call('retry-storm', 'Are you there?', more)
+  await call('storm', 'Are you there?', more)
   await visit('#/calls?session=storm')
   await page.locator('.row').first().click()
   const chart = page.getByRole('table', { name: 'Timeline of the call' })
@@ -118,7 +119,7 @@ test('inspector timeline: shows retries, waits, faults and a fallback against wh
   expect(command).toContain("-H 'x-understudy-scenario: unavailable-burst'")
 })
 
-test('inspector call: does not overflow its head with a long name', async () => {
+test('nothing runs out of the head of a call, however long a name is', async () => {
   await call('long', 'Hello!', { model: `openai/${'x'.repeat(300)}`, name: 'A long name '.repeat(20) })
   await visit('#/calls?session=long')
   await page.locator('.row').first().click()
@@ -130,7 +131,7 @@ test('inspector call: does not overflow its head with a long name', async () => 
   await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'grid')
 })
 
-test('inspector call: shows stored markup as text', async () => {
+test('what a trace holds is text and never markup', async () => {
   const evil = '<script>window.hit=1</script><img src=x onerror="window.hit=1">"><svg onload=window.hit=1>'
   await send('POST', '/_understudy/sessions', {
     name: 'evil',
@@ -162,7 +163,7 @@ test('inspector: activates another scenario and shows its rules and findings', a
   await scenario.getByRole('combobox').selectOption('outage')
   await scenario.getByRole('button', { name: 'Activate', exact: true }).click()
   await scenario.getByRole('heading', { name: 'outage' }).waitFor()
-  expect(JSON.parse(await send('GET', '/_understudy/scenario', undefined, 'retry-storm')).scenario).toBe('outage')
+  expect(JSON.parse(await send('GET', '/_understudy/scenario', undefined, 'storm')).scenario).toBe('outage')
 })
 
 test('scenario editor: marks mistakes at their lines, applies a valid text and reverts changes', async () => {
@@ -191,11 +192,11 @@ test('scenario editor: marks mistakes at their lines, applies a valid text and r
   await visit('#/scenarios?session=other')
   await scenario.getByRole('heading', { name: 'No active scenario' }).waitFor()
   expect(await scenario.getByRole('combobox').inputValue()).toBe('')
-  await call('retry-storm', 'Tea?')
-  expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'retry-storm')).data[0].status).toBe(418)
+  await call('storm', 'Tea?')
+  expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'storm')).data[0].status).toBe(418)
 })
 
-test('inspector stream: shows the wire, the events with times, and the assembled response', async () => {
+test('a streamed response is shown as it was on the wire, as events with times, and as it is read', async () => {
   await call('streams', 'Tell me about ships', { stream: true })
   await visit('#/calls?session=streams')
   await page.locator('.row').first().click()
@@ -213,7 +214,7 @@ test('inspector stream: shows the wire, the events with times, and the assembled
   expect(await page.getByRole('tabpanel').textContent()).toContain('Bearer (masked)')
 })
 
-test('inspector direct call: shows the sent bytes, their end, and a command that repeats it', async () => {
+test('a direct call is shown with the bytes that its client got, how they ended, and a command that repeats it', async () => {
   const body = '{ "model":"gpt-4o", "stream":true, "own":1, "messages":[{"role":"user","content":"It\'s me"}] }'
   const headers = {
     'content-type': 'application/json',
@@ -230,7 +231,7 @@ test('inspector direct call: shows the sent bytes, their end, and a command that
   await visit('#/calls?session=direct')
   await page.locator('.row').first().click()
   await page.getByRole('rowgroup', { name: 'Provider' }).waitFor()
-  expect(await page.locator('.call-head').textContent()).toEndWith('direct')
+  expect(await page.locator('.call-head h2').textContent()).toEndWith('direct')
   await page.getByRole('tab', { name: 'Response' }).click()
   expect(await page.getByRole('region', { name: 'Raw response' }).textContent()).toBe(got)
   expect(await page.locator('[data-ended]').textContent()).toContain('then the connection was reset')
@@ -246,7 +247,7 @@ test('inspector direct call: shows the sent bytes, their end, and a command that
   expect(got).toContain('data: {')
 })
 
-test('inspector session: freezes and moves the clock', async () => {
+test('a clock is frozen and moved', async () => {
   await visit('#/sessions?session=storm')
   const session = page.getByRole('region', { name: 'Session storm' })
   await session.getByRole('button', { name: 'Freeze' }).click()
@@ -259,7 +260,7 @@ test('inspector session: freezes and moves the clock', async () => {
   expect(await now()).toBe(before + 600_000)
 })
 
-test('inspector task: approves a tool of an agent', async () => {
+test('a tool of an agent is approved', async () => {
   const turns = [{ tool_calls: [{ name: 'cancel_order', arguments: { number: '17' } }] }, { content: 'Done.' }]
   const fixtures = [{ name: 'turns', match: { operation: 'chat.completions' }, replies: turns }]
   await send('POST', '/_understudy/sessions', { name: 'shop', clock: 'virtual', fixtures })
@@ -275,7 +276,7 @@ test('inspector task: approves a tool of an agent', async () => {
   await page.screenshot({ path: screenshotPath('agents') })
 })
 
-test('inspector workspace: shows its records', async () => {
+test('the workspace shows its records', async () => {
   await visit('#/workspace?of=tools')
   await page.locator('summary', { hasText: 'Look up an order' }).click()
   await page.getByRole('link', { name: 'versions' }).first().click()
@@ -283,6 +284,6 @@ test('inspector workspace: shows its records', async () => {
   await page.locator('summary').first().waitFor()
 })
 
-test('inspector: makes no other requests and leaves the console clean', () => {
+test('nothing else was asked for, and the console is clean', () => {
   expect(browser.complaints).toEqual([])
 })

@@ -73,7 +73,7 @@ test('inspector connection: loads the first calls later when they failed at the 
 
 test('inspector connection: shows the frame of the page before any script', async () => {
   const plain = await browser.open(`${servers[0]?.url}/`, { scripts: false })
-  expect(await plain.locator('nav .brand').textContent()).toBe('Understudy')
+  expect(await plain.locator('.side .brand').textContent()).toBe('Understudy')
   await plain.context().close()
 })
 

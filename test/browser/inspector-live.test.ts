@@ -43,7 +43,7 @@ async function listed(): Promise<number> {
 async function isRight(shown: Page): Promise<void> {
   const count = await listed()
   const text = `${count.toLocaleString('en-US')} call${count === 1 ? '' : 's'}`
-  if (count === 0) await shown.getByRole('heading', { name: 'Connect a client' }).waitFor()
+  if (count === 0) await shown.getByRole('heading', { name: 'Connect your app' }).waitFor()
   else await shown.getByText(text, { exact: true }).waitFor()
   await shown.locator('.state', { hasText: /^live$/ }).waitFor()
 }

@@ -21,7 +21,7 @@ describe.skipIf(!hasChromium())('Chromium', () => {
 
   test('shows a call in the open inspector when it is made', async () => {
     const page = await browser.open(`${server.url}/`)
-    await page.getByRole('heading', { name: 'Connect a client' }).waitFor()
+    await page.getByRole('heading', { name: 'Connect your app' }).waitFor()
     const { status } = await fetch(`${server.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: 'Bearer any', 'content-type': 'application/json' },

@@ -66,7 +66,15 @@ const RECORDS: readonly ExampleCall[] = [
   { id: 'createKnowledgeBase', keep: own('knowledge_id') },
   { id: 'createDatasource', body: ({ file_id }) => ({ display_name: 'Returns', file_id }), keep: own('datasource_id') },
   { id: 'getDatasource', until: ({ status }) => status === 'completed' },
-  ...['listFiles', 'getFile', 'updateFile', 'getFileContent', 'listKnowledgeBases', 'getKnowledgeBase'].map((id) => ({
+  ...[
+    'countRecords',
+    'listFiles',
+    'getFile',
+    'updateFile',
+    'getFileContent',
+    'listKnowledgeBases',
+    'getKnowledgeBase',
+  ].map((id) => ({
     id,
   })),
   ...['updateKnowledgeBase', 'listDatasources', 'updateDatasource'].map((id) => ({ id })),

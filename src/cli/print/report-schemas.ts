@@ -1,6 +1,6 @@
 // The JSON reports of `exec`, `explore` and `rehearse` as schemas: for the types of what is printed, `understudy schema` and the reference.
 import { z } from 'zod'
-import { CLASS_NAMES, ROUTE_TARGETS, VERDICTS } from '../../contract/core/exploration.ts'
+import { FAILURE_MODES, ROUTE_TARGETS, VERDICTS } from '../../contract/core/exploration.ts'
 import { Finding } from '../../contract/core/finding.ts'
 import { OutcomeKind, TraceRecord } from '../../contract/core/trace.ts'
 import { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
@@ -74,7 +74,7 @@ export const ExploreJson = z.object({
     .array(
       z.object({
         injection_point: z.string().describe('Id of the injection point; `first+second` at depth 2.'),
-        failure_mode: z.string().describe(`Failure mode: ${CLASS_NAMES.map((name) => `\`${name}\``).join(', ')}.`),
+        failure_mode: z.string().describe(`Failure mode: ${FAILURE_MODES.map((name) => `\`${name}\``).join(', ')}.`),
         result: z.enum(VERDICTS).describe('Result of the case.'),
         reason: z.string().describe('What happened, or why the fault was not injected.'),
         traces: z.array(z.string()).describe('Ids of the traces that are evidence.'),

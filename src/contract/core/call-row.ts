@@ -12,6 +12,14 @@ export const CallRow = z.object({
   duration: z.number().describe("Milliseconds of the session's clock."),
   operation: z.string(),
   name: z.string().describe('Display name from the request, or the operation.'),
+  prompt: z
+    .string()
+    .nullable()
+    .describe('The first words of the prompt: at most 120 characters, on one line. Null if none.'),
+  requested_model: z
+    .string()
+    .nullable()
+    .describe('The model as the request names it, or the first planned target if it names none. Null if neither.'),
   model: z.string().describe('The model that responded, or null.').nullable(),
   stream: z.boolean(),
   status: z.int().describe('Response status.'),

@@ -46,6 +46,8 @@ export interface Records {
   keyed(kind: string): { workspace: string; body: Fields }[]
   /** Whether any record of a workspace has this value in a field. A look at each of them. */
   mentions(workspace: string, field: string, value: string): boolean
+  /** How many records lie in no other, by kind. */
+  counts(): Record<string, number>
   insert(record: NewRecord): void
   update(id: string, change: { key: string | null; body: Fields }): void
   /** Removes records and everything that lies in them. */

@@ -19,28 +19,37 @@ export function Shell() {
   const view = views.find(({ id }) => id === here.value.view) ?? first
   return (
     <div class="shell">
-      <nav aria-label="Views">
+      <header class="side">
         <a class="brand" href={hashOf('calls')}>
           <Icon name="calls" />
           <span>Understudy</span>
         </a>
-        {views.map(({ id, label, icon }) => (
-          <a key={id} href={hashOf(id)} aria-current={id === view?.id ? 'page' : undefined}>
-            <Icon name={icon} />
-            <span>{label}</span>
-          </a>
-        ))}
-        <span class="gap" />
-        <State />
-        <button type="button" class="quiet" onClick={nextTheme} title={`Theme: ${THEME_LABELS[theme.value]}`}>
-          <Icon name="theme" />
-          <span>{THEME_LABELS[theme.value]}</span>
-        </button>
-        <button type="button" class="quiet" onClick={() => (helpShown.value = true)}>
-          <Icon name="help" />
-          <span>Shortcuts</span>
-        </button>
-      </nav>
+        <nav aria-label="Views">
+          {views.map(({ id, label, icon }) => (
+            <a key={id} href={hashOf(id)} aria-current={id === view?.id ? 'page' : undefined}>
+              <Icon name={icon} />
+              <span>{label}</span>
+            </a>
+          ))}
+        </nav>
+        <div class="tools">
+          <State />
+          {!reportData && (
+            <a href="/docs/">
+              <Icon name="docs" />
+              <span>Docs</span>
+            </a>
+          )}
+          <button type="button" class="quiet" onClick={nextTheme} title="Change the theme: system, light, dark">
+            <Icon name="theme" />
+            <span>{THEME_LABELS[theme.value]}</span>
+          </button>
+          <button type="button" class="quiet" onClick={() => (helpShown.value = true)}>
+            <Icon name="help" />
+            <span>Shortcuts</span>
+          </button>
+        </div>
+      </header>
       {/* A report may have nothing in it that can be focused, and must be scrolled by keys all the same. */}
       <main tabIndex={reportData ? 0 : undefined}>
         {!reportData && connection.value === 'lost' && !tokenWanted.value && (
@@ -71,7 +80,7 @@ function FixtureProblem({ text }: { text: string }) {
   )
 }
 
-const THEME_LABELS = { auto: 'System', light: 'Light', dark: 'Dark' } as const
+const THEME_LABELS = { auto: 'System theme', light: 'Light theme', dark: 'Dark theme' } as const
 const STATES = { connecting: 'connecting', live: 'live', lost: 'disconnected' } as const
 
 /** Whether the page shows what happens now, or a report of what was. */

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { close } from './call/detail.tsx'
 import { SEARCH } from './calls/filters.tsx'
-import { stepCall, stepToFailure } from './calls/shown.ts'
+import { chosen, compareSelected, stepCall, stepToFailure, toggleSelected } from './calls/shown.ts'
 import { go } from './state/route.ts'
 import { nextTheme } from './state/theme.ts'
 import { Dialog } from './ui/dialog.tsx'
@@ -17,7 +17,7 @@ interface Key {
   keys: readonly string[]
   shown: string
   does: string
-  act(): void
+  act(): unknown
 }
 
 const search = () => {
@@ -31,6 +31,13 @@ const KEYS: readonly Key[] = [
   { keys: ['k', 'ArrowUp'], shown: 'k ↑', does: 'previous call', act: () => stepCall(-1) },
   { keys: ['n'], shown: 'n', does: 'next failed call', act: () => stepToFailure(1) },
   { keys: ['N', 'p'], shown: 'p', does: 'previous failed call', act: () => stepToFailure(-1) },
+  {
+    keys: ['x'],
+    shown: 'x',
+    does: 'select the call to compare',
+    act: () => chosen.value !== null && toggleSelected(chosen.value),
+  },
+  { keys: ['c'], shown: 'c', does: 'compare the two selected calls', act: compareSelected },
   { keys: ['/'], shown: '/', does: 'search', act: search },
   { keys: ['Escape'], shown: 'Esc', does: 'close the call', act: close },
   { keys: ['t'], shown: 't', does: 'theme: light, dark, system', act: nextTheme },
@@ -38,7 +45,8 @@ const KEYS: readonly Key[] = [
 ]
 
 const typesIn = (target: EventTarget | null) =>
-  target instanceof HTMLElement && (target.matches('input, textarea, select') || target.isContentEditable)
+  target instanceof HTMLElement &&
+  (target.matches('input:not([type=checkbox], [type=radio]), textarea, select') || target.isContentEditable)
 
 /** Listens for keys as long as the page is there. */
 export function useKeys(): void {

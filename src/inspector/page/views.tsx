@@ -4,9 +4,9 @@ import { ExploreView } from './explore/view.tsx'
 import { reportData } from './state/report.ts'
 import type { IconName } from './ui/icons.tsx'
 import { AgentsView } from './views/agents.tsx'
-import { BadDaysView } from './views/bad-days.tsx'
 import { CallsView } from './views/calls.tsx'
 import { CompareView } from './views/compare.tsx'
+import { ScenariosView } from './views/scenarios.tsx'
 import { SessionsView } from './views/sessions.tsx'
 import { Start } from './views/start.tsx'
 import { WorkspaceView } from './views/workspace.tsx'
@@ -26,7 +26,7 @@ export interface View {
 const VIEWS: readonly View[] = [
   { id: 'calls', label: 'Calls', icon: 'calls', inReport: true, show: () => <CallsView /> },
   { id: 'compare', label: 'Compare', icon: 'compare', inReport: true, show: () => <CompareView /> },
-  { id: 'scenarios', label: 'Scenarios', icon: 'storm', inReport: true, show: () => <BadDaysView /> },
+  { id: 'scenarios', label: 'Scenarios', icon: 'storm', inReport: true, show: () => <ScenariosView /> },
   { id: 'sessions', label: 'Sessions', icon: 'clock', inReport: false, show: () => <SessionsView /> },
   { id: 'agents', label: 'Agents', icon: 'agents', inReport: false, show: () => <AgentsView /> },
   { id: 'workspace', label: 'Workspace', icon: 'workspace', inReport: false, show: () => <WorkspaceView /> },

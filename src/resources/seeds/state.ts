@@ -1,4 +1,4 @@
-// The state of a session as a whole: save, load, and fill from a seed file.
+// The state of a session as a whole: save, load, count, and fill from a seed file.
 import { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
 import { asRoute, type Route } from '../../contract/core/route.ts'
@@ -37,12 +37,20 @@ const Progress = z.object({
   done: z.int().min(0).describe('Completed steps.'),
   total: z.int().min(0).describe('Total steps: one per document, and one for storing. 0 if nothing is being seeded.'),
 })
+const Counts = z.object({
+  object: z.literal('record_counts'),
+  session: z.string(),
+  counts: z
+    .record(z.string(), z.int().min(0))
+    .describe('Number of records by kind, such as `dataset` or `tool`. Kinds without records are absent.'),
+})
 const shared = { tag: 'Emulator', anySize: true }
 
-/** Snapshot and seed; `shapes` are those of the records that a snapshot may hold. */
+/** Snapshot, counts and seed; `shapes` are those of the records that a snapshot may hold. */
 export const stateRoutes = (deps: ResourceDeps, shapes: RecordShapes): Route[] => [
   saveRoute(deps),
   loadRoute(deps, shapes),
+  countRoute(deps),
   ...seedRoutes(deps),
 ]
 
@@ -88,6 +96,22 @@ const loadRoute = ({ sessionOf, wake, replacing, observers }: ResourceDeps, shap
       wake(session)
       observers.notify({ type: 'session-changed', session: session.name, change: 'replaced' })
       return { sessions: [session.name] }
+    },
+  })
+
+const countRoute = ({ callOf }: ResourceDeps): Route =>
+  asRoute({
+    method: 'get',
+    path: '/_understudy/records',
+    tag: 'Emulator',
+    operationId: 'countRecords',
+    summary: 'Count workspace records',
+    description:
+      'The number of records of each kind in the workspace of the session. Faults do not apply, and the call does not count as one of a client.',
+    response: Counts,
+    async handle({ request }): Promise<z.infer<typeof Counts>> {
+      const { session } = await callOf(request)
+      return { object: 'record_counts', session: session.name, counts: session.records.counts() }
     },
   })
 

@@ -1,19 +1,24 @@
 // One call: its timeline, request and response, and the files generated from it.
+
 import { curlOf } from '../../../views/curl.ts'
+import { outcomeText } from '../../../views/outcome-text.ts'
+import { promptSayings } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import { toneClass } from '../calls/list.tsx'
+import { selected, toggleSelected } from '../calls/shown.ts'
+import { callOf } from '../state/call-list.ts'
 import { countText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
 import { here, narrow } from '../state/route.ts'
 import { Icon } from '../ui/icons.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
-import { AnswerTab, Block, indented, Sayings } from './answer.tsx'
+import { Conversation } from './conversation.tsx'
 import { Facts } from './facts.tsx'
+import { GenerateTab } from './generate.tsx'
 import { Code, Json } from './json.tsx'
 import { call, type LoadedCall } from './loaded.ts'
-import { ReproduceTab } from './made.tsx'
-import { requestedIn } from './texts.ts'
-import { WaterfallChart } from './waterfall.tsx'
+import { Block, indented, ResponseTab, Sayings } from './response.tsx'
+import { callClock, WaterfallChart } from './waterfall.tsx'
 
 /** The panel of the chosen call. */
 export function CallDetail() {
@@ -46,13 +51,14 @@ export function close(): void {
 function Loaded(call: LoadedCall) {
   const { trace, waterfall, exchange } = call
   const { model, operation, status, outcome, duration_ms, name, route } = trace
+  const isExploration = here.value.view === 'explore'
   const tabs: Tab[] = [
-    { id: 'course', label: 'Timeline', show: () => <Course trace={trace} waterfall={waterfall} /> },
+    { id: 'timeline', label: 'Timeline', show: () => <Timeline trace={trace} waterfall={waterfall} /> },
     { id: 'request', label: 'Request', show: () => <RequestTab {...call} /> },
-    { id: 'answer', label: 'Response', show: () => <AnswerTab key={trace.id} trace={trace} exchange={exchange} /> },
+    { id: 'response', label: 'Response', show: () => <ResponseTab key={trace.id} trace={trace} exchange={exchange} /> },
     { id: 'headers', label: 'Headers', show: () => <HeadersTab exchange={exchange} /> },
-    { id: 'repeat', label: 'cURL', show: () => <RepeatTab {...call} /> },
-    ...(reportData ? [] : [{ id: 'make', label: 'Generate', show: () => <ReproduceTab trace={trace} /> }]),
+    { id: 'curl', label: 'cURL', show: () => <CurlTab {...call} /> },
+    ...(reportData ? [] : [{ id: 'generate', label: 'Generate', show: () => <GenerateTab trace={trace} /> }]),
     { id: 'trace', label: 'Trace', show: () => <Json value={{ ...trace, ...WITHOUT_BODIES }} label="Trace as JSON" /> },
   ]
   return (
@@ -60,11 +66,24 @@ function Loaded(call: LoadedCall) {
       <header class={`call-head ${toneClass(trace)}`}>
         <span class="pill">{status}</span>
         <h2>
-          <span class="model">{model ?? '(no model)'}</span>
+          <span class="model">{model ?? callOf(trace.id)?.requested_model ?? '(no model)'}</span>
           <span class="sub">
-            {name === operation ? operation : `${name} · ${operation}`} · {outcome} in {spanText(duration_ms)} · {route}
+            {name === operation ? operation : `${name} · ${operation}`} · {outcomeText(outcome)} in{' '}
+            {spanText(duration_ms)} · {route}
           </span>
         </h2>
+        {!isExploration && (
+          <button
+            type="button"
+            class="quiet"
+            aria-pressed={selected.value.includes(trace.id)}
+            title="Select this call to compare it with another one (x)"
+            onClick={() => toggleSelected(trace.id)}
+          >
+            <Icon name={selected.value.includes(trace.id) ? 'check' : 'compare'} />
+            Compare
+          </button>
+        )}
         <button type="button" class="quiet" aria-label="Close the call" onClick={close}>
           <Icon name="close" />
         </button>
@@ -72,8 +91,8 @@ function Loaded(call: LoadedCall) {
       <Tabs
         label="Call details"
         tabs={tabs}
-        chosen={here.value.params.get('tab') ?? 'course'}
-        onChoose={(id) => narrow({ tab: id === 'course' ? undefined : id }, { replace: true })}
+        chosen={here.value.params.get('tab') ?? 'timeline'}
+        onChoose={(id) => narrow({ tab: id === 'timeline' ? undefined : id }, { replace: true })}
       />
     </>
   )
@@ -81,7 +100,7 @@ function Loaded(call: LoadedCall) {
 
 const WITHOUT_BODIES = { request: undefined, rendered: undefined, answer: undefined }
 
-function Course({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
+function Timeline({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
   return (
     <>
       {trace.error && (
@@ -89,7 +108,10 @@ function Course({ trace, waterfall }: Pick<LoadedCall, 'trace' | 'waterfall'>) {
           <strong>{trace.error.code}</strong> {trace.error.message}
         </div>
       )}
-      <WaterfallChart waterfall={waterfall} route={trace.route} />
+      <div class="beside">
+        <WaterfallChart waterfall={waterfall} route={trace.route} clock={callClock(trace.id)} />
+        <Conversation trace={trace} />
+      </div>
       <Facts trace={trace} />
     </>
   )
@@ -99,7 +121,7 @@ function RequestTab({ trace: { request, rendered, route }, exchange }: LoadedCal
   const received = exchange.request
   return (
     <>
-      <Sayings title="Prompt" sayings={requestedIn(rendered ?? request)} />
+      <Sayings title="Prompt" sayings={promptSayings(rendered ?? request)} />
       {received && (
         <Block title="Client request" copy={() => textIn([received.body])}>
           <Code text={requestHead({ ...received, headers: null })} label="Address" />
@@ -166,7 +188,7 @@ function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) 
   )
 }
 
-function RepeatTab({ trace, exchange }: LoadedCall) {
+function CurlTab({ trace, exchange }: LoadedCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:4010' : location.origin
   const curl = curlOf({ trace, exchange, origin })
   const again = curlOf({ trace, exchange, origin, anew: true }) ?? ''

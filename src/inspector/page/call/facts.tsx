@@ -1,16 +1,21 @@
 // The facts of a call beside its timeline: when, where from, tokens, and cost.
 import type { StoredTrace } from '../../../contract/core/trace.ts'
+import { callOf, usesVirtualClock } from '../state/call-list.ts'
 import { costText, countedText, instantText, spanText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'
 
 /** The facts of a call. */
 export function Facts({ trace }: { trace: StoredTrace }) {
   const { started_at, duration_ms, session, operation, fixture, generated, cost, thread, retry_after_ms } = trace
+  const row = callOf(trace.id)
+  const isVirtual = row !== undefined && usesVirtualClock(row)
   const cached = trace.cache?.status === 'hit' ? 'the cache' : null
   const answeredBy = cached ?? fixture ?? (generated ? 'generated: no fixture matched' : null)
   const rows: [string, string | null][] = [
-    ['Started', `${instantText(Date.parse(started_at))}`],
-    ['Duration', spanText(duration_ms)],
+    ['Arrived (real time)', row && row.arrived > 0 ? instantText(row.arrived) : null],
+    [isVirtual ? 'Started (virtual time)' : 'Started', `${instantText(Date.parse(started_at))}`],
+    [isVirtual ? 'Duration (virtual time)' : 'Duration', spanText(duration_ms)],
+    ['Requested model', row?.requested_model ?? null],
     ['Operation', operation],
     ['Route', ROUTES[trace.route]],
     ['Session', session],

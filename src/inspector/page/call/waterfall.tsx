@@ -1,6 +1,7 @@
 // The timeline of a call: what the gateway or the provider did, and below it what the client received.
 import type { TraceRecord } from '../../../contract/core/trace.ts'
 import type { Waterfall, WaterfallRow } from '../../../contract/core/waterfall.ts'
+import { callOf, usesVirtualClock } from '../state/call-list.ts'
 import { spanText, tickText } from '../state/format.ts'
 import { hashOf, here } from '../state/route.ts'
 import { type Axis, axisOf } from './axis.ts'
@@ -12,17 +13,33 @@ const lanesOf = (route: TraceRecord['route']) =>
     client: 'Client',
   }) as const
 
-/** The waterfall. */
-export function WaterfallChart({ waterfall, route }: { waterfall: Waterfall; route: TraceRecord['route'] }) {
+/** Which clock the times of a call are by; undefined if that is not known. */
+export function callClock(id: string): 'real' | 'virtual' | undefined {
+  const row = callOf(id)
+  if (!row || row.arrived === 0) return undefined
+  return usesVirtualClock(row) ? 'virtual' : 'real'
+}
+
+/** What a timeline is drawn from. */
+export interface WaterfallProps {
+  waterfall: Waterfall
+  route: TraceRecord['route']
+  /** Which clock its times are by, if that is known. */
+  clock?: 'real' | 'virtual' | undefined
+  /** The axis that it shares with others; one of its own when left out. */
+  axis?: Axis
+}
+
+/** The timeline. */
+export function WaterfallChart({ waterfall, route, clock, axis = axisOf(waterfall) }: WaterfallProps) {
   const titles = lanesOf(route)
-  const axis = axisOf(waterfall)
   const lanes = (['gateway', 'agent', 'client'] as const)
     .map((lane) => ({ lane, rows: waterfall.rows.filter((row) => row.lane === lane && row.kind !== 'usage') }))
     .filter(({ rows }) => rows.length > 0)
   if (lanes.length === 0) return <p class="note">The call was rejected before processing.</p>
   return (
     <div class="waterfall" role="table" aria-label="Timeline of the call">
-      <AxisLine axis={axis} />
+      <AxisLine axis={axis} clock={clock} />
       {lanes.map(({ lane, rows }) => (
         <div key={lane} class={`lane ${lane}`} role="rowgroup" aria-label={titles[lane]}>
           <div class="lane-name" role="row">
@@ -37,10 +54,20 @@ export function WaterfallChart({ waterfall, route }: { waterfall: Waterfall; rou
   )
 }
 
-function AxisLine({ axis }: { axis: Axis }) {
+const CLOCK_TITLES = {
+  virtual: "The session's virtual clock: waits are skipped, so that they took no real time.",
+  real: 'The system clock.',
+} as const
+
+function AxisLine({ axis, clock }: { axis: Axis; clock: WaterfallProps['clock'] }) {
   return (
-    <div class="axis" aria-hidden="true">
-      <svg role="presentation">
+    <div class="axis">
+      {clock && (
+        <span class={`tag ${clock}`} title={CLOCK_TITLES[clock]}>
+          {clock} time
+        </span>
+      )}
+      <svg role="presentation" aria-hidden="true">
         {axis.ticks.map(({ ms, x }) => (
           <g key={ms}>
             <line class="tick" x1={`${x}%`} x2={`${x}%`} y1="12" y2="18" />

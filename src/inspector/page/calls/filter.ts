@@ -6,13 +6,15 @@ export const CHOICES = ['session', 'operation', 'model', 'outcome', 'status', 'f
 export type Choice = (typeof CHOICES)[number]
 
 /** All parameters that narrow it. */
-export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'inner'] as const
+export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'internal'] as const
 
 /** The values of a row that a choice is made of. */
 const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
   session: ({ session }) => [session],
   operation: ({ operation }) => [operation],
-  model: ({ model }) => [model ?? 'none'],
+  model: ({ model, requested_model: requested }) => [
+    ...new Set([requested ?? model ?? 'none', model ?? requested ?? 'none']),
+  ],
   outcome: ({ outcome }) => [outcome],
   status: ({ status }) => [String(status)],
   fault: ({ faults }) => (faults.length > 0 ? faults : ['none']),
@@ -37,14 +39,16 @@ export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (ro
   const [since, until] = ['since', 'until'].map((name) => instantOf(params.get(name)))
   if (since !== undefined) tests.push(({ started }) => started >= since)
   if (until !== undefined) tests.push(({ started }) => started <= until)
-  if (params.get('inner') === 'no') tests.push(({ internal: inner }) => !inner)
+  if (params.get('internal') === 'no') tests.push(({ internal: inner }) => !inner)
   const text = params.get('text')?.toLowerCase()
   if (text) tests.push((row) => found.has(row.id) || wordsIn(row).includes(text))
   return (row) => tests.every((test) => test(row))
 }
 
-const wordsIn = ({ id, name, model, operation, error, thread, task, fixture, session, faults }: CallRow): string =>
-  [id, name, model, operation, error, thread, task, fixture, session, ...faults].join('\n').toLowerCase()
+const wordsIn = ({ id, name, model, requested_model: requested, prompt, operation, error, ...row }: CallRow): string =>
+  [id, name, model, requested, prompt, operation, error, row.thread, row.task, row.fixture, row.session, ...row.faults]
+    .join('\n')
+    .toLowerCase()
 
 /** ISO 8601, or milliseconds since the epoch. */
 function instantOf(text: string | null): number | undefined {

@@ -19,9 +19,11 @@ export function Filters() {
   return (
     <search class="filters" onFocusIn={() => setNear(true)}>
       <Search />
-      {CHOICES.map((choice) => (
-        <ChoiceField key={choice} choice={choice} />
-      ))}
+      <div class="strip">
+        {CHOICES.map((choice) => (
+          <ChoiceField key={choice} choice={choice} />
+        ))}
+      </div>
       {TIMES.map(
         ([name, label]) =>
           (isNear || here.value.params.has(name)) && <TimeField key={name} name={name} label={label} />,

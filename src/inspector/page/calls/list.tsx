@@ -1,37 +1,50 @@
-// The list of calls: a grid of which only the rows that are seen are drawn.
-import { useSignalEffect } from '@preact/signals'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+// The list of calls: a grid of which only the rows that are seen are drawn. A narrow list has two lines a call.
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { CallRow } from '../../../contract/core/call-row.ts'
 import { outcomeText } from '../../../views/outcome-text.ts'
-import { clockText, spanText } from '../state/format.ts'
+import { usesVirtualClock } from '../state/call-list.ts'
+import { clockText, countedText, spanText } from '../state/format.ts'
 import { useVirtual } from '../ui/virtual.ts'
-import { choose, chosen, shownCalls } from './shown.ts'
+import { choose, chosen, selected, shownCalls, toggleSelected } from './shown.ts'
 
-const ROW_HEIGHT = 30
-/** The line of names, which stays at the top. */
-const HEAD_HEIGHT = 29
+/** Heights of a row and of the line of column names, which stays at the top; a narrow list has none. */
+const [WIDE, NARROW] = [
+  { rowHeight: 30, above: 29 },
+  { rowHeight: 48, above: 0 },
+]
+/** Pixels below which a list is narrow. */
+const NARROW_BELOW = 700
 
 /** The list of the calls that are shown. */
 export function CallsList() {
   const rows = shownCalls.value
-  const scroller = useKeptPosition(rows)
-  const { items, height, show } = useVirtual(scroller, {
-    count: rows.length,
-    rowHeight: ROW_HEIGHT,
-    above: HEAD_HEIGHT,
-  })
   const id = chosen.value
-  useSignalEffect(() => {
-    const index = shownCalls.peek().findIndex((row) => row.id === chosen.value)
-    if (index >= 0) show(index)
+  // Whoever closes a call goes on where it is in the list.
+  const last = useRef(id)
+  if (id !== null) last.current = id
+  const index = last.current === null ? -1 : rows.findIndex((row) => row.id === last.current)
+  const [isNarrow, setNarrow] = useState(innerWidth < NARROW_BELOW)
+  const { rowHeight, above } = isNarrow ? NARROW : WIDE
+  const scroller = useKeptPosition(rows, rowHeight)
+  const { items, height } = useVirtual(scroller, {
+    count: rows.length,
+    rowHeight,
+    above,
+    kept: { id: last.current, index, stays: id !== null },
   })
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => entry && setNarrow(entry.contentRect.width < NARROW_BELOW))
+    if (scroller.current) observer.observe(scroller.current)
+    return () => observer.disconnect()
+  }, [scroller])
   return (
     <div
-      class="grid"
+      class={`grid${isNarrow ? ' narrow' : ''}`}
       role="grid"
       aria-label="Calls, newest first"
       aria-rowcount={rows.length + 1}
-      aria-activedescendant={items.some(({ index }) => rows[index]?.id === id) ? `call-${id}` : undefined}
+      aria-activedescendant={id !== null && items.some((item) => item.index === index) ? `call-${id}` : undefined}
       tabIndex={0}
       ref={scroller}
     >
@@ -43,10 +56,21 @@ export function CallsList() {
         ))}
       </div>
       <div class="rows" role="rowgroup" style={{ height: `${height}px` }}>
-        {items.map(({ index, start }) => {
-          const row = rows[index]
+        {items.map(({ index: at, start }) => {
+          const row = rows[at]
           // Always the same keys: elements that leave the window are those that come into it, and none is made anew.
-          return row && <Row key={index % items.length} row={row} index={index} top={start} chosen={row.id === id} />
+          return (
+            row && (
+              <Row
+                key={at % items.length}
+                row={row}
+                index={at}
+                top={start}
+                chosen={row.id === id}
+                selected={selected.value.includes(row.id)}
+              />
+            )
+          )
         })}
       </div>
     </div>
@@ -54,7 +78,7 @@ export function CallsList() {
 }
 
 /** An element in which what is looked at stays where it is when calls come in above it; at its top, the newest are seen. */
-function useKeptPosition(rows: readonly CallRow[]) {
+function useKeptPosition(rows: readonly CallRow[], rowHeight: number) {
   const scroller = useRef<HTMLDivElement>(null)
   const before = useRef({ length: rows.length, first: rows[0]?.id })
   useLayoutEffect(() => {
@@ -63,20 +87,22 @@ function useKeptPosition(rows: readonly CallRow[]) {
     const added = rows.length - length
     before.current = { length: rows.length, first: rows[0]?.id }
     // Where it is scrolled to is asked for last, since the browser lays the page out to know it.
-    if (!element || added <= 0 || length === 0 || first === rows[0]?.id || element.scrollTop < ROW_HEIGHT) return
-    element.scrollTop += added * ROW_HEIGHT
-  }, [rows])
+    if (!element || added <= 0 || length === 0 || first === rows[0]?.id || element.scrollTop < rowHeight) return
+    element.scrollTop += added * rowHeight
+  }, [rows, rowHeight])
   return scroller
 }
 
 const COLUMNS = [
+  ['select', ''],
   ['time', 'Time'],
   ['status', 'Status'],
-  ['model', 'Model'],
-  ['operation', 'Operation'],
-  ['tries', 'Attempts'],
   ['length', 'Duration'],
-  ['about', 'What happened'],
+  ['prompt', 'Prompt'],
+  ['model', 'Requested model'],
+  ['session', 'Session'],
+  ['reason', 'Failure reason'],
+  ['details', 'Details'],
 ] as const
 
 /** The class of a call's state. */
@@ -88,12 +114,15 @@ interface RowProps {
   index: number
   top: number
   chosen: boolean
+  selected: boolean
 }
 
-function Row({ row, index, top, chosen }: RowProps) {
-  const { id, arrived, started, status, model, operation, stream, attempts, duration } = row
-  const about = aboutOf(row).join(' · ')
+function Row({ row, index, top, chosen, selected }: RowProps) {
+  const { id, arrived, started, status, model, operation, stream, duration, prompt, session, faults } = row
+  const details = detailsOf(row).join(' · ')
+  const reason = reasonOf(row)
   const time = clockText(arrived || started)
+  const requested = row.requested_model ?? model
   return (
     <div
       class={`row ${toneClass(row)}${chosen ? ' chosen' : ''}${row.internal ? ' inner' : ''}`}
@@ -105,6 +134,19 @@ function Row({ row, index, top, chosen }: RowProps) {
       onClick={() => choose(index)}
       onKeyDown={({ key }) => key === 'Enter' && choose(index)}
     >
+      <span role="gridcell" class="c-select">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Select the call at ${time} to compare`}
+          title="Select to compare"
+          checked={selected}
+          onClick={(event) => {
+            event.stopPropagation()
+            toggleSelected(id)
+          }}
+        />
+      </span>
       <span role="gridcell" class="c-time">
         {time.slice(0, 8)}
         <small>{time.slice(8)}</small>
@@ -112,50 +154,59 @@ function Row({ row, index, top, chosen }: RowProps) {
       <span role="gridcell" class="c-status">
         <span class="pill">{status}</span>
       </span>
-      <span role="gridcell" class="c-model" title={model ?? ''}>
-        {model ?? '(no model)'}
-      </span>
-      <span role="gridcell" class="c-operation" title={operation}>
-        {operation} {stream && <span class="tag">stream</span>}
-      </span>
-      <span role="gridcell" class="c-tries">
-        {attempts > 1 ? <span class="tries">{attempts}</span> : attempts}
-      </span>
       <span role="gridcell" class="c-length">
+        {usesVirtualClock(row) && (
+          <span class="tag virtual" title="Virtual time: the session's clock skips waits">
+            virtual
+          </span>
+        )}
         {spanText(duration)}
       </span>
-      <span role="gridcell" class="c-about" title={about}>
-        {row.faults.map((fault) => (
-          <span key={fault} class="tag fault">
-            {fault}
-          </span>
-        ))}
-        {about}
+      <span role="gridcell" class="c-prompt" title={prompt ?? operation}>
+        {operation !== 'chat.completions' && <span class="tag">{operation}</span>}
+        {stream && <span class="tag">stream</span>}
+        {prompt ?? <span class="note">(no prompt)</span>}
+      </span>
+      <span class="sub" role="none">
+        <span role="gridcell" class="c-model" title={requested ?? ''}>
+          {requested ?? '(no model)'}
+        </span>
+        <span role="gridcell" class="c-session" title={session}>
+          {session}
+        </span>
+        <span role="gridcell" class="c-reason" title={reason}>
+          {reason}
+        </span>
+        <span role="gridcell" class="c-details" title={details}>
+          {faults.map((fault) => (
+            <span key={fault} class="tag fault">
+              {fault}
+            </span>
+          ))}
+          {details}
+        </span>
       </span>
     </div>
   )
 }
 
+/** Why a call failed; empty if it did not. */
+const reasonOf = ({ outcome, error }: CallRow): string =>
+  outcome === 'succeeded'
+    ? ''
+    : [...(outcome === 'http_error' ? [] : [outcomeText(outcome)]), ...(error === null ? [] : [error])].join(': ')
+
 /** What is particular about a call, most telling first. */
-function aboutOf({
-  outcome,
-  error,
-  cached,
-  internal: inner,
-  session,
-  waited,
-  fixture,
-  generated,
-  task,
-}: CallRow): string[] {
+function detailsOf(row: CallRow): string[] {
+  const { attempts, cached, internal: inner, waited, fixture, generated, task, model, requested_model: requested } = row
+  const isOther = model !== null && requested !== null && model !== requested && !model.endsWith(`/${requested}`)
   return [
-    ...(outcome === 'succeeded' || outcome === 'http_error' ? [] : [outcomeText(outcome)]),
-    ...(error === null ? [] : [error]),
+    ...(attempts > 1 ? [countedText(attempts, 'attempt')] : []),
+    ...(isOther ? [`response from ${model}`] : []),
     ...(waited > 0 ? [`waited ${spanText(waited)}`] : []),
     ...(cached ? ['from the cache'] : []),
     ...(task === null ? [] : ['agent']),
     ...(inner ? ['internal'] : []),
-    ...(session === 'default' ? [] : [session]),
-    ...(fixture === null ? (generated ? ['generated response'] : []) : [fixture]),
+    ...(fixture === null ? (generated ? ['generated response'] : []) : [`fixture ${fixture}`]),
   ]
 }

@@ -4,7 +4,7 @@ import type { CallRow } from '../../../contract/core/call-row.ts'
 import { callPages } from '../state/api.ts'
 import { allCalls, changes } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'
-import { here, narrow } from '../state/route.ts'
+import { go, here, narrow } from '../state/route.ts'
 import { FILTERS, testOf } from './filter.ts'
 
 /** The filter alone: choosing a call changes no list. */
@@ -87,4 +87,19 @@ export function stepToFailure(by: 1 | -1): void {
       return
     }
   }
+}
+
+/** Ids of the calls that are selected to be compared: two at most, in the order of their selection. */
+export const selected = signal<readonly string[]>([])
+
+/** Selects a call to be compared, or takes it back; of three calls, the first one goes. */
+export function toggleSelected(id: string): void {
+  const { value } = selected
+  selected.value = value.includes(id) ? value.filter((one) => one !== id) : [...value, id].slice(-2)
+}
+
+/** Opens the comparison of the two selected calls; does nothing when there are fewer. */
+export function compareSelected(): void {
+  const [a, b] = selected.value
+  if (a !== undefined && b !== undefined) go('compare', { a, b })
 }

@@ -1,6 +1,8 @@
 // One cell: its verdict and why, the calls of its run, what the command printed, and how to see it again.
+
 import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
 import { CASE_STYLES } from '../../../views/cell-look.ts'
+import { outcomeText } from '../../../views/outcome-text.ts'
 import { Code } from '../call/json.tsx'
 import { toneClass } from '../calls/list.tsx'
 import { callOf } from '../state/call-list.ts'
@@ -66,7 +68,7 @@ function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCase }) 
               {row.operation} {row.model ?? ''}
             </a>
             <span class="note">
-              {row.outcome} in {spanText(row.duration)}
+              {outcomeText(row.outcome)} in {spanText(row.duration)}
               {row.error !== null && `: ${row.error}`}
             </span>
             {traces.includes(row.id) && <span class="tag fault">evidence</span>}

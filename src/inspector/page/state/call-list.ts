@@ -38,6 +38,17 @@ export const allCalls = (): readonly CallRow[] => rows
 /** The call of a trace. */
 export const callOf = (id: string): CallRow | undefined => byId.get(id)
 
+/** Milliseconds by which the clocks of a call differ that are the same one. */
+const SAME_CLOCK_MS = 60_000
+
+/** Whether a call's session has a virtual clock: its times are not those of the system's clock. */
+export const usesVirtualClock = ({ arrived, started }: Pick<CallRow, 'arrived' | 'started'>): boolean =>
+  arrived > 0 && Math.abs(started - arrived) > SAME_CLOCK_MS
+
+/** The prompts of the first turns of tasks, by the id of the task. */
+export const taskPrompts = (): ReadonlyMap<string, string> =>
+  new Map(rows.toReversed().flatMap(({ task, prompt }) => (task === null || prompt === null ? [] : [[task, prompt]])))
+
 /** Adds calls, or puts what is new of them in their place. */
 export function addCalls(added: readonly CallRow[]): void {
   const fresh: CallRow[] = []

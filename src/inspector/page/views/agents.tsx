@@ -1,7 +1,7 @@
-// Agents: their tasks, each message by message; what waits for approval is decided here.
+// Agents: their tasks by their questions, each message by message; tool calls that require approval are decided here.
 import { useState } from 'preact/hooks'
 import { askJson } from '../state/api.ts'
-import { calmChanges } from '../state/call-list.ts'
+import { calmChanges, taskPrompts } from '../state/call-list.ts'
 import { sessionChanges, taskChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
@@ -56,23 +56,25 @@ function Tasks({ agent, session }: { agent: string; session: string }) {
   const path = `/v2/agents/${encodeURIComponent(agent)}`
   const when = [session, agent, taskChanges.value, calmChanges.value, sessionChanges.value]
   const tasks = useLoaded(() => listOf<Task>(`${path}/tasks`, session), when)
+  const prompts = taskPrompts()
   const id = here.value.params.get('task') ?? tasks.value?.[0]?.id
   return (
     <div class="stack">
       <NewTask path={path} session={session} reload={tasks.reload} />
       {tasks.error !== undefined && <p class="callout bad">{tasks.error}</p>}
       {tasks.value?.length === 0 && <p class="note">No tasks yet.</p>}
-      <div class="chips">
+      <nav class="chips" aria-label="Tasks">
         {tasks.value?.map((task) => (
           <a
             key={task.id}
             href={hashOf('agents', withSession({ agent, task: task.id }))}
             aria-current={task.id === id ? 'true' : undefined}
           >
-            <span class={`pill ${toneOfState(task.status.state)}`}>{task.status.state}</span> …{task.id.slice(-6)}
+            <span class={`pill ${toneOfState(task.status.state)}`}>{task.status.state}</span>
+            <span class="title">{prompts.get(task.id) ?? `…${task.id.slice(-6)}`}</span>
           </a>
         ))}
-      </div>
+      </nav>
       {id !== undefined && <TaskPanel key={id} path={`${path}/tasks/${id}`} session={session} when={when} />}
     </div>
   )

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { CallRow } from '../../../contract/core/call-row.ts'
 import { STEPS } from '../call/axis.ts'
-import { allCalls, calmChanges } from '../state/call-list.ts'
+import { allCalls, calmChanges, usesVirtualClock } from '../state/call-list.ts'
 import { countedText, tickText } from '../state/format.ts'
 import { theme } from '../state/theme.ts'
 import { chart } from '../ui/part.ts'
@@ -37,7 +37,8 @@ export function CallsChart({ session, state }: { session: string; state: Scenari
       <figcaption>
         <h2>Calls over time</h2>
         <span class="note">
-          {countedText(rows.length, 'call')}, {failed} failed, by the session's clock
+          {countedText(rows.length, 'call')}, {failed} failed, in {rows.some(usesVirtualClock) ? 'virtual' : 'real'}{' '}
+          time
         </span>
       </figcaption>
       <div ref={element} role="img" aria-label={`${rows.length} calls over time, ${failed} of them failed`} />

@@ -2,7 +2,7 @@
 import { CallDetail } from '../call/detail.tsx'
 import { Filters } from '../calls/filters.tsx'
 import { CallsList } from '../calls/list.tsx'
-import { chosen, isNarrowed, shownCalls } from '../calls/shown.ts'
+import { chosen, compareSelected, isNarrowed, selected, shownCalls } from '../calls/shown.ts'
 import { loading } from '../state/live.ts'
 import { reportData } from '../state/report.ts'
 import { Start } from './start.tsx'
@@ -18,6 +18,26 @@ export function CallsView() {
         {empty ? <p class="empty">{loading.value ? 'Loading …' : 'No matching calls.'}</p> : <CallsList />}
       </div>
       <CallDetail />
+      <CompareBar />
+    </div>
+  )
+}
+
+/** Which calls are selected to be compared. */
+function CompareBar() {
+  const count = selected.value.length
+  if (count === 0) return null
+  return (
+    <div class="compare-bar">
+      <span role="status">{count === 1 ? '1 call selected. Select another one to compare.' : '2 calls selected'}</span>
+      {count === 2 && (
+        <button type="button" class="primary" onClick={compareSelected}>
+          Compare
+        </button>
+      )}
+      <button type="button" class="quiet" onClick={() => (selected.value = [])}>
+        Clear selection
+      </button>
     </div>
   )
 }

@@ -1,13 +1,15 @@
-// Two calls side by side: what differs in their course, their requests and their answers.
+// Two calls compared: their timelines on one scale, and what differs in their requests and responses.
+
 import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { WaterfallRow } from '../../../contract/core/waterfall.ts'
 import { outcomeText } from '../../../views/outcome-text.ts'
 import { endText, textIn, visible } from '../../../views/wire-text.ts'
+import { axisOf } from '../call/axis.ts'
 import { type LoadedCall, loadCall } from '../call/loaded.ts'
-import { WaterfallChart } from '../call/waterfall.tsx'
+import { callClock, WaterfallChart } from '../call/waterfall.tsx'
 import { allCalls, callOf, calmChanges } from '../state/call-list.ts'
 import { clockText, spanText } from '../state/format.ts'
-import { here, narrow } from '../state/route.ts'
+import { hashOf, here, narrow } from '../state/route.ts'
 import { TextDiff } from '../ui/editor.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 
@@ -29,6 +31,11 @@ export function CompareView() {
         <CallChoice name="a" label="Call A" chosen={one} />
         <CallChoice name="b" label="Call B" chosen={other} />
       </div>
+      {!(one && other) && (
+        <p class="note">
+          Choose two calls here, or select two rows in the <a href={hashOf('calls')}>list of calls</a>.
+        </p>
+      )}
       {pair.error !== undefined && <p class="callout bad">{pair.error}</p>}
       {pair.value && <Pair one={pair.value[0]} other={pair.value[1]} />}
     </div>
@@ -45,9 +52,10 @@ function CallChoice({ name, label, chosen }: { name: 'a' | 'b'; label: string; c
       <span>{label}</span>
       <select value={chosen ?? ''} onChange={(event) => narrow({ [name]: event.currentTarget.value })}>
         <option value="">Select a call</option>
-        {offered.map(({ id, arrived, status, model, outcome, session }) => (
+        {offered.map(({ id, arrived, status, model, outcome, session, prompt, requested_model: requested }) => (
           <option key={id} value={id}>
-            {clockText(arrived)} · {status} {outcomeText(outcome)} · {model ?? '(no model)'} · {session}
+            {clockText(arrived)} · {status} {outcomeText(outcome)} · {prompt?.slice(0, 40) ?? '(no prompt)'} ·{' '}
+            {requested ?? model ?? '(no model)'} · {session}
           </option>
         ))}
       </select>
@@ -55,7 +63,7 @@ function CallChoice({ name, label, chosen }: { name: 'a' | 'b'; label: string; c
   )
 }
 
-const courseOf = (rows: readonly WaterfallRow[]) =>
+const timelineText = (rows: readonly WaterfallRow[]) =>
   rows
     .filter(({ lane }) => lane !== 'client')
     .map(({ title, subject, detail, notes, error, depth }) =>
@@ -79,8 +87,14 @@ const sentText = (exchange: Exchange) =>
   ].join('\n')
 
 function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
+  // One scale for both, so that lengths can be compared by eye.
+  const axis = axisOf({
+    rows: [...one.waterfall.rows, ...other.waterfall.rows],
+    from: Math.min(one.waterfall.from, other.waterfall.from),
+    to: Math.max(one.waterfall.to, other.waterfall.to),
+  })
   const parts = [
-    ['Timeline', courseOf(one.waterfall.rows), courseOf(other.waterfall.rows)],
+    ['Timeline', timelineText(one.waterfall.rows), timelineText(other.waterfall.rows)],
     ['Request (parsed)', textOf(one.trace.request), textOf(other.trace.request)],
     [
       'Response (parsed)',
@@ -91,16 +105,19 @@ function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
   ] as const
   return (
     <>
-      <div class="pair">
-        {[one, other].map(({ trace, waterfall }, index) => (
-          <section key={index} class="card" aria-label={index === 0 ? 'Call A' : 'Call B'}>
+      {[one, other].map(({ trace, waterfall }, index) => (
+        <section key={index} class="card" aria-label={index === 0 ? 'Call A' : 'Call B'}>
+          <header>
             <h2>
-              {trace.status} {outcomeText(trace.outcome)} in {spanText(trace.duration_ms)}
+              {index === 0 ? 'A' : 'B'}: {trace.status} {outcomeText(trace.outcome)} in {spanText(trace.duration_ms)}
             </h2>
-            <WaterfallChart waterfall={waterfall} route={trace.route} />
-          </section>
-        ))}
-      </div>
+            <a class="prompt" href={hashOf('calls', { call: trace.id })}>
+              {callOf(trace.id)?.prompt ?? trace.name}
+            </a>
+          </header>
+          <WaterfallChart waterfall={waterfall} route={trace.route} clock={callClock(trace.id)} axis={axis} />
+        </section>
+      ))}
       {parts.map(([name, before, after]) => (
         <section key={name} class="card" aria-label={name}>
           <header>

@@ -7,6 +7,7 @@ import { hashOf } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { saveFile } from '../ui/copy.tsx'
 import { useLoaded } from '../ui/loaded.ts'
+import { Region } from '../ui/region.tsx'
 import { ClockControls } from './clock.tsx'
 import { loadSessions, type SessionInfo, sessionHere } from './session-choice.tsx'
 
@@ -24,37 +25,39 @@ export function SessionsView() {
       </header>
       {error !== undefined && <p class="callout bad">{error}</p>}
       <NewSession />
-      <table class="table">
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Calls</th>
-            <th>Scenario</th>
-            <th>Clock</th>
-            <th>Seed</th>
-            <th>Fixtures</th>
-          </tr>
-        </thead>
-        <tbody>
-          {value?.map((session) => (
-            <tr key={session.name} aria-current={session.name === chosen?.name ? 'true' : undefined}>
-              <td>
-                <a href={hashOf('sessions', { session: session.name })}>{session.name}</a>
-              </td>
-              <td>
-                <a href={hashOf('calls', { session: session.name })}>{session.calls}</a>
-              </td>
-              <td>{session.scenario ?? '–'}</td>
-              <td>
-                {session.clock.kind}
-                {session.clock.frozen && ', frozen'}
-              </td>
-              <td>{session.seed}</td>
-              <td>{session.fixtures.length}</td>
+      <Region class="scrolls" label="List of sessions">
+        <table class="table">
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>Calls</th>
+              <th>Scenario</th>
+              <th>Clock</th>
+              <th>Seed</th>
+              <th>Fixtures</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {value?.map((session) => (
+              <tr key={session.name} aria-current={session.name === chosen?.name ? 'true' : undefined}>
+                <td>
+                  <a href={hashOf('sessions', { session: session.name })}>{session.name}</a>
+                </td>
+                <td>
+                  <a href={hashOf('calls', { session: session.name })}>{session.calls}</a>
+                </td>
+                <td>{session.scenario ?? '–'}</td>
+                <td>
+                  <span class={`tag ${session.clock.kind}`}>{session.clock.kind}</span>
+                  {session.clock.frozen && 'frozen'}
+                </td>
+                <td>{session.seed}</td>
+                <td>{session.fixtures.length}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Region>
       {chosen && <SessionPanel key={chosen.name} session={chosen} reload={reload} />}
     </div>
   )
@@ -73,7 +76,9 @@ function SessionPanel({ session, reload }: { session: SessionInfo; reload: () =>
     <section class="card" aria-label={`Session ${name}`}>
       <header>
         <h2>{name}</h2>
-        <span class="note">Current time: {instantText(Date.parse(clock.now))}</span>
+        <span class="note">
+          Current {clock.kind} time: {instantText(Date.parse(clock.now))}
+        </span>
       </header>
       <ClockControls session={session} reload={reload} />
       <h3>State</h3>

@@ -1,4 +1,4 @@
-// The start page: address, token, and a snippet for each client, and a test call.
+// The start page: variables for an unchanged app, a test call, links, and a snippet for each client.
 import { useState } from 'preact/hooks'
 import { Code } from '../call/json.tsx'
 import { askJson, errorText, token } from '../state/api.ts'
@@ -8,33 +8,58 @@ import { Icon } from '../ui/icons.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { SNIPPETS } from './snippets.ts'
 
+/** Settings of an app that stays unchanged, as a shell reads them. */
+const variablesOf = (key: string) => `# OpenAI SDKs
+export OPENAI_BASE_URL=${location.origin}/v1
+export OPENAI_API_KEY=${key}
+
+# Anthropic SDKs
+export ANTHROPIC_BASE_URL=${location.origin}
+export ANTHROPIC_API_KEY=${key}`
+
+const LINKS = [
+  { href: '/docs/fixtures', label: 'Fixtures', about: 'Write the responses that your app receives.' },
+  { href: '#/scenarios', label: 'Scenarios', about: 'Inject faults and see how your app handles them.' },
+  { href: '/docs/', label: 'Documentation', about: 'Guides and reference. Works offline.' },
+  { href: '/swagger', label: 'Swagger', about: 'Browse and call every operation.' },
+] as const
+
 /** The view. */
 export function Start() {
   const [chosen, setChosen] = useState('curl')
   const session = here.value.params.get('session') ?? undefined
   const key = token.value !== '' ? token.value : session ? `session:${session}` : 'any'
+  const variables = variablesOf(key)
   return (
     <div class="page start">
-      <h1>Connect a client</h1>
-      <p>
-        Calls appear on this page as clients make them. Any token works unless the server was started with{' '}
-        <code>--token</code>. To use a separate session, send <code>session:name</code> as the token.
-      </p>
-      <dl class="facts">
-        {[
-          ['OpenAI', `${location.origin}/v1`],
-          ['Anthropic', location.origin],
-          ['Gateway', `${location.origin}/v2/router`],
-          ['Token', key],
-        ].map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <code>{value}</code>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <h1>Connect your app</h1>
+      <section class="block">
+        <header>
+          <h2>1. Set these variables where your app runs</h2>
+          <CopyButton text={() => variables} />
+        </header>
+        <Code text={variables} label="Environment variables" />
+        <p>
+          The SDKs of OpenAI and Anthropic read them, so your code stays as it is. Any key works unless the server was
+          started with <code>--token</code>. To use a separate session, set the key to <code>session:name</code>.
+        </p>
+      </section>
+      <section class="block">
+        <h2>2. Run your app</h2>
+        <p>Its calls appear on this page as they are made. To see one right away, send a test call.</p>
+        <SendOne session={session} />
+      </section>
+      <section class="block">
+        <h2>Next steps</h2>
+        <ul class="links">
+          {LINKS.map(({ href, label, about }) => (
+            <li key={href}>
+              <a href={href}>{label}</a> <span class="note">{about}</span>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <h2>Or set the address in code</h2>
       <Tabs
         label="Clients"
         chosen={chosen}
@@ -47,7 +72,7 @@ export function Start() {
             return (
               <section class="block">
                 <header>
-                  <h2>{label}</h2>
+                  <h3>{label}</h3>
                   <CopyButton text={() => snippet} />
                 </header>
                 <Code text={snippet} label={`${label} snippet`} />
@@ -56,7 +81,6 @@ export function Start() {
           },
         }))}
       />
-      <SendOne session={session} />
     </div>
   )
 }

@@ -37,15 +37,20 @@ export function TaskPanel({ path, session, when }: { path: string; session: stri
   if (error !== undefined) return <p class="callout bad">{error}</p>
   if (!task) return null
   const { state } = task.status
+  const question =
+    task.messages
+      ?.find(({ role }) => role === 'user')
+      ?.parts.map(textOf)
+      .join(' ') ?? `Task ${task.id}`
   const { finish_reason: reason, iterations, cost, trace_id: trace, pending_actions: pending = [] } = task.metadata
   return (
     <section class="card" aria-label={`Task ${task.id}`}>
       <header>
-        <h2>{state}</h2>
+        <h2 class="question">{question}</h2>
         <span class="note">
-          {[reason, countedText(iterations, 'iteration'), costText(cost)].filter(Boolean).join(' · ')}
+          {[state, reason, countedText(iterations, 'iteration'), costText(cost)].filter(Boolean).join(' · ')}
         </span>
-        <a href={hashOf('calls', { call: trace })}>trace</a>
+        <a href={hashOf('calls', { call: trace })}>Timeline of the last turn</a>
         {['submitted', 'working', 'input-required'].includes(state) && (
           <ActionButton kind="danger" act={() => askJson(`${path}/cancel`, { method: 'POST', session }).then(reload)}>
             Cancel

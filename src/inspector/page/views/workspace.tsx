@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { Json } from '../call/json.tsx'
 import { askJson } from '../state/api.ts'
+import { countText } from '../state/format.ts'
 import { sessionChanges } from '../state/live.ts'
 import { hashOf, here } from '../state/route.ts'
 import { useLoaded } from '../ui/loaded.ts'
@@ -9,6 +10,8 @@ import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
 
 interface Resource {
   path: string
+  /** Under which its records are counted. */
+  kind: string
   label: string
   /** Paths of what lies in one record, after its id. */
   inside?: readonly string[]
@@ -17,17 +20,17 @@ interface Resource {
 }
 
 const RESOURCES: readonly Resource[] = [
-  { path: 'projects', label: 'Projects' },
-  { path: 'datasets', label: 'Datasets', inside: ['datapoints', 'versions'] },
-  { path: 'files', label: 'Files' },
-  { path: 'knowledge', label: 'Knowledge', inside: ['datasources'] },
-  { path: 'evaluators', label: 'Evaluators', inside: ['versions'] },
-  { path: 'human-eval-sets', label: 'Review sets', whole: true },
-  { path: 'tools', label: 'Tools', inside: ['versions'] },
-  { path: 'contacts', label: 'Contacts' },
-  { path: 'memory-stores', label: 'Memory stores', inside: ['memories'] },
-  { path: 'agents', label: 'Agents', inside: ['versions', 'tasks'] },
-  { path: 'feedback', label: 'Feedback' },
+  { path: 'projects', kind: 'project', label: 'Projects' },
+  { path: 'datasets', kind: 'dataset', label: 'Datasets', inside: ['datapoints', 'versions'] },
+  { path: 'files', kind: 'file', label: 'Files' },
+  { path: 'knowledge', kind: 'knowledge', label: 'Knowledge', inside: ['datasources'] },
+  { path: 'evaluators', kind: 'evaluator', label: 'Evaluators', inside: ['versions'] },
+  { path: 'human-eval-sets', kind: 'human_review_set', label: 'Review sets', whole: true },
+  { path: 'tools', kind: 'tool', label: 'Tools', inside: ['versions'] },
+  { path: 'contacts', kind: 'contact', label: 'Contacts' },
+  { path: 'memory-stores', kind: 'memory_store', label: 'Memory stores', inside: ['memories'] },
+  { path: 'agents', kind: 'agent', label: 'Agents', inside: ['versions', 'tasks'] },
+  { path: 'feedback', kind: 'feedback', label: 'Feedback' },
 ]
 
 type Fields = Record<string, unknown>
@@ -35,12 +38,21 @@ type Fields = Record<string, unknown>
 const [FIRST] = RESOURCES
 const SHOWN = 50
 
+/** A list as it is answered: with or without pages. */
+type List = Fields[] | { data?: Fields[] }
+const recordsIn = (list: List): Fields[] => (Array.isArray(list) ? list : (list.data ?? []))
+
+/** How many records there are in a session, by kind: asked past the workspace API, where scenarios count calls. */
+const countsIn = async (session: string) =>
+  (await askJson<{ counts: Record<string, number> }>('/_understudy/records', { session })).counts
+
 /** The view. */
 export function WorkspaceView() {
   const session = sessionHere()
   const { params } = here.value
   const resource = RESOURCES.find(({ path }) => path === params.get('of')) ?? FIRST
   const within = params.get('in') ?? ''
+  const counts = useLoaded(() => countsIn(session), [session, resource?.path ?? null, sessionChanges.value])
   if (!resource) return null
   return (
     <div class="page wide">
@@ -50,13 +62,16 @@ export function WorkspaceView() {
       </header>
       <div class="columns">
         <nav class="list" aria-label="Resources">
-          {RESOURCES.map(({ path, label }) => (
+          {RESOURCES.map(({ path, label, kind }) => (
             <a
               key={path}
               href={hashOf('workspace', withSession({ of: path }))}
               aria-current={path === resource.path ? 'true' : undefined}
             >
               {label}
+              <span class="count" title="Number of records">
+                {counts.value && countText(counts.value[kind] ?? 0)}
+              </span>
             </a>
           ))}
         </nav>
@@ -75,12 +90,7 @@ interface RecordsProps {
 
 function Records({ resource, within, session }: RecordsProps) {
   const path = `/v2/${resource.path}${within === '' ? '' : `/${within}`}`
-  const load = async () => {
-    const answer = await askJson<{ data?: Fields[] } | Fields[]>(resource.whole ? path : `${path}?limit=${SHOWN}`, {
-      session,
-    })
-    return Array.isArray(answer) ? answer : (answer.data ?? [])
-  }
+  const load = async () => recordsIn(await askJson<List>(resource.whole ? path : `${path}?limit=${SHOWN}`, { session }))
   const { value, error } = useLoaded(load, [session, path, sessionChanges.value])
   return (
     <div class="stack">
@@ -90,7 +100,11 @@ function Records({ resource, within, session }: RecordsProps) {
         </p>
       )}
       {error !== undefined && <p class="callout bad">{error}</p>}
-      {value?.length === 0 && <p class="note">No records.</p>}
+      {value?.length === 0 && (
+        <p class="note">
+          No {within === '' ? resource.label.toLowerCase() : within.replace(/.*\//, '')} in this session.
+        </p>
+      )}
       {value?.map((record, index) => (
         <RecordEntry
           key={idOf(record) ?? index}

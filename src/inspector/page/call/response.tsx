@@ -3,19 +3,19 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
+import { responseSayings, type Saying } from '../../../views/sayings.ts'
 import { endText, eventsIn, responseHead, type SentEvent, textIn, visible } from '../../../views/wire-text.ts'
 import { countText, spanText } from '../state/format.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Code, Json } from './json.tsx'
 import type { LoadedCall } from './loaded.ts'
-import { answeredIn, type Saying } from './texts.ts'
 
 /** The tab. */
-export function AnswerTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'exchange'>) {
+export function ResponseTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'exchange'>) {
   const [way, setWay] = useState<Way>('wire')
   const ways = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
   // An agent's turn and a call from inside have an answer, and no connection.
-  if (exchange.ended === null) return <ReadAnswer trace={trace} note={NO_CONNECTION} />
+  if (exchange.ended === null) return <ParsedResponse trace={trace} note={NO_CONNECTION} />
   return (
     <>
       <fieldset class="choices">
@@ -27,7 +27,7 @@ export function AnswerTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'excha
           </label>
         ))}
       </fieldset>
-      {way === 'read' ? <ReadAnswer trace={trace} note={READ} /> : <Sent exchange={exchange} way={way} />}
+      {way === 'read' ? <ParsedResponse trace={trace} note={READ} /> : <Sent exchange={exchange} way={way} />}
     </>
   )
 }
@@ -150,7 +150,7 @@ function EventText({ text, before = '' }: { text: string; before: string | undef
 }
 
 /** The answer as Understudy read it, a stream put together again. */
-function ReadAnswer({ trace: { response: answer, error, stream }, note }: { trace: StoredTrace; note: string }) {
+function ParsedResponse({ trace: { response: answer, error, stream }, note }: { trace: StoredTrace; note: string }) {
   return (
     <>
       <p class="note">{note}</p>
@@ -158,7 +158,7 @@ function ReadAnswer({ trace: { response: answer, error, stream }, note }: { trac
         error && <Json value={{ error }} label="Error" />
       ) : (
         <>
-          <Sayings title="Response text" sayings={answeredIn(answer)} />
+          <Sayings title="Response text" sayings={responseSayings(answer)} />
           <Block title={stream ? 'Response (assembled)' : 'Response'} copy={indented(answer)}>
             <Json value={answer} label="Response" />
           </Block>

@@ -8,6 +8,7 @@ import { sessionChanges } from '../state/live.ts'
 import { reportData } from '../state/report.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { useLoaded } from '../ui/loaded.ts'
+import { Region } from '../ui/region.tsx'
 import { CallsChart } from './calls-chart.tsx'
 import { ScenarioEditor } from './scenario-editor.tsx'
 import type { ScenarioState } from './scenario-state.ts'
@@ -24,11 +25,11 @@ interface KnownScenario {
 const MANY_CALLS = 20_000
 
 /** The view. */
-export function BadDaysView() {
-  return reportData ? <ReportedDays /> : <LiveDays />
+export function ScenariosView() {
+  return reportData ? <ReportedScenarios /> : <LiveScenario />
 }
 
-function ReportedDays() {
+function ReportedScenarios() {
   const verdicts = reportData?.verdicts ?? []
   return (
     <div class="page wide">
@@ -55,7 +56,7 @@ function ReportedDays() {
   )
 }
 
-function LiveDays() {
+function LiveScenario() {
   const session = sessionHere()
   const many = allCalls().length > MANY_CALLS
   const when = [session, sessionChanges.value, many ? 0 : calmChanges.value]
@@ -159,7 +160,7 @@ function ScenarioChoice({ state, session, reload }: ChoiceProps) {
 
 function Rules({ rules }: { rules: ScenarioState['rules'] }) {
   return (
-    <div class="scrolls">
+    <Region class="scrolls" label="Rule counts">
       <table class="table">
         <thead>
           <tr>
@@ -191,6 +192,6 @@ function Rules({ rules }: { rules: ScenarioState['rules'] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Region>
   )
 }

@@ -2,19 +2,20 @@
 import { useState } from 'preact/hooks'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { askJson } from '../state/api.ts'
-import { go, hashOf } from '../state/route.ts'
+import { go } from '../state/route.ts'
 import { ActionButton } from '../ui/action.tsx'
 import { CopyButton, saveFile } from '../ui/copy.tsx'
 import { YamlText } from '../ui/editor.tsx'
+import { Icon } from '../ui/icons.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 import { Code } from './json.tsx'
 
-interface MadeFile {
+interface GeneratedFile {
   name: string
   text: string
   value: Record<string, unknown> | null
 }
-type Made = Record<'fixture' | 'scenario' | 'test', MadeFile | null>
+type Generated = Record<'fixture' | 'scenario' | 'test', GeneratedFile | null>
 
 const KINDS = [
   { kind: 'fixture', label: 'Fixture', none: 'No fixture: the call failed, or its response was not stored.' },
@@ -23,10 +24,10 @@ const KINDS = [
 ] as const
 
 /** The tab. */
-export function ReproduceTab({ trace }: { trace: StoredTrace }) {
+export function GenerateTab({ trace }: { trace: StoredTrace }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]['kind']>('fixture')
   const path = `/_understudy/traces/${encodeURIComponent(trace.id)}/made`
-  const { value, error } = useLoaded(() => askJson<Made>(path, { session: trace.session }), [trace.id])
+  const { value, error } = useLoaded(() => askJson<Generated>(path, { session: trace.session }), [trace.id])
   const file = value?.[kind]
   return (
     <>
@@ -45,10 +46,10 @@ export function ReproduceTab({ trace }: { trace: StoredTrace }) {
         <section class="block">
           <header>
             <h3>{file.name}</h3>
-            <span>
+            <span class="actions">
               <CopyButton text={() => file.text} />
               <button type="button" class="quiet" onClick={() => saveFile(file.name, file.text)}>
-                Save
+                <Icon name="save" /> Save
               </button>
             </span>
           </header>
@@ -61,15 +62,12 @@ export function ReproduceTab({ trace }: { trace: StoredTrace }) {
           {kind !== 'test' && <UseIt id={trace.id} made={value} />}
         </section>
       )}
-      <p>
-        <a href={hashOf('compare', { a: trace.id })}>Compare with another call</a>
-      </p>
     </>
   )
 }
 
 /** Creates a session that reproduces the call. */
-function UseIt({ id, made }: { id: string; made: Made }) {
+function UseIt({ id, made }: { id: string; made: Generated }) {
   const name = `again-${id.slice(-6).toLowerCase()}`
   const begin = async () => {
     const { fixture, scenario } = made

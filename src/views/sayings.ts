@@ -1,0 +1,127 @@
+// The texts of a request and of a response, by role, read from the shape of each operation; and a prompt in brief for lists.
+
+/** A text of a conversation with the role of its author. */
+export interface Saying {
+  role: string
+  text: string
+}
+
+type Json = Record<string, unknown>
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The text of a content: a string, or its parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (Array.isArray(content)) return content.map(textOf).filter(Boolean).join('\n')
+  if (!isObject(content)) return ''
+  if (typeof content.text === 'string') return content.text
+  if (content.content !== undefined) return textOf(content.content)
+  return typeof content.type === 'string' ? `[${content.type}]` : ''
+}
+
+function callsOf(calls: unknown): string[] {
+  if (!Array.isArray(calls)) return []
+  return calls.filter(isObject).map((call) => {
+    const inside = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : call
+    return `${inside.name ?? 'a tool'}(${inside.arguments ?? inside.input ?? ''})`
+  })
+}
+
+const messageOf = (message: Json): Saying[] => {
+  const said = [textOf(message.content), ...callsOf(message.tool_calls)].filter(Boolean)
+  if (typeof message.refusal === 'string') said.push(message.refusal)
+  if (message.type === 'function_call') said.push(...callsOf([message]))
+  if (message.type === 'function_call_output') said.push(textOf(message.output))
+  return said.map((text) => ({ role: String(message.role ?? message.type ?? ''), text }))
+}
+
+/** The texts of a request body, in order; none of what is not a JSON object. */
+export function promptSayings(request: unknown): Saying[] {
+  if (!isObject(request)) return []
+  const { messages, input, prompt, instructions, message, query } = request
+  const before = typeof instructions === 'string' ? [{ role: 'system', text: instructions }] : []
+  if (Array.isArray(messages)) return messages.filter(isObject).flatMap(messageOf)
+  if (Array.isArray(input) && input.every(isObject)) return [...before, ...input.flatMap(messageOf)]
+  // An agent receives a message of parts.
+  if (isObject(message)) return [{ role: 'user', text: textOf(message.parts) }]
+  const text = textOf(input ?? prompt ?? query)
+  return text === '' ? before : [...before, { role: 'user', text }]
+}
+
+/** The texts of a response, in order. */
+export function responseSayings(answer: unknown): Saying[] {
+  if (!isObject(answer)) return []
+  const { choices, output, text, content } = answer
+  if (Array.isArray(choices)) {
+    return choices.filter(isObject).flatMap((choice) => {
+      if (isObject(choice.message)) return messageOf({ role: 'assistant', ...choice.message })
+      return typeof choice.text === 'string' ? [{ role: 'assistant', text: choice.text }] : []
+    })
+  }
+  if (Array.isArray(output)) return output.filter(isObject).flatMap((one) => messageOf({ role: 'assistant', ...one }))
+  const whole = textOf(text ?? content)
+  return whole === '' ? [] : [{ role: 'assistant', text: whole }]
+}
+
+/** Characters of a stored request that are read for a list: enough for a prompt behind a long system prompt. */
+export const REQUEST_HEAD = 8_000
+/** Characters of a prompt and of a model's name that a list has room for. */
+const [MAX_PROMPT, MAX_MODEL] = [120, 200]
+
+/** A request in brief. */
+export interface RequestBrief {
+  /** The first words of the last text of the user, on one line; null if there is none. */
+  prompt: string | null
+  /** The model as the request names it; null if it names none. */
+  model: string | null
+}
+
+/** A request in brief, from the first `REQUEST_HEAD` characters of its stored JSON. */
+export function requestBrief(head: string): RequestBrief {
+  // What is cut is not parsed in vain.
+  const request = head.length < REQUEST_HEAD ? parsed(head) : undefined
+  if (request === undefined) return briefOfCut(head)
+  const texts = promptSayings(request).filter(({ text }) => text.trim() !== '')
+  const { text = null } = texts.findLast(({ role }) => role === 'user') ?? texts.at(-1) ?? {}
+  const model = isObject(request) && typeof request.model === 'string' ? request.model : null
+  return { prompt: text === null ? null : firstWords(text), model: model?.slice(0, MAX_MODEL) ?? null }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The beginning of a JSON string: as much of it as a list may need. */
+const STRING = String.raw`"((?:[^"\\]|\\.){0,1000})`
+const CUT_MODEL = new RegExp(String.raw`^\s*\{\s*"model"\s*:\s*${STRING}"`)
+const CUT_CONTENT = String.raw`"role"\s*:\s*"user"\s*,\s*"content"\s*:\s*(?:\[\s*\{\s*"type"\s*:\s*"\w+"\s*,\s*"text"\s*:\s*)?`
+const CUT_PROMPT = new RegExp(String.raw`(?:${CUT_CONTENT}|"(?:input|prompt)"\s*:\s*)${STRING}`, 'g')
+
+/** A request of which only the beginning was read, so that it is no complete JSON. */
+function briefOfCut(head: string): RequestBrief {
+  const [, model] = CUT_MODEL.exec(head) ?? []
+  const [, prompt] = [...head.matchAll(CUT_PROMPT)].at(-1) ?? []
+  return {
+    prompt: prompt === undefined ? null : firstWords(unescaped(prompt)),
+    model: model === undefined ? null : unescaped(model).slice(0, MAX_MODEL),
+  }
+}
+
+/** The beginning of a JSON string without its quotes; an escape that was cut is left out. */
+function unescaped(text: string): string {
+  const whole = text.slice(0, 8 * MAX_PROMPT).replace(/(?<!\\)((?:\\\\)*)\\(?:u[\da-f]{0,3})?$/i, '$1')
+  const value = parsed(`"${whole}"`)
+  return typeof value === 'string' ? value : whole
+}
+
+function firstWords(text: string): string {
+  const line = text
+    .slice(0, 4 * MAX_PROMPT)
+    .replace(/\s+/g, ' ')
+    .trim()
+  return line.length <= MAX_PROMPT ? line : `${line.slice(0, MAX_PROMPT - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}
