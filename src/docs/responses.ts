@@ -22,7 +22,7 @@ const ErrorBody = z
   .describe('The body of every error.')
 
 /** How the name of an answer ends whose `error` is a text. */
-const AS_TEXT = 'InWords'
+const AS_TEXT = 'AsText'
 const TextErrorBody = ErrorBody.omit({ error: true })
   .extend({ error: z.string().describe('The same message, in the place where clients of this path expect it.') })
   .describe('The body of an error whose `error` is a string.')

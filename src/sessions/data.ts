@@ -58,7 +58,7 @@ export interface SessionData extends Stores {
   sleep(): void
   /** It is no session's any more: whoever still uses it does so to the end. */
   leave(): void
-  /** Other data has its place, or none, and no call uses it: gives back what it has in memory, which the collector would do much later. */
+  /** Other data has its place, or none, and nobody uses it: gives back what it has in memory, which the collector would do much later. */
   discard(): void
   close(): void
 }

@@ -8,6 +8,7 @@ import type { RecordShapes } from '../db/record-shapes.ts'
 import { lastInstant } from '../db/snapshot.ts'
 import { type Clock, type LatencyMode, realClock, type TimeSettings, type VirtualClock } from '../lib/clock.ts'
 import { processSecret } from '../lib/ids.ts'
+import { monotonicMs } from '../lib/monotonic.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
 import { fileData, memoryData, resetError, type SessionData } from './data.ts'
 import type { GeneratedWith, SessionFolder } from './folder.ts'
@@ -43,6 +44,8 @@ interface SlotOptions {
   jobLimits?: JobLimits | undefined
   /** Told of each generation after the first. */
   renewed(session: Session): void
+  /** Takes data that no generation has any more; `isUsed` tells whether work of the session is under way. */
+  discard(data: SessionData, isUsed: () => boolean): void
 }
 
 /** A session that is kept. */
@@ -102,9 +105,7 @@ interface Lineage {
 function createSlot(options: SlotOptions): OwnedSession {
   const { time: ownTime, instance, data, noVirtualClock, renewed } = options
   checkClock(ownTime.clock, noVirtualClock)
-  const discard = (data: SessionData) => {
-    if (lineage.active === 0) data.discard()
-  }
+  const discard = (data: SessionData) => options.discard(data, () => lineage.active > 0)
   const next = (change: Partial<Generation>, reason: ApiError): Session => {
     const before = current
     const { clock, data } = generation
@@ -326,6 +327,7 @@ export function sessionHandleMaker(
       if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keep, now, shapes, opened })
       return fileData(openFile(db), { keep, now, shapes })
     }
+  const discard = createDiscards()
   return (name, settings, made) => {
     checkName(name)
     // One that is looked at alone leaves no file.
@@ -346,7 +348,24 @@ export function sessionHandleMaker(
       noVirtualClock,
       jobLimits,
       renewed,
+      discard,
     })
+  }
+}
+
+/** Work of a generation that has ended may still write its last lines for some turns. */
+const DISCARDED_AFTER_MS = 5_000
+
+/** Closes data that nobody uses, some time after it was given, when more is given; the collector closes what is still used then. */
+function createDiscards(): SlotOptions['discard'] {
+  const given: { data: SessionData; isUsed: () => boolean; at: number }[] = []
+  return (data, isUsed) => {
+    const now = monotonicMs()
+    given.push({ data, isUsed, at: now })
+    while (given[0] && given[0].at + DISCARDED_AFTER_MS < now) {
+      const oldest = given.shift()
+      if (oldest?.isUsed() === false) oldest.data.discard()
+    }
   }
 }
 

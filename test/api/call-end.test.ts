@@ -154,7 +154,7 @@ describe('call whose trace cannot be stored', () => {
       stream ? streaming(role, hello, stop) : { ...NOTHING, body: { kind: 'value', value: { choices: [] } } },
     )
     const session = app.understudy.sessions.get('default')
-    const traces = { ...session.traces, record: () => Promise.reject(full) }
+    const traces = Object.assign(Object.create(session.traces), { record: () => Promise.reject(full) })
     Object.defineProperty(session, 'traces', { get: () => traces })
     return app
   }

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { judgement } from '../support/ajv.ts'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, messageOf, refused, streamed, user, whole } from '../support/chat.ts'
+import { withFreshMemory } from '../support/memory.ts'
 import { impossible, isMalformed, satisfiable } from '../support/schemas.ts'
 
 const app = createTestApp({ fixtures: [FIXTURES] })
@@ -71,6 +72,7 @@ describe('response_format json_schema', () => {
 })
 
 describe('response_format with an unusable schema', () => {
+  withFreshMemory()
   test.each(sendable)('is rejected with the reason: %s', async (_, schema, { path, message }) => {
     const malformed = isMalformed({ message })
     const error = await refused(app, asked(schema), malformed ? 400 : 422)

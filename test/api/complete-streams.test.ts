@@ -66,7 +66,9 @@ test('complete stream: ends its call before its first byte, and is rejected if t
   const reported: unknown[] = []
   const app = appWhere((all) => [all], reported)
   const session = app.understudy.sessions.get('default')
-  const traces = { ...session.traces, record: () => Promise.reject(new Error('the disk is full')) }
+  const traces = Object.assign(Object.create(session.traces), {
+    record: () => Promise.reject(new Error('the disk is full')),
+  })
   Object.defineProperty(session, 'traces', { get: () => traces })
   const answer = await app.post(CHAT, bodyOf({ stream: true }))
   expect(answer.status).toBe(500)

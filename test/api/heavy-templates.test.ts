@@ -7,6 +7,7 @@ import { endWorkers } from '../../src/workers/pool.ts'
 import { testApps } from '../support/app.ts'
 import { bodyOf, CHAT, user } from '../support/chat.ts'
 import { errorOf } from '../support/errors.ts'
+import { withFreshMemory } from '../support/memory.ts'
 
 const { appWith, close } = testApps()
 afterAll(async () => {
@@ -108,6 +109,7 @@ const hostile = [
   ...['{{word}}'.repeat(5_000), '{{items}}'.repeat(5_000)].map((one) => rowOf('text', 'names', one)),
 ]
 
+withFreshMemory()
 test.each(hostile)(
   'heavy template, $engine: $what is rejected at its place',
   async ({ engine: template_engine, template }) => {

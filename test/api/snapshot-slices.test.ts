@@ -72,7 +72,7 @@ async function whileWaiting(promise: Promise<unknown>, look: () => void): Promis
 }
 
 describe('a snapshot for a session with a file', () => {
-  test('is written in slices: nobody reads a part of it, and a process that ends meanwhile leaves the data of before', async () => {
+  test('is written in slices: readers see all or nothing, and a process that ends meanwhile leaves the earlier data', async () => {
     const { app, path, snapshot, count, file, log } = await prepared('slices')
     const before = log()
     const seen = new Set<number>()

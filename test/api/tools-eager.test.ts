@@ -140,5 +140,5 @@ test.each([
 })
 
 test('--tools: rejects an unknown value', () => {
-  expect(() => readConfig({ tools: 'lazy' }, {})).toThrow('--tools must be asked or eager, got "lazy"')
+  expect(() => readConfig({ tools: 'lazy' }, {})).toThrow('--tools must be requested or eager, got "lazy"')
 })

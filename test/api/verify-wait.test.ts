@@ -27,8 +27,7 @@ function countReads() {
   const session = app.understudy.sessions.get('default')
   const { traces } = session
   const reads = { all: 0, one: 0 }
-  const counting = {
-    ...traces,
+  const counting = Object.assign(Object.create(traces), {
     since(seq: number) {
       reads.all++
       return traces.since(seq)
@@ -37,7 +36,7 @@ function countReads() {
       reads.one++
       return traces.bySeq(seq)
     },
-  }
+  })
   Object.defineProperty(session, 'traces', { get: () => counting })
   return reads
 }

@@ -1,5 +1,4 @@
-// The inspector in a real browser, served by the executable: calls as they come, what the address narrows them to, one call over
-// time, and what may be done.
+// The inspector in a real browser, served by the executable: calls as they arrive, filters, one call over time, and actions.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { type InspectorBrowser, inspectorBrowser, screenshotPath } from '../support/inspector.ts'
@@ -43,7 +42,7 @@ afterAll(async () => {
   folder.remove()
 })
 
-test('with nothing there yet, snippets have the right address, and one call can be sent', async () => {
+test('inspector start page: shows snippets with the right address and sends a first call', async () => {
   await page.getByRole('heading', { name: 'Connect your app' }).waitFor()
   for (const name of ['curl', 'OpenAI SDK', 'AI SDK', 'LangChain', 'Python']) {
     await page.getByRole('tab', { name, exact: true }).click()
@@ -56,13 +55,13 @@ test('with nothing there yet, snippets have the right address, and one call can 
   expect(await rows().count()).toBe(1)
 })
 
-test('calls appear as they are made, newest first', async () => {
+test('inspector list: shows calls as they are made, newest first', async () => {
   await call('default', 'Good morning!', { model: 'anthropic/claude-sonnet-4-5' })
   await rows().filter({ hasText: 'anthropic/claude-sonnet-4-5' }).waitFor()
   expect(await rows().first().textContent()).toContain('anthropic/claude-sonnet-4-5')
 })
 
-test('the address narrows the list, by words in bodies too, and keys go through it', async () => {
+test('inspector list: is filtered by the address, by words in bodies too, and moved through by keys', async () => {
   await call('other', 'A needle in the hay')
   await call('other', 'Nothing here', { model: 'nobody/x' })
   await visit('#/calls?session=other')
@@ -88,7 +87,7 @@ test('the address narrows the list, by words in bodies too, and keys go through 
   await page.keyboard.press('Escape')
 })
 
-test('fields for times are there when somebody comes near, and when the address names a time', async () => {
+test('inspector list: shows time fields on focus and when the address has a time', async () => {
   await visit('#/calls?since=2000-01-01T00:00:00.000Z')
   await page.getByLabel('From', { exact: true }).waitFor()
   await visit('#/calls')
@@ -97,7 +96,7 @@ test('fields for times are there when somebody comes near, and when the address 
   await page.keyboard.press('Escape')
 })
 
-test('one call over time: retries, waits, faults and a fallback, against what the client saw', async () => {
+test('inspector timeline: shows retries, waits, faults and a fallback against what the client saw', async () => {
   await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'unavailable-burst' }, 'storm')
   const more = { retry: { count: 1, on_codes: [503] }, fallbacks: [{ model: 'anthropic/claude-sonnet-4-5' }] }
@@ -119,7 +118,7 @@ test('one call over time: retries, waits, faults and a fallback, against what th
   expect(command).toContain("-H 'x-understudy-scenario: unavailable-burst'")
 })
 
-test('nothing runs out of the head of a call, however long a name is', async () => {
+test('inspector call: does not overflow its head with a long name', async () => {
   await call('long', 'Hello!', { model: `openai/${'x'.repeat(300)}`, name: 'A long name '.repeat(20) })
   await visit('#/calls?session=long')
   await page.locator('.row').first().click()
@@ -131,7 +130,7 @@ test('nothing runs out of the head of a call, however long a name is', async () 
   await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'grid')
 })
 
-test('what a trace holds is text and never markup', async () => {
+test('inspector call: shows stored markup as text', async () => {
   const evil = '<script>window.hit=1</script><img src=x onerror="window.hit=1">"><svg onload=window.hit=1>'
   await send('POST', '/_understudy/sessions', {
     name: 'evil',
@@ -196,7 +195,7 @@ test('scenario editor: marks mistakes at their lines, applies a valid text and r
   expect(JSON.parse(await send('GET', '/_understudy/calls?limit=1', undefined, 'storm')).data[0].status).toBe(418)
 })
 
-test('a streamed response is shown as it was on the wire, as events with times, and as it is read', async () => {
+test('inspector stream: shows the wire, the events with times, and the assembled response', async () => {
   await call('streams', 'Tell me about ships', { stream: true })
   await visit('#/calls?session=streams')
   await page.locator('.row').first().click()
@@ -214,7 +213,7 @@ test('a streamed response is shown as it was on the wire, as events with times, 
   expect(await page.getByRole('tabpanel').textContent()).toContain('Bearer (masked)')
 })
 
-test('a direct call is shown with the bytes that its client got, how they ended, and a command that repeats it', async () => {
+test('inspector direct call: shows the sent bytes, their end, and a command that repeats it', async () => {
   const body = '{ "model":"gpt-4o", "stream":true, "own":1, "messages":[{"role":"user","content":"It\'s me"}] }'
   const headers = {
     'content-type': 'application/json',
@@ -247,7 +246,7 @@ test('a direct call is shown with the bytes that its client got, how they ended,
   expect(got).toContain('data: {')
 })
 
-test('a clock is frozen and moved', async () => {
+test('inspector session: freezes and moves the clock', async () => {
   await visit('#/sessions?session=storm')
   const session = page.getByRole('region', { name: 'Session storm' })
   await session.getByRole('button', { name: 'Freeze' }).click()
@@ -260,7 +259,7 @@ test('a clock is frozen and moved', async () => {
   expect(await now()).toBe(before + 600_000)
 })
 
-test('a tool of an agent is approved', async () => {
+test('inspector task: approves a tool of an agent', async () => {
   const turns = [{ tool_calls: [{ name: 'cancel_order', arguments: { number: '17' } }] }, { content: 'Done.' }]
   const fixtures = [{ name: 'turns', match: { operation: 'chat.completions' }, replies: turns }]
   await send('POST', '/_understudy/sessions', { name: 'shop', clock: 'virtual', fixtures })
@@ -276,7 +275,7 @@ test('a tool of an agent is approved', async () => {
   await page.screenshot({ path: screenshotPath('agents') })
 })
 
-test('the workspace shows its records', async () => {
+test('inspector workspace: shows its records', async () => {
   await visit('#/workspace?of=tools')
   await page.locator('summary', { hasText: 'Look up an order' }).click()
   await page.getByRole('link', { name: 'versions' }).first().click()
@@ -284,6 +283,6 @@ test('the workspace shows its records', async () => {
   await page.locator('summary').first().waitFor()
 })
 
-test('nothing else was asked for, and the console is clean', () => {
+test('inspector: makes no other requests and leaves the console clean', () => {
   expect(browser.complaints).toEqual([])
 })

@@ -1,4 +1,7 @@
 // What makes an operation of the document answer with an error, for all operations alike.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
 import { createTestApp, type TestApp } from './app.ts'
 import { formWith } from './example-calls.ts'
@@ -103,6 +106,9 @@ async function resetting(app: TestApp, send: () => Promise<Response>, when: (sce
   }
   return answer
 }
+/** For the data of sessions with a file. */
+const folder = mkdtempSync(join(tmpdir(), 'provocations-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 /** A seed whose document is read in a worker, so that a reset can come between. */
 const SEED_WITH_A_PAGE = {
   yaml: 'knowledge: [{ key: pages, documents: [{ file: page.html }] }]',
@@ -219,9 +225,15 @@ export const PROVOCATIONS: readonly Provocation[] = [
   ...FAULTS,
   {
     name: 'a reset in between',
-    only: (operation) => isEmulated(operation) || operation.id === 'seedWorkspace',
+    only: isEmulated,
     before: play(failing({ type: 'hang' }, { type: 'delay', for: '60s' })),
-    change: ({ id }) => (id === 'seedWorkspace' ? { body: JSON.stringify(SEED_WITH_A_PAGE) } : {}),
+    make: (send, app) => resetting(app, send),
+  },
+  {
+    name: 'a reset in between of a session with a file',
+    settings: { db: join(folder, 'data.db') },
+    only: ({ id }) => id === 'seedWorkspace',
+    change: () => ({ body: JSON.stringify(SEED_WITH_A_PAGE) }),
     make: (send, app) => resetting(app, send),
   },
   {
@@ -230,7 +242,7 @@ export const PROVOCATIONS: readonly Provocation[] = [
     before: play(failing({ type: 'hang' }).slice(0, 1)),
     async make(send, app) {
       await records(app)
-      return resetting(app, send, ({ rules }) => (rules as Json[])[0]?.fired !== 0)
+      return resetting(app, send, ({ rules }) => (rules as Json[])[0]?.triggered !== 0)
     },
   },
 ]

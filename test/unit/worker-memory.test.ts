@@ -2,11 +2,7 @@
 import { afterEach, expect, spyOn, test } from 'bun:test'
 import { endWorkers, JobStopped, runJob } from '../../src/workers/pool.ts'
 
-const rss = spyOn(process.memoryUsage, 'rss')
-afterEach(() => {
-  rss.mockReset()
-  endWorkers()
-})
+afterEach(endWorkers)
 const MB = 2 ** 20
 
 /** A pattern that is looked for until its worker is ended. */
@@ -21,8 +17,9 @@ test.each([
   ['100 MB', 380, 510],
 ])('a job: is stopped when the process has grown by %s from %d MB', async (most, before, after) => {
   let looks = 0
-  rss.mockImplementation(() => (looks++ < 2 ? before : after) * MB)
+  const rss = spyOn(process.memoryUsage, 'rss').mockImplementation(() => (looks++ < 2 ? before : after) * MB)
   const error = await endless().catch((reason: unknown) => reason)
+  rss.mockRestore()
   expect(error).toBeInstanceOf(JobStopped)
   expect((error as Error).message).toBe(`more than ${most} of memory`)
 })
