@@ -15,7 +15,7 @@ import { balancerNotes } from './app/balancer-notes.ts'
 import { allowedPage, checkOrigin } from './app/origins.ts'
 import { createResponseCounts, statusFor } from './app/response-counts.ts'
 import type { App, AppDeps } from './app/types.ts'
-import { compatApiOf, doors } from './compat/index.ts'
+import { compatApiOf, compatApis } from './compat/index.ts'
 import type { ConnectionFinder } from './contract/core/connection.ts'
 import { bugError } from './contract/core/error.ts'
 import { storageError } from './contract/core/storage-error.ts'
@@ -24,7 +24,7 @@ import { EVENT } from './contract/workspace/record.ts'
 import { AGENT_TASK } from './contract/workspace/task-record.ts'
 import { serveOperation } from './endpoints/define.ts'
 import { type Endpoint, endpoints } from './endpoints/index.ts'
-import { wantedOfPage } from './inspector/page-paths.ts'
+import { pageRequest } from './inspector/page-paths.ts'
 import { nextTurn } from './lib/bare-socket.ts'
 import { lazy } from './lib/lazy.ts'
 import { once } from './lib/once.ts'
@@ -43,7 +43,7 @@ interface OperationPath {
 /** The operations by path, with the wire of the door that a path belongs to: they need no router, which takes long to start. */
 const OPERATIONS: ReadonlyMap<string, OperationPath> = new Map([
   ...endpoints.map((endpoint) => [endpoint.path, { endpoint }] as const),
-  ...doors.flatMap(({ paths, wire }) =>
+  ...compatApis.flatMap(({ paths, wire }) =>
     Object.entries(paths).map(([path, endpoint]) => [path, { endpoint, wire: () => wire(path) }] as const),
   ),
 ])
@@ -51,7 +51,7 @@ const OPERATIONS: ReadonlyMap<string, OperationPath> = new Map([
 const operationAt = ({ method }: Request, pathname: string) =>
   method === 'POST' ? OPERATIONS.get(pathname.endsWith('/') ? pathname.slice(0, -1) : pathname) : undefined
 const isCalled = (pathname: string) =>
-  pathname.startsWith('/v2/') || doors.some(({ prefix }) => pathname.startsWith(prefix))
+  pathname.startsWith('/v2/') || compatApis.some(({ prefix }) => pathname.startsWith(prefix))
 
 const WORK = [EVENT, AGENT_TASK]
 /** Whether a session waits for what is done beside calls. */
@@ -85,7 +85,7 @@ const completing =
 const inspecting =
   ({ access, sessions, report }: AppDeps, beside: () => unknown) =>
   (request: Request): Response | Promise<Response> | undefined => {
-    const wanted = wantedOfPage(request)
+    const wanted = pageRequest(request)
     if (wanted === 'page') return inspector().pageResponse(request)
     if (wanted !== 'calls') return undefined
     checkToken(request, access)

@@ -178,7 +178,7 @@ export function launcher(environment: Environment): number | undefined {
 /** The commands that have a log. */
 const LOGGING = ['serve', 'exec', 'explore']
 /** Whether what is typed, or the environment, asks for `--log json`, before anything is validated; `understudy.yaml` is not read. */
-export function asksJsonLog([command = '', ...args]: readonly string[], environment: Environment): boolean {
+export function requestsJsonLog([command = '', ...args]: readonly string[], environment: Environment): boolean {
   if (!LOGGING.includes(command)) return false
   const own = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined)
   const at = own.indexOf('--log')

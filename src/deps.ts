@@ -106,7 +106,7 @@ export interface Replacements {
 
 const idleRulesIn = (given: readonly ScenarioSource[]) =>
   given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
-const parseFixtures = (values: readonly unknown[]) => fixtureReader().givenFixtures(values, fixtureSubjects)
+const parseFixtures = (values: readonly unknown[]) => fixtureReader().requestFixtures(values, fixtureSubjects)
 
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds. */
 export function createUnderstudy(

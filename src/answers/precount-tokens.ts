@@ -2,7 +2,7 @@
 // and when the client has gone, the rest is left undone.
 import type { CountTokens } from '../contract/core/operation.ts'
 import { inSlices } from '../lib/slices.ts'
-import { splitAtWords } from '../lib/token-parts.ts'
+import { splitByWords } from '../lib/token-parts.ts'
 import { batchesOf, runBatches } from '../workers/batches.ts'
 import type { SplitText } from '../workers/jobs.ts'
 import { packTexts } from '../workers/packed-texts.ts'
@@ -37,7 +37,7 @@ export async function precountTokens(run: (count: CountTokens) => void, signal: 
     return 0
   })
   const texts = [...collected].filter((text) => !hasCount(text))
-  const parts = texts.flatMap((text, owner) => splitAtWords(text, PART).map((part) => ({ owner, part })))
+  const parts = texts.flatMap((text, owner) => splitByWords(text, PART).map((part) => ({ owner, part })))
   const batches = batchesOf(parts, { size: ({ part }) => part.length, most: PART })
   const sums = new Uint32Array(texts.length)
   await runBatches(batches, signal, async (batch) => {

@@ -6,7 +6,7 @@ import { forClients } from '../agents/http/client-tasks.ts'
 import { taskRoutes } from '../agents/http/routes.ts'
 import { runRoutes } from '../agents/http/run-routes.ts'
 import type { TaskService } from '../agents/loop/tasks.ts'
-import { doors } from '../compat/index.ts'
+import { compatApis } from '../compat/index.ts'
 import { ApiError } from '../contract/core/error.ts'
 import { needsNoBody, type Route } from '../contract/core/route.ts'
 import { EVENT } from '../contract/workspace/record.ts'
@@ -45,22 +45,22 @@ interface Routes extends App {
   isPublic(pathname: string): boolean
 }
 
-/** What documents say of the doors. */
+/** What documents say of the compatApis. */
 const documentedDoors = {
   aliases: () =>
-    doors.flatMap(({ name: door, tag, paths, shown }) =>
+    compatApis.flatMap(({ name: door, tag, paths, shown }) =>
       Object.entries(paths).map(([path, endpoint]) => {
         const operation = endpoint.operation()
         return { path, door, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
       }),
     ),
-  errorShapes: doors.map(({ name, prefix, errorBody }) => ({
+  errorShapes: compatApis.map(({ name, prefix, errorBody }) => ({
     prefix,
     name: `${name[0]?.toUpperCase()}${name.slice(1)}Error`,
     schema: errorBody,
   })),
 }
-const doorPaths = doors.flatMap(({ paths }) => Object.keys(paths))
+const doorPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark }: RouteContext): Routes {
@@ -183,7 +183,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
-    ...doors.flatMap((door) => door.routes(deps)),
+    ...compatApis.flatMap((door) => door.routes(deps)),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf, receivedUrl }),

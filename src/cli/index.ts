@@ -1,6 +1,6 @@
 // The command line: one file a command, and the one place that turns an error into a line and an exit code.
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
-import { asksJsonLog, ConfigError, launcher } from '../config.ts'
+import { ConfigError, launcher, requestsJsonLog } from '../config.ts'
 import { DatabaseError } from '../db/open.ts'
 import { lazy } from '../lib/lazy.ts'
 import { FileError } from '../schema/source.ts'
@@ -67,7 +67,7 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
   // `help trace show` is the help of that, which commander has no word for.
   const args = typed[0] === 'help' && typed.length > 2 ? [...typed.slice(1), '--help'] : typed
   // Mistakes in what is typed are lines of the log, too.
-  if (asksJsonLog(args, io.env)) io.log.useFormat('json')
+  if (requestsJsonLog(args, io.env)) io.log.useFormat('json')
   const program = new Command('understudy')
     .description('Test how your code handles model provider failures: a local, offline, deterministic model gateway.')
     .version(VERSION, VERSION_FLAG, 'print the version')

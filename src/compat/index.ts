@@ -1,4 +1,4 @@
-// The registry of doors: foreign APIs whose paths lead to the router's operations. What a door does is loaded by its first call.
+// The registry of compatApis: foreign APIs whose paths lead to the router's operations. What a door does is loaded by its first call.
 import { countEndpoint, endpoints } from '../endpoints/index.ts'
 import { lazy } from '../lib/lazy.ts'
 import { likelyPath } from '../lib/likely-path.ts'
@@ -13,8 +13,8 @@ const models = lazy<typeof import('./models.ts')>(() => require('./models.ts'))
 const ROUTER = '/v2/router/'
 const chat = endpoints.filter(({ name }) => name === 'chat.completions')
 
-/** All doors; of two whose prefix fits, the first one. */
-export const doors: readonly CompatApi[] = [
+/** All compatApis; of two whose prefix fits, the first one. */
+export const compatApis: readonly CompatApi[] = [
   {
     name: 'anthropic',
     tag: "Anthropic's API",
@@ -51,7 +51,7 @@ export function compatApiOf(request: Pick<Request, 'url' | 'headers'>): CompatAp
   if (!url.includes(FOREIGN)) return undefined
   const path = PATH.exec(url)?.[1] ?? ''
   if (!path.startsWith(FOREIGN)) return undefined
-  return doors.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
+  return compatApis.find(({ claims, prefix }) => path.startsWith(prefix) || claims?.(request))
 }
 
 const NOTHING_READ: CompatApiDeps = { defaultProvider: '' }

@@ -46,7 +46,7 @@ export interface ServerInfo {
 /** What the control API works on. */
 export interface ControlDeps {
   sessions: Sessions
-  /** Scenarios in play. */
+  /** Active scenarios. */
   runs: ScenarioRuns
   /** The session that a request means; one that only `looks`, as a GET does, makes none. */
   sessionOf(request: Request, looks?: boolean): Session

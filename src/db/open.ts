@@ -200,7 +200,7 @@ export function checkpointFile(file: string): number {
  * A second connection to a file that is open here, for one long transaction, of which the first one reads nothing before its end. What it
  * writes stays in the log, since to move that takes long (checkpoint.ts). Throws `DatabaseError` when it cannot be had.
  */
-export function openBeside(file: string): Database {
+export function openSecond(file: string): Database {
   let database: Database | undefined
   try {
     database = new Driver(file, { fileMustExist: true, timeout: 0 })

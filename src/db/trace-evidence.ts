@@ -2,7 +2,7 @@
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
-import { opaqueQuestion, type Question, readQuestion, wordsOfAnswer } from '../lib/question.ts'
+import { answerWords, opaqueQuestion, type Question, readQuestion } from '../lib/question.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
@@ -67,7 +67,7 @@ function evidenceOf(
     request: client?.request ?? fingerprint(request),
     question: () =>
       client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
-    words: () => wordsOfAnswer(answer()),
+    words: () => answerWords(answer()),
     heard: arrived === null || left === null ? null : { arrived, left },
     client,
   }

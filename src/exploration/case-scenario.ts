@@ -1,4 +1,4 @@
-// The scenario of a cell: the shortest file that breaks a program at a point, playable by exec.
+// The scenario of a cell: the shortest file that breaks a program at a point, toScenarioFile by exec.
 import {
   caseName,
   type FailureModeName,
@@ -43,4 +43,4 @@ export function scenarioOf(cell: ExploreCase, times?: number): WrittenScenario {
 }
 
 /** The scenario as it is played. */
-export const playable = (written: WrittenScenario): ScenarioFile => ScenarioFile.parse(written)
+export const toScenarioFile = (written: WrittenScenario): ScenarioFile => ScenarioFile.parse(written)

@@ -39,7 +39,7 @@ export interface Exploration {
   /** Somebody has asked for the end. */
   stopped: boolean
   /** Ways through the gateway, of all runs. */
-  ways: RecoveryPathCounts
+  recoveryPaths: RecoveryPathCounts
   /** What becomes of the faults of providers, by routing configuration. */
   routes: RouteTable[]
 }
@@ -57,11 +57,11 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_PATIENCE_MS)
   const space = createSpace(points, { ...options, steady })
   let runs = 0
-  let { ways } = begun
+  let { recoveryPaths } = begun
   const run: RunCommand = async (asked) => {
     runs++
     const observed = await options.run(asked)
-    ways = mergeRecoveryPaths([ways, observed.ways])
+    recoveryPaths = mergeRecoveryPaths([recoveryPaths, observed.recoveryPaths])
     return observed
   }
   const context = { run, baseline, limitMs, quiet: points }
@@ -85,7 +85,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     runs,
     quietMs,
     limitMs,
-    ways,
+    recoveryPaths,
     routes: tables.map(({ table }) => table),
     stopped,
   }
@@ -106,12 +106,12 @@ async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>)
     baseline: baselineOf(quiet),
     steady: madeSameCalls(one, other),
     tables,
-    ways: mergeRecoveryPaths([...quiet, ...tables].map((found) => found.ways)),
+    recoveryPaths: mergeRecoveryPaths([...quiet, ...tables].map((found) => found.recoveryPaths)),
   }
 }
 
 const NOTHING = {
-  ...{ points: [], cells: [], left: [], routes: [], ways: {} },
+  ...{ points: [], cells: [], left: [], routes: [], recoveryPaths: {} },
   ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
 }
 

@@ -58,7 +58,7 @@ export const newInjectionPoints = (run: ObservedRun, known: ReadonlySet<string>)
 const MAX_KIND = { points: 100, calls: 10_000, least: 3 }
 
 /** The points that are broken: all, but of kinds with very many calls the first, the last, and some between them. */
-export function brokenPoints<Found extends Pick<InjectionPoint, 'kind'>>(points: readonly Found[]): Found[] {
+export function failingPoints<Found extends Pick<InjectionPoint, 'kind'>>(points: readonly Found[]): Found[] {
   const { points: most, calls, least } = MAX_KIND
   const chosen = new Set<Found>()
   for (const kin of Map.groupBy(points, ({ kind }) => kind).values()) {

@@ -1,4 +1,4 @@
-// What the traces of a run show: the calls of its clients, the ways that they configure, and how they are routed.
+// What the traces of a run show: the calls of its clients, the recovery paths that they configure, and how they are routed.
 import type { Operation } from '../contract/core/operation.ts'
 import { NO_OPERATION, type StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
@@ -11,8 +11,8 @@ import { addRecoveryPaths } from './recovery-paths.ts'
 import type { ObservedRun } from './types.ts'
 
 /** The calls of clients in all sessions, by session in the order in which they came, and what they say of their routing. */
-export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'ways' | 'routes'> {
-  const seen: Pick<ObservedRun, 'calls' | 'ways' | 'routes'> = { calls: [], ways: {}, routes: [] }
+export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> {
+  const seen: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> = { calls: [], recoveryPaths: {}, routes: [] }
   for (const { traces } of sessions.list())
     for (const evidence of traces.since(0)) {
       const { trace } = evidence
@@ -30,7 +30,7 @@ function withWords(client: ClientCall): ClientCall {
 }
 
 function addCall(
-  { calls, ways, routes }: Pick<ObservedRun, 'calls' | 'ways' | 'routes'>,
+  { calls, recoveryPaths, routes }: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'>,
   stored: StoredTrace,
   client: ClientCall,
 ): void {
@@ -39,7 +39,7 @@ function addCall(
   calls.push(observedCall({ trace, client, shape: shapeOf(stored, asked), request: stored.request }))
   if (!asked) return
   const settings = settingsOf(asked.operation, asked.request)
-  addRecoveryPaths(ways, trace, settings)
+  addRecoveryPaths(recoveryPaths, trace, settings)
   const name = routeName(trace, settings)
   const known = name === undefined || routes.some((route) => route.name === name)
   if (!known && asked.operation.body === 'json')

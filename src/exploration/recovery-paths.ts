@@ -5,7 +5,7 @@ import type { Settings } from '../gateway/settings.ts'
 /** How often each way was taken, by its name: `chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4`. */
 export type RecoveryPathCounts = Record<string, number>
 
-/** Adds the ways that a call configures, and those that it took. */
+/** Adds the recovery paths that a call configures, and those that it took. */
 export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord, settings: Settings): void {
   const { operation, plan, attempts, cache, outcome } = trace
   const add = (way: string, taken: boolean) => {

@@ -12,7 +12,10 @@ import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts
 import type { ObservedRun, RouteSample } from './types.ts'
 
 /** Plays the call of a configuration with a scenario, at no cost of time. */
-export type RunRoute = (route: RouteSample, scenario: WrittenScenario) => Promise<Pick<ObservedRun, 'calls' | 'ways'>>
+export type RunRoute = (
+  route: RouteSample,
+  scenario: WrittenScenario,
+) => Promise<Pick<ObservedRun, 'calls' | 'recoveryPaths'>>
 
 /** Options without which a kind does not show what it does to every call. */
 const OPTIONS: Readonly<Record<string, object>> = { 'rate-limit': { requests: 0 }, hang: { for: '10m' } }
@@ -22,20 +25,20 @@ const FAULT = 'fault'
 export async function routeTable(
   route: RouteSample,
   play: RunRoute,
-): Promise<{ table: RouteTable; ways: RecoveryPathCounts }> {
+): Promise<{ table: RouteTable; recoveryPaths: RecoveryPathCounts }> {
   const outcomes: RouteOutcome[] = []
-  const ways: RecoveryPathCounts[] = []
+  const recoveryPaths: RecoveryPathCounts[] = []
   const targets = ROUTE_TARGETS.filter((target) => target !== 'primary' || route.plan.length > 1)
   for (const kind of faultKinds.filter(({ points }) => points.includes('provider')))
     for (const target of targets) {
       const played = await play(route, scenarioOfFault(kind, target))
       const trace = played.calls[0]?.trace
       if (!trace?.attempts.some(({ faults }) => faults.includes(FAULT))) continue
-      ways.push(played.ways)
+      recoveryPaths.push(played.recoveryPaths)
       const { outcome, status, attempts } = trace
       outcomes.push({ fault: kind.type, target, outcome, status, attempts: attempts.length })
     }
-  return { table: { route: route.name, outcomes }, ways: mergeRecoveryPaths(ways) }
+  return { table: { route: route.name, outcomes }, recoveryPaths: mergeRecoveryPaths(recoveryPaths) }
 }
 
 /** How far a fault goes, in words. */

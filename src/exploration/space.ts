@@ -9,7 +9,7 @@ import {
 } from '../contract/core/exploration.ts'
 import { caseId, caseLabel } from './case-scenario.ts'
 import { failureModes } from './failure-modes.ts'
-import { brokenPoints, endsFirst } from './injection-points.ts'
+import { endsFirst, failingPoints } from './injection-points.ts'
 import { provenBy, provenCase, proversOf } from './proof.ts'
 import type { Trial, TriedCase } from './trial.ts'
 import type { ExploreCase } from './types.ts'
@@ -52,7 +52,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   const proves = options.prune && options.steady
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
-  const broken = new Set(options.prune ? brokenPoints(quiet) : quiet)
+  const broken = new Set(options.prune ? failingPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
   const cells = allCases([...broken], classes)
   const waiting = new Map(allCases(endsFirst([...broken]), classes).map((cell) => [caseLabel(cell), cell]))

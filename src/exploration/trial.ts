@@ -3,7 +3,7 @@ import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '.
 import type { Baseline } from './baseline.ts'
 import { caseId, scenarioOf } from './case-scenario.ts'
 import { failureMode } from './failure-modes.ts'
-import { brokenPoints, newInjectionPoints } from './injection-points.ts'
+import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
@@ -77,8 +77,8 @@ function trialOf(cell: ExploreCase, { run, written, context: { baseline, quiet }
     cell,
     counted,
     steady: true,
-    following: brokenPoints(after.map(({ point }) => point)).map(({ id }) => id),
-    discovered: brokenPoints(newInjectionPoints(run, new Set(quiet.map(({ id }) => id)))),
+    following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
+    discovered: failingPoints(newInjectionPoints(run, new Set(quiet.map(({ id }) => id)))),
     last: lastOf(run),
     result: {
       ...caseId(cell),

@@ -46,7 +46,7 @@ export interface ObservedRun {
   /** What became of the rules of the scenario, over all sessions. */
   rules: RuleReport[]
   /** Ways through the gateway that its calls configure, with how often they were taken. */
-  ways: RecoveryPathCounts
+  recoveryPaths: RecoveryPathCounts
   /** The routing configurations of its calls. */
   routes: RouteSample[]
   /** The last of what it has printed. */

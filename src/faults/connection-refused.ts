@@ -1,9 +1,9 @@
-// refuse: nobody listens at the provider's address.
+// connectionRefused: nobody listens at the provider's address.
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'
 
-export const refuse = defineFault({
+export const connectionRefused = defineFault({
   type: 'connection-refused',
   summary: 'The connection is refused because no server listens on the port.',
   points: ['provider'],

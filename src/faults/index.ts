@@ -3,7 +3,7 @@ import type { FaultKind } from '../contract/core/fault.ts'
 import { approvalNever } from './approval-never.ts'
 import { authFailure } from './auth-failure.ts'
 import { brokenFraming } from './broken-framing.ts'
-import { refuse } from './connection-refused.ts'
+import { connectionRefused } from './connection-refused.ts'
 import { contentFilter } from './content-filter.ts'
 import { contextLength } from './context-length.ts'
 import { cutStream } from './cut-stream.ts'
@@ -51,7 +51,7 @@ const beforeAnswers: readonly FaultKind[] = [
   rateLimit,
   delay,
   hang,
-  refuse,
+  connectionRefused,
   reset,
   emptyReply,
   dnsFailure,

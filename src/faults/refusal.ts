@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { envelope } from '../contract/core/error.ts'
 import type { FaultContext } from '../contract/core/fault.ts'
 import { jsonReply, type Reply } from '../contract/core/reply.ts'
-import type { ProviderRefusal } from '../providers/error-words.ts'
+import type { ProviderRefusal } from '../providers/error-messages.ts'
 import { providerNamed } from '../providers/index.ts'
 
 /** What every refusal may be given instead of its own. */

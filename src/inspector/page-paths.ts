@@ -4,7 +4,7 @@ const UI = '/_understudy/ui'
 const CALLS = `${UI}/calls`
 
 /** What of the page a request is for, if anything: programs that ask for / want no HTML. */
-export function wantedOfPage({ method, headers, url }: Request): 'page' | 'calls' | undefined {
+export function pageRequest({ method, headers, url }: Request): 'page' | 'calls' | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined
   const { pathname } = new URL(url)
   if (pathname === CALLS) return 'calls'

@@ -97,7 +97,7 @@ function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Co
 const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
 
 /** The words in an answer of a model as a trace has it, of whatever API, without spaces. */
-export function wordsOfAnswer(answer: unknown): string {
+export function answerWords(answer: unknown): string {
   const [whole = {}] = objectsIn([answer])
   const { choices, output, content } = whole
   const messages = objectsIn(choices).flatMap(({ message, text }) => [...objectsIn([message]), { content: text }])

@@ -6,7 +6,7 @@ const BETWEEN_WORDS = /\p{L}(?= \p{L})/u
 const WINDOW = 2_000
 
 /** The parts of a text, of about so many characters; the last may be longer by half. */
-export function splitAtWords(text: string, size: number): string[] {
+export function splitByWords(text: string, size: number): string[] {
   const parts: string[] = []
   let begin = 0
   let looked = begin + size

@@ -1,7 +1,7 @@
 // Anthropic, through its model package: errors and countdowns of its own, signed and redacted thoughts.
 import { COUNT_TOKENS } from '../contract/core/token-count.ts'
 import { chat, defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 

@@ -1,6 +1,6 @@
 // Amazon Bedrock, which calls are not forwarded to: the name of an error stands in a header.
 import { defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
 import { noCountdown } from './quota-headers.ts'
 
 function awsError(refused: ProviderRefusal): ErrorShape {

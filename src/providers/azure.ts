@@ -1,6 +1,12 @@
 // Azure's OpenAI service: deployments in place of models, and the errors of its own gateway before those of OpenAI.
 import { defineProvider } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, seconds } from './error-words.ts'
+import {
+  type ErrorShape,
+  type ErrorVocabulary,
+  type ProviderRefusal,
+  reportRefusal,
+  seconds,
+} from './error-messages.ts'
 import { modelPath } from './model-path.ts'
 import { openaiError } from './openai-family.ts'
 

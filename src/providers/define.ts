@@ -3,7 +3,7 @@
 import type { CompatibleApi } from '../contract/core/wire.ts'
 import type { ReasoningEffort } from '../contract/router/shared.ts'
 import type { Vocabulary } from '../lib/tokens.ts'
-import type { ErrorShape, ProviderRefusal } from './error-words.ts'
+import type { ErrorShape, ProviderRefusal } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { openaiError, openaiQuota } from './openai-family.ts'
 import type { QuotaCountdown } from './quota-headers.ts'

@@ -1,6 +1,12 @@
 // Google: Gemini through its model package; errors are a google.rpc.Status, calls of tools are signed.
 import { chat, defineProvider, embedding } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, seconds } from './error-words.ts'
+import {
+  type ErrorShape,
+  type ErrorVocabulary,
+  type ProviderRefusal,
+  reportRefusal,
+  seconds,
+} from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { noCountdown } from './quota-headers.ts'
 

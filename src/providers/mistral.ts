@@ -1,6 +1,6 @@
 // Mistral: errors and countdowns of its own.
 import { chat, defineProvider, embedding, text } from './define.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-words.ts'
+import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
 const quota: QuotaCountdown = (unit, { limit, remaining }) => {

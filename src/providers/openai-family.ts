@@ -1,7 +1,13 @@
 // What OpenAI and all that copy it have in common: their errors and the countdown of their quotas.
 
 import type { CompatibleApi } from '../contract/core/wire.ts'
-import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, seconds } from './error-words.ts'
+import {
+  type ErrorShape,
+  type ErrorVocabulary,
+  type ProviderRefusal,
+  reportRefusal,
+  seconds,
+} from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
 /** The API that they speak. */

@@ -59,8 +59,8 @@ export interface ScenarioStart {
   calls: number
 }
 
-/** Begins to play a scenario. */
-export function play(scenario: Scenario, { seed, session, now, passed, calls }: ScenarioStart): ScenarioRun {
+/** Starts a run of a scenario. */
+export function startRun(scenario: Scenario, { seed, session, now, passed, calls }: ScenarioStart): ScenarioRun {
   const rules = scenario.rules.filter(
     ({ match }) => match.session === undefined || globRegex(match.session).test(session),
   )

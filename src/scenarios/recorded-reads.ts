@@ -19,7 +19,7 @@ interface ReadLimits {
 
 const LIMITS: ReadLimits = { count: 200, bytes: 8 << 20 }
 
-/** The reads of one scenario in play; the oldest go first. */
+/** The reads of one active scenario; the oldest go first. */
 export function recordedReads({ count, bytes: limit }: ReadLimits = LIMITS): RecordedReads {
   const list: { url: string; reply: Reply }[] = []
   const sizes: number[] = []

@@ -13,7 +13,7 @@ import { scenarioTime, type TimeRules } from './time.ts'
 const engine = lazy<typeof import('./engine.ts')>(() => require('./engine.ts'))
 const files = lazy<typeof import('./load.ts')>(() => require('./load.ts'))
 
-/** The scenarios in play: each belongs to one generation of its session. Those of files begin anew when the file changes. */
+/** The active scenarios: each belongs to one generation of its session. Those of files begin anew when the file changes. */
 export interface ScenarioRuns {
   /** The generation of a session that a call begins in, after what became of its scenario file and of the clock that this wants. */
   enter(session: Session): Session
@@ -41,7 +41,7 @@ export interface ScenarioRuns {
   all(): Scenario[]
 }
 
-/** A scenario in play, and where it comes from. */
+/** An active scenario, and where it comes from. */
 interface SourcedRun {
   source: ScenarioSource
   run: ScenarioRun
@@ -54,10 +54,10 @@ interface GenerationRuns {
 }
 
 const beginIn = ({ name, seed, clock, calls }: Session, scenario: Scenario): ScenarioRun =>
-  engine().play(scenario, { seed, session: name, now: clock.now(), passed: clock.passed(), calls })
+  engine().startRun(scenario, { seed, session: name, now: clock.now(), passed: clock.passed(), calls })
 
 /**
- * Scenarios in play; `given` are those that the program was started with, the first of which every session begins with.
+ * Active scenarios; `given` are those that the program was started with, the first of which every session begins with.
  * @throws FileError when two of them have the same name.
  */
 export function createRuns(given: readonly ScenarioSource[], rules: TimeRules): ScenarioRuns {

@@ -1,7 +1,7 @@
 // What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
 import { ApiError } from '../contract/core/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
-import { byteSize, type Database, keyedKinds, openBeside, openClone } from '../db/open.ts'
+import { byteSize, type Database, keyedKinds, openClone, openSecond } from '../db/open.ts'
 import { leaveOverwritten } from '../db/overwritten-file.ts'
 import type { StoreSize } from '../db/row-budget.ts'
 import { dump, lastInstantIn, replacingSteps, type Snapshot } from '../db/snapshot.ts'
@@ -58,8 +58,8 @@ export interface SessionData extends Stores {
   sleep(): void
   /** It is no session's any more: whoever still uses it does so to the end. */
   leave(): void
-  /** Other data has its place, or none, and nobody uses it: gives back what it has in memory, which the collector would do much later. */
-  discard(): void
+  /** Other data has its place, or none, and nobody uses it: gives back what it has in memory, which the collector would do much later. Data in a file has none. */
+  discard?(): void
   close(): void
 }
 
@@ -220,7 +220,7 @@ function writesUntil(over: () => boolean, writer: Writer): Writes {
 
 /** Data in a file. */
 export function fileData(
-  { database, restored, release, closing, beside = () => openBeside(database.name) }: FileDatabase,
+  { database, restored, release, closing, beside = () => openSecond(database.name) }: FileDatabase,
   options: DataOptions,
 ): SessionData {
   const checkpoints = checkpointer(database)
@@ -294,8 +294,6 @@ export function fileData(
         end()
         checkpoints.close()
       },
-      // The file is that of what has its place.
-      discard() {},
       close() {
         end()
         checkpoints.close()

@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/core/error.ts'
 import { errorCode, isDamage, isOutOfFiles, TOO_MANY_OPEN_FILES, tooManyFiles } from '../contract/core/storage-error.ts'
 import { ownerOf } from '../db/file-head.ts'
-import { closesAtOnce, type Database, DatabaseError, lockFile, openBeside, openOften } from '../db/open.ts'
+import { closesAtOnce, type Database, DatabaseError, lockFile, openOften, openSecond } from '../db/open.ts'
 import { readSettings, withSettings } from '../db/session-file.ts'
 import { syncLater } from '../db/sync-later.ts'
 import { makePrivateFolder, writeNewPrivateFile } from '../lib/private-files.ts'
@@ -298,7 +298,7 @@ function openFile(
 function openAgain(name: string, file: string): Database {
   checkState(name, file)
   try {
-    return openBeside(file)
+    return openSecond(file)
   } catch (error) {
     throw refusalOf(name, error)
   }
@@ -415,7 +415,6 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     },
     sleep: rest,
     leave: () => awake?.leave(),
-    discard: () => awake?.discard(),
     close: () => readOr(() => awake?.close(), undefined),
   }
 }

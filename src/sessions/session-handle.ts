@@ -360,11 +360,12 @@ const DISCARDED_AFTER_MS = 5_000
 function createDiscards(): SlotOptions['discard'] {
   const given: { data: SessionData; isUsed: () => boolean; at: number }[] = []
   return (data, isUsed) => {
+    if (!data.discard) return
     const now = monotonicMs()
     given.push({ data, isUsed, at: now })
     while (given[0] && given[0].at + DISCARDED_AFTER_MS < now) {
       const oldest = given.shift()
-      if (oldest?.isUsed() === false) oldest.data.discard()
+      if (oldest?.isUsed() === false) oldest.data.discard?.()
     }
   }
 }

@@ -1,5 +1,5 @@
 // Calls as a client made them: what each shows of itself, how two of them are related, and which came one after the other.
-import type { ClientMark, ClientTimeout, HungCall } from '../contract/core/finding.ts'
+import type { ClientMark, ClientTimeout, SilentCall } from '../contract/core/finding.ts'
 import type { OutcomeKind } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
@@ -48,7 +48,7 @@ export interface ClientCall {
   /** How long the client waits for a response; undefined when it does not say. */
   timeout: ClientTimeout | undefined
   /** Of a call that we reset because its client waited too long in silence. */
-  hung: HungCall | undefined
+  hung: SilentCall | undefined
   /** Milliseconds of the session's clock from its beginning to the beginning of its response. */
   toResponse: number
   /** Milliseconds of that in which the gateway waited by itself: before another attempt, or for one that timed out. */
@@ -197,7 +197,7 @@ export const endedAfter = (one: ClientCall, other: ClientCall): number =>
   Math.max(one.ended - other.ended, one.left === null || other.left === null ? 0 : one.left - other.left)
 
 /** How long after one call another one came, in ms, whichever came first: on the clock on which that is longer. */
-export const cameApart = (one: ClientCall, other: ClientCall): number =>
+export const arrivedSeparately = (one: ClientCall, other: ClientCall): number =>
   Math.max(
     Math.abs(one.began - other.began),
     one.arrived === null || other.arrived === null ? 0 : Math.abs(one.arrived - other.arrived),

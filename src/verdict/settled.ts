@@ -2,10 +2,10 @@
 // broken stream, by asking for less or in parts.
 import { groupBy } from '../lib/group-by.ts'
 import {
+  arrivedSeparately,
   brokeOff,
   type ClientCall,
   CONVERSATIONS,
-  cameApart,
   canReplace,
   endedAfter,
   isAfter,
@@ -70,7 +70,7 @@ function raceOf(call: ClientCall, others: readonly ClientCall[]): 'lost' | 'open
   const isLate = winners.some((winner) => endedAfter(call, winner) >= AT_ONCE_MS)
   if (copies.length >= MAX_COPIES) return isLate ? 'open' : 'none'
   if (isLate) return 'lost'
-  return winners.some((winner) => cameApart(call, winner) >= AT_ONCE_MS) ? 'open' : 'none'
+  return winners.some((winner) => arrivedSeparately(call, winner) >= AT_ONCE_MS) ? 'open' : 'none'
 }
 
 /** Broken streams, each with the call that has a model go on with its words. */

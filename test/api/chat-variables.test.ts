@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
 import { both, FIXTURES, messageOf, refused, user, whole } from '../support/chat.ts'
+import { withFreshMemory } from '../support/memory.ts'
 
 const app = createTestApp({ fixtures: [FIXTURES] })
 afterAll(app.close)
@@ -111,6 +112,7 @@ describe('broken template', () => {
 })
 
 describe('template that takes too much', () => {
+  withFreshMemory()
   const list = Array.from({ length: 100 }, (_, index) => index)
   const nested = (open: string, close: string) => `${open.repeat(6)}x${close.repeat(6)}`
   const rows: [string, string, string][] = [

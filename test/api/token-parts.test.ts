@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { precountTokens, presplitText } from '../../src/answers/precount-tokens.ts'
-import { countCached, pieces, splitPlan } from '../../src/answers/text-answer.ts'
-import { splitAtWords } from '../../src/lib/token-parts.ts'
+import { countCached, splitPlan, tokenChunks } from '../../src/answers/text-answer.ts'
+import { splitByWords } from '../../src/lib/token-parts.ts'
 import { countTokens, encodeTokens, splitTokens } from '../../src/lib/tokens.ts'
 import { packTexts, unpackTexts } from '../../src/workers/packed-texts.ts'
 import { endWorkers } from '../../src/workers/pool.ts'
@@ -31,17 +31,17 @@ const texts = fc
 test('property: text parts have the tokens of the whole and join to it', () => {
   fc.assert(
     fc.property(texts, fc.integer({ min: 1, max: 40 }), (text, size) => {
-      const parts = splitAtWords(text, size)
+      const parts = splitByWords(text, size)
       expect(parts.join('')).toBe(text)
       expect(parts.flatMap(encodeTokens)).toEqual(encodeTokens(text))
     }),
   )
 })
 
-test('splitAtWords: cuts words into parts of the requested size, and not a text without spaces', () => {
+test('splitByWords: cuts words into parts of the requested size, and not a text without spaces', () => {
   const words = 'some words '.repeat(1_000)
-  expect(Math.max(...splitAtWords(words, 1_000).map(({ length }) => length))).toBeLessThanOrEqual(1_500)
-  expect(splitAtWords('word'.repeat(1_000), 1_000)).toHaveLength(1)
+  expect(Math.max(...splitByWords(words, 1_000).map(({ length }) => length))).toBeLessThanOrEqual(1_500)
+  expect(splitByWords('word'.repeat(1_000), 1_000)).toHaveLength(1)
 })
 
 test('packed texts: are the same when unpacked', () => {
@@ -67,12 +67,12 @@ test('very long text: is split into chunks of several tokens, precomputed or not
   const text = long('Hal')
   const { parts, each } = splitPlan(text)
   await presplitText([text], { signal })
-  const found = pieces(text)
+  const found = tokenChunks(text)
   expect(found).toEqual(parts.flatMap((part) => splitTokens(part, each)))
   expect(found.length).toBeLessThan(80_000)
   expect(found.map((piece) => piece.text).join('')).toBe(text)
   expect(sumOf(found)).toBe(countTokens(text))
-  expect(pieces('Ada went down to the sea')).toEqual(splitTokens('Ada went down to the sea'))
+  expect(tokenChunks('Ada went down to the sea')).toEqual(splitTokens('Ada went down to the sea'))
 })
 
 describe('very long response', () => {

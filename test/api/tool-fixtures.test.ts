@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { fixedFixtures } from '../../src/backends/fixture/files.ts'
 import { fixturesInForce } from '../../src/backends/fixture/in-force.ts'
 import { loadFixtures, readPath } from '../../src/backends/fixture/load.ts'
-import { givenFixtures } from '../../src/backends/fixture/read-fixture.ts'
+import { requestFixtures } from '../../src/backends/fixture/read-fixture.ts'
 import { toolAnswers } from '../../src/backends/fixture/tool-answers.ts'
 import { fixtureSubjects } from '../../src/endpoints/index.ts'
 import { virtualClock } from '../../src/lib/virtual-clock.ts'
@@ -29,7 +29,7 @@ const FIXTURES = [
   },
   { match: { tool: 'search', arguments: { tags: ['a', 'b'] } }, reply: { result: null } },
 ]
-const all = givenFixtures(
+const all = requestFixtures(
   FIXTURES.map(({ match, ...rest }) => ({ match: { operation: 'agents.tools', ...match }, ...rest })),
   fixtureSubjects,
 )

@@ -81,23 +81,23 @@ describe('exec', () => {
   })
 
   test('adds up the exercised recovery paths over runs', async () => {
-    const quiet = await exec('--coverage', 'ways.json', ...client())
+    const quiet = await exec('--coverage', 'coverage.json', ...client())
     expect(quiet.stdout).toContain(
       'configured    0 of 3 recovery paths exercised; not exercised: chat.completions openai/gpt-4o: fallback 1',
     )
-    const bad = await exec('--coverage', 'ways.json', '--scenario', 'good.yaml', ...client())
+    const bad = await exec('--coverage', 'coverage.json', '--scenario', 'good.yaml', ...client())
     expect(bad.stdout).toContain('Understudy: including earlier runs: 3 of 3 recovery paths exercised')
-    expect(JSON.parse(readFileSync(join(cwd, 'ways.json'), 'utf8'))).toEqual({
-      ways: {
+    expect(JSON.parse(readFileSync(join(cwd, 'coverage.json'), 'utf8'))).toEqual({
+      recovery_paths: {
         'chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4': 2,
         'chat.completions openai/gpt-4o: recovery': 2,
         'chat.completions openai/gpt-4o: timeout': 2,
       },
     })
-    writeFileSync(join(cwd, 'ways.json'), '{"ways":[]}')
-    const refused = await exec('--coverage', 'ways.json', ...client())
+    writeFileSync(join(cwd, 'coverage.json'), '{"recovery_paths":[]}')
+    const refused = await exec('--coverage', 'coverage.json', ...client())
     expect(refused.code).toBe(2)
-    expect(refused.stderr).toContain('--coverage "ways.json" is not a coverage file')
+    expect(refused.stderr).toContain('--coverage "coverage.json" is not a coverage file')
   })
 
   const ends: [string, string, string[], number][] = [

@@ -9,7 +9,7 @@ import { ConfigError } from '../../src/config.ts'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
-import { brokenPoints } from '../../src/exploration/injection-points.ts'
+import { failingPoints } from '../../src/exploration/injection-points.ts'
 import type { RunCommand, TriedCase } from '../../src/exploration/trial.ts'
 import type { ObservedRun } from '../../src/exploration/types.ts'
 import { plainLines } from '../support/cli.ts'
@@ -35,7 +35,7 @@ const printed = (found: Exploration): string =>
   plainLines(
     exploreLines({
       ...{ found, cells: found.cells, mended: [], files: new Map(), width: 100, repeat: String },
-      coverage: coverageOf(found.cells, found, found.ways),
+      coverage: coverageOf(found.cells, found, found.recoveryPaths),
     }),
   ).join('\n')
 
@@ -113,12 +113,12 @@ test('explore: reports a failed run when the trace of its call was dropped', asy
 
 test('explore: injects faults into the first, the last and some calls when a type has very many', () => {
   const points = (count: number) => Array.from({ length: count }, (_, index) => ({ kind: 'k', nth: index + 1 }))
-  expect(brokenPoints(points(100)).length).toBe(100)
-  expect(brokenPoints(points(500)).length).toBe(20)
-  expect(brokenPoints(points(10_100)).map(({ nth }) => nth)).toEqual([1, 5051, 10_100])
+  expect(failingPoints(points(100)).length).toBe(100)
+  expect(failingPoints(points(500)).length).toBe(20)
+  expect(failingPoints(points(10_100)).map(({ nth }) => nth)).toEqual([1, 5051, 10_100])
   // Each of these is another kind.
   const kinds = Array.from({ length: 300 }, (_, index) => ({ kind: `k${index}` }))
-  expect(brokenPoints(kinds).length).toBe(300)
+  expect(failingPoints(kinds).length).toBe(300)
 })
 
 /** A run with very many calls, made of the one call of another. */

@@ -6,7 +6,7 @@ import { toolKindOf } from '../../src/agents/tools/index.ts'
 import { runTool } from '../../src/agents/tools/run.ts'
 import { fixedFixtures } from '../../src/backends/fixture/files.ts'
 import { fixturesInForce } from '../../src/backends/fixture/in-force.ts'
-import { givenFixtures } from '../../src/backends/fixture/read-fixture.ts'
+import { requestFixtures } from '../../src/backends/fixture/read-fixture.ts'
 import { toolAnswers } from '../../src/backends/fixture/tool-answers.ts'
 import { fixtureSubjects } from '../../src/endpoints/index.ts'
 import { knowledgeOf } from '../../src/resources/knowledge/search.ts'
@@ -79,7 +79,7 @@ export function toolsIn(app: TestApp) {
       match: { operation: 'agents.tools', ...(match as Json) },
       ...rest,
     }))
-    const files = fixedFixtures(givenFixtures(named, fixtureSubjects))
+    const files = fixedFixtures(requestFixtures(named, fixtureSubjects))
     const call: ToolCall = { name: otherwise.name ?? definition.name, id, arguments: given, entry }
     const begun = session.clock.now()
     const result = await runTool({ kind, definition }, call, {

@@ -1,5 +1,5 @@
 // Well-behaved clients of every sort: back-off, jitter, concurrency, equal bodies, marks of an SDK or none.
-import { addHabit } from './innocent-habits.ts'
+import { addHabit } from './compliant-habits.ts'
 import {
   createClient,
   createWorld,

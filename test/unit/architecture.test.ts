@@ -256,3 +256,56 @@ describe('test titles', () => {
     expect(found.filter((one) => OLD_WORDS.test(one))).toEqual([])
   })
 })
+
+/** The left column of the list of names in CONTRIBUTING.md. */
+const oldNames = [
+  ...(readFileSync(join(src, '..', 'CONTRIBUTING.md'), 'utf8')
+    .split('\n## ')
+    .find((part) => part.startsWith('Names\n'))
+    ?.matchAll(/^\| ((?:`\w+`(?:, )?)+)/gm) ?? []),
+].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, word = '']) => word))
+
+/** The words that a name is made of. */
+const wordsIn = (name: string) =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .split(/[^A-Za-z]+/)
+    .map((word) => word.toLowerCase())
+const hasOldWord = (name: string) => wordsIn(name).some((word) => oldNames.includes(word))
+
+describe('names have no words of the old dialect', () => {
+  const root = join(src, '..')
+  test('list: is read from CONTRIBUTING.md', () => {
+    expect(oldNames).toContain('stray')
+    expect(oldNames.length).toBeGreaterThan(25)
+    expect(['strayCalls', 'cell-look', '--play', 'at_ways'].filter(hasOldWord)).toHaveLength(4)
+  })
+
+  test('exported names', () => {
+    const exported = files.flatMap((file) =>
+      [...codeOf(file).matchAll(/^export (?:async )?(?:const|function\*?|class|type|interface) (\w+)/gm)].map(
+        ([, name = '']) => `${file} ${name}`,
+      ),
+    )
+    expect(exported.length).toBeGreaterThan(2_000)
+    expect(exported.filter((one) => hasOldWord(one.split(' ')[1] ?? ''))).toEqual([])
+  })
+
+  test('files', () => {
+    const named = ['src', 'test', 'docs', 'scenarios', 'fixtures', 'packages/test', 'packages/cli', 'bench'].flatMap(
+      (folder) => [...new Glob('**/*').scanSync(join(root, folder))].filter((path) => !path.includes('node_modules')),
+    )
+    expect(named.filter((path) => hasOldWord(path.split('/').at(-1) ?? ''))).toEqual([])
+  })
+
+  test('flags, settings, JSON keys and headers of the reference', () => {
+    const folder = join(root, 'docs', 'reference')
+    const found = [...new Glob('*.md').scanSync(folder)].flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/^\|? ?`([^`\n]+)`/gm)].map(
+        ([, name = '']) => `${file} ${name}`,
+      ),
+    )
+    expect(found.length).toBeGreaterThan(300)
+    expect(found.filter((one) => hasOldWord(one.slice(one.indexOf(' '))))).toEqual([])
+  })
+})

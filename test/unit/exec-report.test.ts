@@ -71,7 +71,7 @@ const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
     url: 'http://127.0.0.1:1',
     db: null,
   },
-  ways: {},
+  recovery_paths: {},
   times: new Map(),
   ...more,
 })

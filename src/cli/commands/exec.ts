@@ -6,7 +6,7 @@ import { junit } from '../print/junit.ts'
 import type { Printer } from '../print/output.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 import { fittedReport, runLines } from '../print/report.ts'
-import { addCoverage, readCoverage, wayLines } from '../run/coverage-file.ts'
+import { addCoverage, readCoverage, recoveryPathLines } from '../run/coverage-file.ts'
 import { announceAddresses } from '../run/listen.ts'
 import { runReport } from '../run/run-report.ts'
 import { runSuite } from '../run/suite.ts'
@@ -92,9 +92,9 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
     const ways = addCoverage(
       coverage,
       before,
-      runs.map((run) => run.ways),
+      runs.map((run) => run.recovery_paths),
     )
-    if (!json) io.stdout.lines(wayLines(ways).map((text) => `Understudy: including earlier runs: ${text}`))
+    if (!json) io.stdout.lines(recoveryPathLines(ways).map((text) => `Understudy: including earlier runs: ${text}`))
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)

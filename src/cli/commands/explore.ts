@@ -116,7 +116,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
 
 async function exploration(io: CommandIo, command: string[], options: Options): Promise<number> {
   const { stdout, log } = io
-  const { out, json, jsonFile, junit, html, coverage: ways, resume = false, prune } = options
+  const { out, json, jsonFile, junit, html, coverage: recoveryPaths, resume = false, prune } = options
   const config = configOf(options, io.env)
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
@@ -124,10 +124,10 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const jobs = numberOf('jobs', options.jobs, MAX_JOBS)
   const budget = options.budget === undefined ? undefined : durationOf('--budget', options.budget)
   const limitMs = options.timeout === undefined ? undefined : durationOf('--timeout', options.timeout)
-  const written = { '--junit': junit, '--html': html, '--coverage': ways, '--json-file': jsonFile }
+  const written = { '--junit': junit, '--html': html, '--coverage': recoveryPaths, '--json-file': jsonFile }
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) rejectUnwritable(flag, path)
   announceAddresses(io, config)
-  const before = ways === undefined ? {} : readCoverage(ways)
+  const before = recoveryPaths === undefined ? {} : readCoverage(recoveryPaths)
   const known = knownCells(options.knownFailures)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
@@ -151,7 +151,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   })
   if (found.red) return refuseRed(io, found.red, json === true)
   const { cells, mended } = acceptKnownFailures(found.cells, known, classes.length === 0 && found.left.length === 0)
-  const coverage = coverageOf(cells, found, found.ways)
+  const coverage = coverageOf(cells, found, found.recoveryPaths)
   const files = writeScenarios(out, cells)
   const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
@@ -159,7 +159,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
-  if (ways !== undefined) addCoverage(ways, before, [found.ways])
+  if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
   if (junit !== undefined) writeOutputFile(junit, exploreJunit(cells))
   return exitCode(cells, found, coverage)
 }
@@ -207,7 +207,7 @@ const NOTHING_EXPLORED: ExploreJson = {
     runs: 0,
     runs_saved: 0,
   },
-  coverage: coverageAsJson({ delivered: NONE, held: NONE, ways: NONE }),
+  coverage: coverageAsJson({ delivered: NONE, held: NONE, recoveryPaths: NONE }),
 }
 
 /** What fails by itself proves nothing under a fault. */

@@ -13,7 +13,7 @@ import { failureModes } from '../../exploration/failure-modes.ts'
 import { isGood, type KnownFailure } from '../../exploration/known-failures.ts'
 import { TARGET_LABELS } from '../../exploration/routes.ts'
 import { counted } from '../../lib/units.ts'
-import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/cell-look.ts'
+import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
 
@@ -162,12 +162,12 @@ function leftLines({ left }: Exploration): string[] {
 }
 
 function summaryLines({ found, coverage }: ExploreReport): string[] {
-  const { delivered, held, ways } = coverage
+  const { delivered, held, recoveryPaths } = coverage
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [
     `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang timeout ${lengthOf(found.limitMs)}`,
-    `  coverage  faults: ${share(delivered)} injected, ${share(held)} tolerated; recovery paths: ${share(ways)}`,
+    `  coverage  faults: ${share(delivered)} injected, ${share(held)} tolerated; recovery paths: ${share(recoveryPaths)}`,
     ...leftLines(found),
     ...(found.dropped > 0
       ? [

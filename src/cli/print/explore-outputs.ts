@@ -118,7 +118,7 @@ export function writeScenarios(folder: string, cells: readonly CaseResult[]): Ma
 
 /** The report that machines read. */
 export const reportAsJson = (
-  { points, left, dropped, runs, saved, routes, ways }: Exploration,
+  { points, left, dropped, runs, saved, routes, recoveryPaths }: Exploration,
   cells: readonly CaseResult[],
   { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
 ): ExploreJson => ({
@@ -133,7 +133,7 @@ export const reportAsJson = (
   })),
   not_run: left.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
   coverage: coverageAsJson(coverage),
-  recovery_paths: ways,
+  recovery_paths: recoveryPaths,
   routes,
   dropped,
   runs,
@@ -141,10 +141,10 @@ export const reportAsJson = (
 })
 
 /** The three numbers as `--json` prints them. */
-export const coverageAsJson = ({ delivered, held, ways }: CoverageNumbers) => ({
+export const coverageAsJson = ({ delivered, held, recoveryPaths }: CoverageNumbers) => ({
   faults: shareAsJson(delivered),
   tolerance: shareAsJson(held),
-  recovery_paths: shareAsJson(ways),
+  recovery_paths: shareAsJson(recoveryPaths),
 })
 const shareAsJson = ({ of, all }: CoverageNumbers['held']) => ({ count: of, total: all })
 

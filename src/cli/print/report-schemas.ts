@@ -42,7 +42,7 @@ export const ExecRun = z.object({
   sessions: z
     .array(RunSession)
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
-  ways: recoveryPaths,
+  recovery_paths: recoveryPaths,
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
 })

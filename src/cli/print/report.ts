@@ -9,7 +9,7 @@ import type {
   Verification,
 } from '../../contract/core/verification.ts'
 import { counted } from '../../lib/units.ts'
-import { wayLines } from '../run/coverage-file.ts'
+import { recoveryPathLines } from '../run/coverage-file.ts'
 import { type RunSession, type SuiteRun, sessionLabel } from '../run/suite-run.ts'
 import { paint } from './output.ts'
 import { lengthOf } from './overview.ts'
@@ -35,7 +35,7 @@ export function runLines(run: SuiteRun): string[] {
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
     ...timeLines(run.clocks).map((text) => line('time', text)),
-    ...wayLines(run.ways).map((text) => line('configured', text)),
+    ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
     ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),

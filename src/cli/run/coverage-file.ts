@@ -6,7 +6,7 @@ import { FileError } from '../../schema/source.ts'
 import { safeParse } from '../../schema/validation.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 
-const CoverageFile = z.strictObject({ ways: z.record(z.string(), z.int().min(0)) })
+const CoverageFile = z.strictObject({ recovery_paths: z.record(z.string(), z.int().min(0)) })
 
 /**
  * The ways of earlier runs in a file; none when there is no file yet.
@@ -15,7 +15,7 @@ const CoverageFile = z.strictObject({ ways: z.record(z.string(), z.int().min(0))
 export function readCoverage(file: string): RecoveryPathCounts {
   if (!existsSync(file)) return {}
   const result = safeParse(CoverageFile, parsed(file))
-  if (result.success) return result.data.ways
+  if (result.success) return result.data.recovery_paths
   throw new FileError(`--coverage ${JSON.stringify(file)} is not a coverage file: choose another file, or delete it`)
 }
 
@@ -33,14 +33,14 @@ export function addCoverage(
   before: RecoveryPathCounts,
   runs: readonly RecoveryPathCounts[],
 ): RecoveryPathCounts {
-  const ways = mergeRecoveryPaths([before, ...runs])
-  writeOutputFile(file, `${JSON.stringify({ ways }, null, 2)}\n`)
-  return ways
+  const counts = mergeRecoveryPaths([before, ...runs])
+  writeOutputFile(file, `${JSON.stringify({ recovery_paths: counts }, null, 2)}\n`)
+  return counts
 }
 
 /** Of the ways that calls configure, how many were taken, and which never were. */
-export function wayLines(ways: RecoveryPathCounts): string[] {
-  const all = Object.entries(ways)
+export function recoveryPathLines(counts: RecoveryPathCounts): string[] {
+  const all = Object.entries(counts)
   if (all.length === 0) return []
   const never = all.filter(([, taken]) => taken === 0).map(([way]) => way)
   return [

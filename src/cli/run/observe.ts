@@ -6,7 +6,7 @@ import { type Config, clientEnvironment } from '../../config.ts'
 import type { RunFile } from '../../db/run-file.ts'
 import { createUnderstudy, type Understudy } from '../../deps.ts'
 import { isAnswered } from '../../exploration/baseline.ts'
-import { playable } from '../../exploration/case-scenario.ts'
+import { toScenarioFile } from '../../exploration/case-scenario.ts'
 import { seenIn } from '../../exploration/observe.ts'
 import type { RunRoute } from '../../exploration/routes.ts'
 import type { RunCommand } from '../../exploration/trial.ts'
@@ -51,7 +51,7 @@ interface ObserveOptions {
 export const observer =
   ({ io, program, config, file }: ObserveOptions): RunCommand =>
   async ({ scenario, limitMs }) => {
-    const source = scenario && fixedSource({ ...playable(scenario), location: scenario.name })
+    const source = scenario && fixedSource({ ...toScenarioFile(scenario), location: scenario.name })
     const understudy = createUnderstudy(config, io.log.report, { scenarios: source ? [source] : [], home: HOME })
     const { sessions } = understudy
     const stops: CommandEnd['stop'][] = []

@@ -42,7 +42,7 @@ export interface SuiteRun {
   /** The sessions that were used, each part of one by itself, those that broke first. */
   sessions: RunSession[]
   /** Ways through the gateway that the calls configure, with how often they were taken. */
-  ways: RecoveryPathCounts
+  recovery_paths: RecoveryPathCounts
   /** The address that the command was given. */
   url: string
   /** The file that keeps the calls. */

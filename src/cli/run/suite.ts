@@ -117,8 +117,8 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
     await collected?.add(round.name, understudy.sessions.list(), judged.verdicts)
-    const { ways } = seenIn(understudy.sessions)
-    return asRun({ ...judged, ways, url, round, end, took, strict: config.strict, db })
+    const { recoveryPaths: recovery_paths } = seenIn(understudy.sessions)
+    return asRun({ ...judged, recovery_paths, url, round, end, took, strict: config.strict, db })
   } finally {
     await Promise.all(servers.map((server) => server.stop(true)))
     await understudy.telemetry?.stop(FLUSH_MS)
@@ -208,7 +208,7 @@ const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
 
 interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
-  ways: RecoveryPathCounts
+  recovery_paths: RecoveryPathCounts
   url: string
   round: Round
   end: ChildEnd
@@ -217,7 +217,19 @@ interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
   db: string | undefined
 }
 
-function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, strict, db }: RunParts): SuiteRun {
+function asRun({
+  verdicts,
+  times,
+  clocks,
+  none,
+  recovery_paths,
+  url,
+  round,
+  end,
+  took,
+  strict,
+  db,
+}: RunParts): SuiteRun {
   const { scenario } = round
   const findings = none ? [noCall(url, round)] : []
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
@@ -240,7 +252,7 @@ function asRun({ verdicts, times, clocks, none, ways, url, round, end, took, str
     findings,
     idle_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
-    ways,
+    recovery_paths,
     url,
     db: db ?? null,
     times,

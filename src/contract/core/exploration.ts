@@ -119,7 +119,7 @@ export interface CoverageNumbers {
   /** Those that the program held, of those that acted. */
   held: Share
   /** Ways through the gateway that calls took, of those that they configure. */
-  ways: Share
+  recoveryPaths: Share
 }
 
 /** How far a fault goes. */

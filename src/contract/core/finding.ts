@@ -91,7 +91,7 @@ export interface ClientTimeout {
 }
 
 /** A call that we reset after `limit` ms of silence, which would have ended by itself after `silence` ms, where that is known. */
-export interface HungCall {
+export interface SilentCall {
   limit: number
   silence?: number
 }
@@ -111,5 +111,5 @@ export interface ClientNote extends ClientMark {
   dated?: true
   /** How long it waits for a response, in ms: as its headers declare, or as its SDK does where it declares nothing. */
   timeout?: ClientTimeout
-  hung?: HungCall
+  hung?: SilentCall
 }

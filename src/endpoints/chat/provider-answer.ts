@@ -1,7 +1,7 @@
 // How an answer of a chat model is read when a provider made it, and told again when the cache has it.
 import { textScriptOf } from '../../answers/script-of.ts'
 import type { TextAnswer, TextChunk } from '../../answers/text-answer.ts'
-import { pieces } from '../../answers/text-answer.ts'
+import { tokenChunks } from '../../answers/text-answer.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import type { TokenLogprob, Usage } from '../../contract/router/chat.ts'
 import type { ChatRequest, Message } from '../../contract/router/chat-request.ts'
@@ -61,7 +61,7 @@ export function replayChat(
 }
 
 function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: NormalChoice): ChoiceParts {
-  const split = (text: string | undefined) => (text === undefined ? null : pieces(text))
+  const split = (text: string | undefined) => (text === undefined ? null : tokenChunks(text))
   // One that has calls of both kinds tells the older one by itself.
   const legacy = calls.length === 0 ? functionCall : undefined
   const called = legacy ? [{ name: legacy.name, input: legacy.arguments, custom: false, id: undefined }] : calls
@@ -70,7 +70,7 @@ function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: Normal
     refusal: split(texts.refusal),
     reasoning: split(texts.reasoning) ?? [],
     toolCalls: called.map(({ custom, id, name = '', input }) => {
-      return { kind: custom ? 'custom' : 'function', name, id, arguments: pieces(input) }
+      return { kind: custom ? 'custom' : 'function', name, id, arguments: tokenChunks(input) }
     }),
     // A provider may have reasons of its own.
     finish: (finish ?? 'stop') as TextAnswer['finish'],
@@ -99,8 +99,8 @@ function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: Normal
   }
 }
 
-/** Gives out stored log probabilities as their pieces come: text first, then a refusal. */
-function inOrder(stored: readonly TokenLogprob[]): (pieces: readonly TextChunk[]) => TokenLogprob[] {
+/** Gives out stored log probabilities as their token chunks come: text first, then a refusal. */
+function inOrder(stored: readonly TokenLogprob[]): (tokenChunks: readonly TextChunk[]) => TokenLogprob[] {
   const left = [...stored]
   return (asked) =>
     left.splice(

@@ -1,7 +1,7 @@
 // How a legacy completion is read when a provider made it, and told again when the cache has it.
 
 import { usageScriptOf } from '../../answers/script-of.ts'
-import { pieces } from '../../answers/text-answer.ts'
+import { tokenChunks } from '../../answers/text-answer.ts'
 import { assembled } from '../../contract/core/assembly.ts'
 import type { AnswerContext, RenderedAnswer, StreamRules } from '../../contract/core/operation.ts'
 import { type CompletionRequest, CompletionScript } from '../../contract/router/completions.ts'
@@ -31,7 +31,10 @@ export function replayCompletion(
     events() {
       const { frame, choices, usage } = normalizeCompletion(stored)
       // A provider may have reasons of its own.
-      const parts = choices.map(({ text = '', finish }) => ({ pieces: pieces(text), finish: finish as Reason }))
+      const parts = choices.map(({ text = '', finish }) => ({
+        pieces: tokenChunks(text),
+        finish: finish as Reason,
+      }))
       const counts = request.stream_options?.include_usage ? (usage as Usage) : undefined
       return completionChunks({ ...frame, ...named } as unknown as CompletionFrame, parts, counts)
     },

@@ -1,5 +1,5 @@
 // A response as a stream of events, in the order in which a model writes it.
-import { pieces, type TextChunk } from '../../answers/text-answer.ts'
+import { type TextChunk, tokenChunks } from '../../answers/text-answer.ts'
 import type { ContentPart, ModelResponse, OutputItem, ResponseEvent } from '../../contract/router/responses-answer.ts'
 import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 
@@ -57,11 +57,11 @@ function sendTexts(send: Send, item: OutputItem, position: ItemPosition): void {
     for (const [index, part] of item.summary.entries()) sendSummary(send, part, { ...position, summary_index: index })
   } else if (item.type === 'function_call') {
     const { name, arguments: whole } = item
-    for (const { text, tokens } of pieces(whole))
+    for (const { text, tokens } of tokenChunks(whole))
       send({ type: 'response.function_call_arguments.delta', ...position, delta: text }, tokens)
     send({ type: 'response.function_call_arguments.done', ...position, name, arguments: whole })
   } else if (item.type === 'custom_tool_call') {
-    for (const { text, tokens } of pieces(item.input))
+    for (const { text, tokens } of tokenChunks(item.input))
       send({ type: 'response.custom_tool_call_input.delta', ...position, delta: text }, tokens)
     send({ type: 'response.custom_tool_call_input.done', ...position, input: item.input })
   }
@@ -73,7 +73,7 @@ function sendSummary(
   at: ItemPosition & { summary_index: number },
 ) {
   send({ type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } })
-  for (const { text, tokens } of pieces(part.text))
+  for (const { text, tokens } of tokenChunks(part.text))
     send({ type: 'response.reasoning_summary_text.delta', ...at, delta: text }, tokens)
   send({ type: 'response.reasoning_summary_text.done', ...at, text: part.text })
   send({ type: 'response.reasoning_summary_part.done', ...at, part })
@@ -82,14 +82,14 @@ function sendSummary(
 function sendPart(send: Send, part: ContentPart, at: ItemPosition & { content_index: number }): void {
   if (part.type === 'refusal') {
     send({ type: 'response.content_part.added', ...at, part: { ...part, refusal: '' } })
-    for (const { text, tokens } of pieces(part.refusal))
+    for (const { text, tokens } of tokenChunks(part.refusal))
       send({ type: 'response.refusal.delta', ...at, delta: text }, tokens)
     send({ type: 'response.refusal.done', ...at, refusal: part.refusal })
   } else if (part.type === 'output_text') {
     // A provider may leave out the log probabilities.
     const { text: whole, logprobs = [] } = part
     send({ type: 'response.content_part.added', ...at, part: { ...part, text: '', logprobs: [] } })
-    for (const { text, tokens, share } of shared(pieces(whole), logprobs))
+    for (const { text, tokens, share } of shared(tokenChunks(whole), logprobs))
       send({ type: 'response.output_text.delta', ...at, delta: text, logprobs: share }, tokens)
     send({ type: 'response.output_text.done', ...at, text: whole, logprobs })
   } else {
@@ -99,7 +99,7 @@ function sendPart(send: Send, part: ContentPart, at: ItemPosition & { content_in
   send({ type: 'response.content_part.done', ...at, part })
 }
 
-/** The pieces with the log probabilities that belong to each: one, unless a provider split the text otherwise. */
+/** The token chunks with the log probabilities that belong to each: one, unless a provider split the text otherwise. */
 function shared<Entry>(texts: readonly TextChunk[], entries: readonly Entry[]) {
   const upTo = (index: number) => Math.floor((index * entries.length) / texts.length)
   return texts.map((piece, index) => ({ ...piece, share: entries.slice(upTo(index), upTo(index + 1)) }))

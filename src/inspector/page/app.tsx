@@ -1,7 +1,7 @@
 // The page: views at the side, the one that the address names beside them.
 import { useState } from 'preact/hooks'
 import { helpShown, KeyHelp, useKeys } from './keys.tsx'
-import { setToken, tokenWanted } from './state/api.ts'
+import { setToken, tokenRequired } from './state/api.ts'
 import { fixtureProblem } from './state/files.ts'
 import { countedText, instantText } from './state/format.ts'
 import { connection, pending } from './state/live.ts'
@@ -52,7 +52,7 @@ export function Shell() {
       </header>
       {/* A report may have nothing in it that can be focused, and must be scrolled by keys all the same. */}
       <main tabIndex={reportData ? 0 : undefined}>
-        {!reportData && connection.value === 'lost' && !tokenWanted.value && (
+        {!reportData && connection.value === 'lost' && !tokenRequired.value && (
           <p class="lost" role="alert">
             Connection lost. The data shown may be out of date. Reconnecting …
           </p>
@@ -107,9 +107,9 @@ function State() {
 
 function TokenDialog() {
   const [value, setValue] = useState('')
-  if (!tokenWanted.value) return null
+  if (!tokenRequired.value) return null
   return (
-    <Dialog title="Token required" onClose={() => (tokenWanted.value = false)}>
+    <Dialog title="Token required" onClose={() => (tokenRequired.value = false)}>
       <form
         class="form"
         onSubmit={(event) => {

@@ -83,7 +83,7 @@ export function passes(value: Value, config: GuardrailConfig): boolean {
 }
 
 /** What passes, in words. */
-export function wanted(config: GuardrailConfig): string {
+export function expectedValue(config: GuardrailConfig): string {
   if (config.type === 'boolean') return String(config.value)
   return config.type === 'categorical' ? config.values.map(quote).join(' or ') : `${config.operator} ${config.value}`
 }

@@ -10,7 +10,7 @@ import { builtIns } from '../../guardrails/index.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { packTexts } from '../../workers/packed-texts.ts'
 import { evaluate } from './evaluate.ts'
-import { passes, wanted } from './evaluator-value.ts'
+import { expectedValue, passes } from './evaluator-value.ts'
 import { evaluators } from './evaluators.ts'
 
 /** What guardrails are found and run with. */
@@ -68,7 +68,7 @@ function evaluatorCheck(
       return { outcome: 'unchecked', reason: 'its guardrail_config is not enabled', evaluation: null }
     const { reason, ...evaluation } = await evaluate(evaluator, { ...working, judged })
     if (passes(evaluation.value, config)) return { outcome: 'passed', reason: null, evaluation }
-    const why = reason ?? `it gave ${JSON.stringify(evaluation.value)}, and what passes is ${wanted(config)}`
+    const why = reason ?? `it gave ${JSON.stringify(evaluation.value)}, and what passes is ${expectedValue(config)}`
     return { outcome: config.alert_on_failure ? 'alerted' : 'blocked', reason: why, evaluation }
   }
 }

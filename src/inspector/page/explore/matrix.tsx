@@ -1,6 +1,6 @@
 // The matrix of an exploration: a row a point, a column a class of outcome, and in each cell what became of the program.
 import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
-import { CASE_STYLES, DERIVED, LEFT_OUT } from '../../../views/cell-look.ts'
+import { CASE_STYLES, DERIVED, LEFT_OUT } from '../../../views/case-style.ts'
 import { hashOf, here } from '../state/route.ts'
 import { Region } from '../ui/region.tsx'
 

@@ -4,7 +4,7 @@ import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
 import { countedText, instantText, spanText } from '../state/format.ts'
 import { reportData } from '../state/report.ts'
-import { CaseDetail, currentCase } from './cell.tsx'
+import { CaseDetail, currentCase } from './case.tsx'
 import { Matrix } from './matrix.tsx'
 
 /** The view; it stands in reports of explorations alone. */
@@ -37,7 +37,7 @@ function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: {
   const shares = [
     ['faults injected / applicable', coverage.delivered],
     ['tolerated / injected', coverage.held],
-    ['recovery paths covered / configured', coverage.ways],
+    ['recovery paths covered / configured', coverage.recoveryPaths],
   ] as const
   return (
     <>

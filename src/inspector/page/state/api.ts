@@ -6,13 +6,13 @@ import { authorizationOf, keepToken, keptToken } from './token.ts'
 /** The token of this tab. */
 export const token = signal(keptToken())
 /** Whether the server asks for a token that it knows. */
-export const tokenWanted = signal(false)
+export const tokenRequired = signal(false)
 
 /** Keeps a token for this tab, and tries again with it. */
 export function setToken(value: string): void {
   token.value = value.trim()
   keepToken(token.value)
-  tokenWanted.value = false
+  tokenRequired.value = false
 }
 
 /** What is asked, beside the path. */
@@ -46,7 +46,7 @@ export async function accepted(asked: Promise<Response>, signal?: AbortSignal): 
     throw new Error('the server cannot be reached')
   })
   if (response.ok) return response
-  if (response.status === 401) tokenWanted.value = true
+  if (response.status === 401) tokenRequired.value = true
   const answer = (await response.json().catch(() => undefined)) as { message?: string } | undefined
   throw new Error(answer?.message ?? `the server responded with ${response.status}`)
 }

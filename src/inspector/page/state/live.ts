@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import type { CallRow, CallsChanged } from '../../../contract/core/call-row.ts'
 import type { FirstCalls } from '../first.ts'
-import { accepted, ask, callPages, type ListedCalls, tokenWanted } from './api.ts'
+import { accepted, ask, callPages, type ListedCalls, tokenRequired } from './api.ts'
 import { addCalls, forgetSession, replaceCalls } from './call-list.ts'
 
 /** Whether events come. */
@@ -101,14 +101,14 @@ export async function follow(): Promise<void> {
     if (connection.value === 'live') pause = 500
     pending.value = 0
     connection.value = 'lost'
-    if (tokenWanted.value) await tokenGiven()
+    if (tokenRequired.value) await tokenGiven()
     else await wait(pause)
   }
 }
 
 const tokenGiven = () =>
   new Promise<void>((resolve) => {
-    const stop = tokenWanted.subscribe((wanted) => {
+    const stop = tokenRequired.subscribe((wanted) => {
       if (wanted) return
       queueMicrotask(() => stop())
       resolve()

@@ -1,6 +1,6 @@
 // Ways of well-behaved clients to see to a failed request that are no plain repetition of it: races, continuations, other keys,
 // other providers, requests in parts, shorter ones, and prompts that are built anew.
-import type { Habit, Scene } from './innocent-habits.ts'
+import type { Habit, Scene } from './compliant-habits.ts'
 import { type Fate, type Luck, OK } from './simulated-clients.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })

@@ -1,5 +1,5 @@
 // Habits of well-behaved clients that look like misbehaviour from afar: races, timeouts, polls, limits, streams left early.
-import { RECOVERIES } from './innocent-recoveries.ts'
+import { RECOVERIES } from './compliant-recoveries.ts'
 import {
   createClient,
   type Fate,
