@@ -42,7 +42,7 @@ async function bare(command: readonly string[], folder: string): Promise<number>
 
 /** Milliseconds of a whole exploration, and its runs: the quiet ones too. */
 async function exploration(command: readonly string[], cwd: string) {
-  const classes = CLASSES.flatMap((name) => ['--class', name])
+  const classes = CLASSES.flatMap((name) => ['--failure-mode', name])
   const began = performance.now()
   const child = Bun.spawn([understudy, 'explore', '--json', ...classes, '--', ...command], {
     ...{ cwd, stdout: 'pipe', stderr: 'ignore' },

@@ -54,7 +54,7 @@ const Health = z.object({
       events_failed: z
         .int()
         .describe('Events that failed since the start, after five attempts. See /_understudy/events.'),
-      stray_calls: z.int().describe('Requests to unknown paths since the start.'),
+      unknown_path_requests: z.int().describe('Requests to unknown paths since the start.'),
     })
     .describe('Over all sessions.'),
   fixtures: z
@@ -160,7 +160,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
           fixtures: about.fixtures(),
           events_waiting: events().waiting,
           events_failed: events().failed,
-          stray_calls: strays.count(),
+          unknown_path_requests: strays.count(),
         },
         fixtures: { problem: problemIn(files.problem) },
         caches: {

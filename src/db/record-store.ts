@@ -2,6 +2,7 @@
 import { and, asc, count, desc, eq, gt, lt, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Fields, PageFilter, Records } from '../contract/workspace/record.ts'
+import { once } from '../lib/once.ts'
 import { asObject } from '../lib/values.ts'
 import { MAX_NUMBER, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
@@ -98,16 +99,19 @@ function writesOf(database: Query) {
     .set({ key: sql`${param('key')}`, body: sql`${param('body')}` })
     .where(eq(records.id, param('id')))
     .prepare()
-  const remove = database
-    .delete(records)
-    .where(
-      sql`${records.id} IN (
+  // Its triggers are compiled with it, for which all that they write to must be sound.
+  const remove = once(() =>
+    database
+      .delete(records)
+      .where(
+        sql`${records.id} IN (
         WITH RECURSIVE doomed(id) AS (
           SELECT value FROM json_each(${param('ids')})
           UNION ALL SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id AND r.parent <> ''
         ) SELECT id FROM doomed)`,
-    )
-    .prepare()
+      )
+      .prepare(),
+  )
   return { insert, update, remove }
 }
 
@@ -214,7 +218,7 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
       update.run({ id, key, body: JSON.stringify(body) })
     },
     remove(ids) {
-      remove.run({ ids: JSON.stringify(ids) })
+      remove().run({ ids: JSON.stringify(ids) })
     },
     nextNumber: () => ++numbers,
     isNew: () => numbers === 0,

@@ -218,6 +218,10 @@ function writesUntil(over: () => boolean, writer: Writer): Writes {
   }
 }
 
+/** Data in memory that is open from the start, so that whatever prevents it is known then. */
+export const loadedMemoryData = (empty: () => Buffer, options: DataOptions): SessionData =>
+  memoryData(empty, options, opened(openClone(empty()), options, { dropped: nothingDropped() }))
+
 /** Data in a file. */
 export function fileData(
   { database, restored, release, closing, beside = () => openSecond(database.name) }: FileDatabase,

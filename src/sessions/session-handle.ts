@@ -10,7 +10,7 @@ import { type Clock, type LatencyMode, realClock, type TimeSettings, type Virtua
 import { processSecret } from '../lib/ids.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { VIRTUAL_START, virtualClock } from '../lib/virtual-clock.ts'
-import { fileData, memoryData, resetError, type SessionData } from './data.ts'
+import { fileData, loadedMemoryData, memoryData, resetError, type SessionData } from './data.ts'
 import type { GeneratedWith, SessionFolder } from './folder.ts'
 import { checkName } from './refusals.ts'
 import {
@@ -324,7 +324,8 @@ export function sessionHandleMaker(
     (name: string, looked: boolean, made: GeneratedWith | undefined) =>
     (now: () => number): SessionData => {
       if (name !== DEFAULT_SESSION && folder && !looked) return folder.data(name, { keep, now, shapes }, made)
-      if (name !== DEFAULT_SESSION || db === ':memory:') return memoryData(empty, { keep, now, shapes, opened })
+      if (name !== DEFAULT_SESSION) return memoryData(empty, { keep, now, shapes, opened })
+      if (db === ':memory:') return loadedMemoryData(empty, { keep, now, shapes, opened })
       return fileData(openFile(db), { keep, now, shapes })
     }
   const discard = createDiscards()

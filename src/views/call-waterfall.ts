@@ -1,10 +1,11 @@
 // The waterfall of a call with everything around it: the steps of its agent, and the tries of its client.
+
+import { outcomeText } from '../contract/core/outcome-text.ts'
 import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import type { Waterfall, WaterfallRow } from '../contract/core/waterfall.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { type ClientCall, clientCalls, pauseBetween } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
-import { outcomeText } from './outcome-text.ts'
 import { attemptRow, gatewayRows, plainRow, timeText, toneOf } from './waterfall.ts'
 
 /** Traces by id, as far as they are known. */

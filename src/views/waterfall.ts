@@ -1,7 +1,8 @@
 // A call over time as a model: what the terminal prints, JSON says and the page draws are three renderings of it.
+
+import { outcomeText } from '../contract/core/outcome-text.ts'
 import type { AttemptRecord, GuardrailRecord, OutcomeKind, TraceRecord } from '../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallTone } from '../contract/core/waterfall.ts'
-import { outcomeText } from './outcome-text.ts'
 
 /** A line about which nothing particular is to be said. */
 export const plainRow = (row: Pick<WaterfallRow, 'kind' | 'title'> & Partial<WaterfallRow>): WaterfallRow => ({

@@ -174,7 +174,7 @@ test('fixture list: prints shipped fixtures after those of files', async () => {
   folder.remove()
 })
 
-test('shipped fixtures: answer only with --shipped-fixtures, whatever --on-miss says', async () => {
+test('shipped fixtures: answer only with --shipped-fixtures, whatever --on-unmatched is', async () => {
   const off = createTestApp({ on_unmatched: 'error' })
   const made = createTestApp()
   for (const content of ['Hello!', 'Tell me a long story', 'please refuse', 'Think step by step.']) {

@@ -789,12 +789,12 @@ describe('verdict', () => {
 
   test('reports unknown paths in health and in the list of traces', async () => {
     const client = clientOf('lost')
-    const before = (await client.control('GET', 'health')) as { counts: { stray_calls: number } }
+    const before = (await client.control('GET', 'health')) as { counts: { unknown_path_requests: number } }
     const { status, text } = await client.post('/v2/chat/completions', client.message())
     expect(status).toBe(404)
     expect(text).toContain('there is no path /v2/chat/completions: did you mean /v2/router/chat/completions?')
-    const after = (await client.control('GET', 'health')) as { counts: { stray_calls: number } }
-    expect(after.counts.stray_calls - before.counts.stray_calls).toBe(1)
+    const after = (await client.control('GET', 'health')) as { counts: { unknown_path_requests: number } }
+    expect(after.counts.unknown_path_requests - before.counts.unknown_path_requests).toBe(1)
     const { data } = (await client.control('GET', 'traces')) as { data: object[] }
     expect(data).toMatchObject([{ operation: 'none', name: 'POST /v2/chat/completions', status: 404 }])
     expect((await client.control('GET', 'verify')) as Verification).toMatchObject({

@@ -110,7 +110,7 @@ test.each([
   async ({ name, width, dark }) => {
     const one = await browser.open(String(pathToFileURL(FILE)), { width, dark })
     for (const open of [false, true]) {
-      if (open) await one.getByRole('link', { name: /^held/ }).click()
+      if (open) await one.getByRole('link', { name: /^tolerated/ }).click()
       await one.screenshot({ path: screenshotPath(`explore-${name}${open ? '-cell' : ''}`) })
       // Scripts of tests are let in by the browser's protocol; the page's policy would not.
       await one.evaluate(axe.source)

@@ -106,7 +106,7 @@ test('inspector timeline: shows retries, waits, faults and a fallback against wh
   const chart = page.getByRole('table', { name: 'Timeline of the call' })
   await chart.waitFor()
   const bars = await chart.getByRole('img').evaluateAll((all) => all.map((one) => one.getAttribute('aria-label') ?? ''))
-  expect(bars[0]).toStartWith('first openai/gpt-4o, refused 503')
+  expect(bars[0]).toStartWith('first openai/gpt-4o, HTTP error 503')
   expect(bars.some((label) => label.startsWith('retry openai/gpt-4o'))).toBe(true)
   expect(bars.at(-1)).toStartWith('call client, ')
   expect(await chart.locator('.tag.fault').count()).toBeGreaterThan(0)

@@ -30,7 +30,7 @@ beforeAll(async () => {
     startServer(['--db', ':memory:', '--token', 'secret'], { cwd: folder.path }),
     inspectorBrowser(),
   ])
-  await send('POST', '/_understudy/sessions', { name: 'retry-storm', clock: 'virtual' })
+  await send('POST', '/_understudy/sessions', { name: 'storm', clock: 'virtual' })
   await send('PUT', '/_understudy/scenario', { name: 'rate-limit-burst' })
   const messages = [{ role: 'user', content: evil }]
   for (let index = 0; index < 40; index++)

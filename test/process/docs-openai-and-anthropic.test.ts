@@ -18,8 +18,12 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('docs/openai-and-anthropic.md: has two programs', () => {
-  expect(programs.map((code) => /from '(.*)'/.exec(code)?.[1])).toEqual(['openai', '@anthropic-ai/sdk'])
+test('docs/openai-and-anthropic.md: has a program for each SDK', () => {
+  expect(programs.map((code) => /from '(.*)'/.exec(code)?.[1])).toEqual([
+    'openai',
+    '@anthropic-ai/sdk',
+    '@ai-sdk/openai',
+  ])
 })
 
 test.each(programs.map((code, index) => [`program ${index + 1}`, code] as const))(

@@ -72,7 +72,7 @@ describe('exec', () => {
       '  rule          streams break: not triggered: no request matched',
       '  fixtures      3 calls matched no fixture',
       '  configured    3 of 3 recovery paths exercised',
-      '  expected      2 attempts: provider anthropic, outcome answered met',
+      '  expected      2 attempts: provider anthropic, outcome succeeded met',
       '  expected      3 calls met',
       '',
     ])

@@ -107,7 +107,7 @@ test('explore: reports a failed run when the trace of its call was dropped', asy
   const failing: RunCommand = async (asked) => ({ ...(await run(asked)), ...(asked.scenario && { code: 1 }) })
   const found = await explore(optionsOf(failing))
   expect(found.cells.map(({ verdict, why }) => `${verdict}: ${why}`)).toEqual(
-    Array.from({ length: 4 }, () => 'broke: the command failed with exit code 1'),
+    Array.from({ length: 4 }, () => 'failed: the command failed with exit code 1'),
   )
 })
 

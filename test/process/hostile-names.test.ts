@@ -71,7 +71,7 @@ beforeAll(async () => {
   hostile = Bun.serve({
     port: 0,
     fetch: ({ url }) =>
-      url.includes('http_error')
+      url.includes('refused')
         ? Response.json({ message: NASTY, error: { message: NASTY } }, { status: 400 })
         : Response.json({
             status: NASTY,

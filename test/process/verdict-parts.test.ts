@@ -66,9 +66,9 @@ describe('exec with several parts', () => {
     expect(run.sessions).toMatchObject([{ calls: 40, verdict: 'fail', part: 1, ended_by: why }])
     expect(kindsOf(run)[0]).toContain('retry-storm')
     expect(plainLines(runLines(run)).join('\n')).toMatch(
-      /error {9}storm: the same failing request \(status \d+\) was sent 40 times/,
+      /error {9}retry-storm: the same failing request \(status \d+\) was sent 40 times/,
     )
-    expect(junit([run])).toMatch(/name="session [^"]+ \(part 1, before [^"]+\)"[^>]*><failure message="storm/)
+    expect(junit([run])).toMatch(/name="session [^"]+ \(part 1, before [^"]+\)"[^>]*><failure message="retry-storm/)
   })
 
   test('judges each part by itself, and the last one by its final state', async () => {

@@ -216,7 +216,7 @@ test('action exec: writes the verdict to the summary, uploads the report, and pr
 
   const ended = await bad.end('failure')
   expect(ended.said).toMatch(
-    /::group::Understudy: 2 of the last 2 calls[\s\S]*unavailable-burst[\s\S]*::endgroup::[\s\S]*refused 429/,
+    /::group::Understudy: 2 of the last 2 calls[\s\S]*unavailable-burst[\s\S]*::endgroup::[\s\S]*HTTP error 429/,
   )
 }, 60_000)
 
@@ -235,7 +235,7 @@ test.each(['exec', 'explore'])(
       executable: EXECUTABLE,
       mode,
       run: 'node loud.mjs',
-      args: mode === 'explore' ? '--class\nauth' : '',
+      args: mode === 'explore' ? '--failure-mode\nauth' : '',
     })
     writeFileSync(
       join(loud.home, 'loud.mjs'),
@@ -249,7 +249,7 @@ test.each(['exec', 'explore'])(
     if (mode === 'exec') {
       expect([code, loud.outputs().ok]).toEqual([0, 'true'])
       expect(loud.summary()).toMatch(/\| no scenario \| ✅ PASS \| 1 \| 1 \| 1 \|/)
-    } else expect(loud.summary()).toMatch(/\| auth \| ❌ broke \|/)
+    } else expect(loud.summary()).toMatch(/\| auth \| ❌ failed \|/)
   },
   60_000,
 )
@@ -289,14 +289,14 @@ test('action explore: writes the matrix to the summary', async () => {
     executable: EXECUTABLE,
     mode: 'explore',
     run: 'node ask.mjs',
-    args: '--class\nauth\n--class\nserver-error-once',
+    args: '--failure-mode\nauth\n--failure-mode\nserver-error-once',
   })
   const { code, said } = await explored.step()
   expect([code, said]).toEqual([1, expect.stringMatching(/::error::FAIL: 1 of 2 cases failed/)])
   expect(explored.summary()).toContain('FAIL: 1 of 2 cases failed')
   expect(explored.summary()).toMatch(/\| \| p1 \|\n\|---\|---\|\n/)
-  expect(explored.summary()).toMatch(/\| server-error-once \| ✅ held \|/)
-  expect(explored.summary()).toMatch(/\| auth \| ❌ broke \|/)
+  expect(explored.summary()).toMatch(/\| server-error-once \| ✅ tolerated \|/)
+  expect(explored.summary()).toMatch(/\| auth \| ❌ failed \|/)
   expect(existsSync(explored.outputs().report ?? '')).toBe(true)
 }, 60_000)
 

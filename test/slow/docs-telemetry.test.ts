@@ -103,9 +103,13 @@ test('docs/telemetry.md: names exported attributes and events', () => {
 test('docs/telemetry.md: shows Prometheus settings that find the metrics', async () => {
   const [, settings = ''] = /```yaml\n(# prometheus.yml[\s\S]*?)```/.exec(page) ?? []
   const { scrape_configs } = Bun.YAML.parse(settings) as { scrape_configs: { metrics_path: string }[] }
-  const answer = await appWith().fetch(scrape_configs[0]?.metrics_path ?? '')
+  const telemetry = readConfig({ otlp: 'http://127.0.0.1:9' }, {}).telemetry
+  const app = appWith({ telemetry })
+  const answer = await app.fetch(scrape_configs[0]?.metrics_path ?? '')
+  await app.understudy.telemetry?.stop(0)
   const served = [...answer.text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name)
-  const named = [...page.matchAll(/`(understudy_[a-z_]+)`/g)].map(([, name]) => name)
+  const reference = readFileSync(join(import.meta.dir, '..', '..', 'docs', 'reference', 'metrics.md'), 'utf8')
+  const named = [...reference.matchAll(/`(understudy_[a-z_]+)`/g)].map(([, name]) => name)
   expect(named.length).toBeGreaterThan(3)
   expect(named.filter((name) => !served.includes(name))).toEqual([])
 })

@@ -42,7 +42,7 @@ const EXAMPLES: Record<string, Example> = {
     mistakes: {
       'invalid-json': /^swallowed: /m,
       'context-length': /^misbehaved: .*retried 2 times/m,
-      'server-error-once': /^broke: /m,
+      'server-error-once': /^failed: /m,
     },
   },
   summarizer: {
@@ -67,7 +67,7 @@ const EXAMPLES: Record<string, Example> = {
         'a courier without a street',
       )
     },
-    mistakes: { 'server-error-once': /^broke: .*tool-repeated: book_courier/m, timeout: /^broke: /m },
+    mistakes: { 'server-error-once': /^failed: .*tool-repeated: book_courier/m, timeout: /^broke: /m },
   },
 }
 

@@ -18,7 +18,7 @@ test('passes', async ({ understudy }) => {
   await understudy.verify({ expect: [{ provider: 'openai', attempts: 1 }] })
 })
 test('fails', async ({ understudy }) => {
-  await understudy.scenario({ name: 'down', rules: [{ name: 'http_error', fault: { type: 'http-error', status: 503 } }] })
+  await understudy.scenario({ name: 'down', rules: [{ name: 'unavailable', fault: { type: 'http-error', status: 503 } }] })
   const { status } = await ask(understudy)
   throw new Error('as planned, after ' + status)
 })
@@ -100,7 +100,7 @@ describe.each(Object.keys(RUNNERS))('test runner %s', (name) => {
     expect(code).not.toBe(0)
     expect(said).toContain('as planned, after 503')
     expect(said).toMatch(/understudy: ".*fails" failed; its calls:/)
-    expect(said).toMatch(/openai\/gpt-4o first .*refused 503/)
+    expect(said).toMatch(/openai\/gpt-4o first .*HTTP error 503/)
     expect(said).not.toMatch(/understudy: ".*passes" failed/)
   })
   test("reports the server's error for an unknown scenario", () => {

@@ -39,7 +39,7 @@ const rows: [string, Typed, string[]][] = [
   ['a missing fixtures folder', flag('--fixtures', 'nowhere'), ['nowhere', 'no such file or folder']],
   ['a fixture with an unknown key', flag('--fixtures', 'wrong.yaml'), ['wrong.yaml:1', 'operation']],
   [
-    'an invalid --on-miss',
+    'an invalid --on-unmatched',
     flag('--on-unmatched', 'explode'),
     ['--on-unmatched must be', 'got "explode"', 'generate or error'],
   ],

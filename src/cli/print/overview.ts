@@ -1,6 +1,7 @@
 // Many calls at a glance, before they are shown one by one.
+
+import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
-import { outcomeText } from '../../views/outcome-text.ts'
 import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 

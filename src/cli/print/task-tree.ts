@@ -1,7 +1,8 @@
 // The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
+
+import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../../contract/core/trace.ts'
 import { STEP_TITLES } from '../../views/call-waterfall.ts'
-import { outcomeText } from '../../views/outcome-text.ts'
 import { timeText } from '../../views/waterfall.ts'
 import { wrapText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'

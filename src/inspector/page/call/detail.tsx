@@ -1,7 +1,7 @@
 // One call: its timeline, request and response, and the files generated from it.
 
+import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import { curlOf } from '../../../views/curl.ts'
-import { outcomeText } from '../../../views/outcome-text.ts'
 import { promptSayings } from '../../../views/sayings.ts'
 import { requestHead, textIn, visible } from '../../../views/wire-text.ts'
 import { toneClass } from '../calls/list.tsx'

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { CallRow } from '../../../contract/core/call-row.ts'
-import { outcomeText } from '../../../views/outcome-text.ts'
+import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import { usesVirtualClock } from '../state/call-list.ts'
 import { clockText, countedText, spanText } from '../state/format.ts'
 import { useVirtual } from '../ui/virtual.ts'

@@ -1,8 +1,8 @@
 // One cell: its verdict and why, the calls of its run, what the command printed, and how to see it again.
 
 import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
+import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import { CASE_STYLES } from '../../../views/case-style.ts'
-import { outcomeText } from '../../../views/outcome-text.ts'
 import { Code } from '../call/json.tsx'
 import { toneClass } from '../calls/list.tsx'
 import { callOf } from '../state/call-list.ts'

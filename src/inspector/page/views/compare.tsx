@@ -1,8 +1,8 @@
 // Two calls compared: their timelines on one scale, and what differs in their requests and responses.
 
 import type { Exchange } from '../../../contract/core/exchange.ts'
+import { outcomeText } from '../../../contract/core/outcome-text.ts'
 import type { WaterfallRow } from '../../../contract/core/waterfall.ts'
-import { outcomeText } from '../../../views/outcome-text.ts'
 import { endText, textIn, visible } from '../../../views/wire-text.ts'
 import { axisOf } from '../call/axis.ts'
 import { type LoadedCall, loadCall } from '../call/loaded.ts'

@@ -186,7 +186,7 @@ const NEVER: [Json, string][] = [
     `at 'cancel', 'operation' must be omitted or "agents.cancellations"`,
   ],
 ]
-test.each(NEVER)('late-answer rule: reports why it can never be triggered: %j', (rule, words) => {
+test.each(NEVER)('late-response rule: reports why it can never be triggered: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
   expect(idleRules({ ...scenario, location: 'here' }, ['chat.completions'])).toEqual([expect.stringContaining(words)])
 })
