@@ -16,7 +16,7 @@ let browser: InspectorBrowser
 const headers = {
   'content-type': 'application/json',
   authorization: 'Bearer secret',
-  'x-understudy-session': 'retry-storm',
+  'x-understudy-session': 'storm',
 }
 const evil = '</script><script>window.hit=1</script><!-- <b>'
 async function send(method: string, path: string, body: unknown) {
