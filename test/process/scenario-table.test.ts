@@ -7,10 +7,10 @@ import { type Played, play, program } from '../support/exec.ts'
 import {
   cellText,
   ENDS,
-  type ExploreCase,
   pageText,
   playTable,
   SCENARIOS,
+  type ScenarioCase,
   type ScenarioTable,
   socketText,
 } from '../support/scenario-table.ts'
@@ -28,16 +28,16 @@ const needsOf = (scenario: string): { stream?: boolean; agent?: boolean; calls?:
   return (Bun.YAML.parse(text) as { needs?: object }).needs ?? {}
 }
 /** What an app lacks under a scenario: apps without agents, and calls that are no streams. */
-function lackIn({ scenario, stream }: Pick<ExploreCase, 'scenario' | 'stream'>): string | undefined {
+function lackIn({ scenario, stream }: Pick<ScenarioCase, 'scenario' | 'stream'>): string | undefined {
   const needs = needsOf(scenario)
   if (needs.agent) return 'this scenario needs an agent task'
   return needs.stream && !stream ? 'this scenario needs a streamed call' : undefined
 }
 const allCases = (scenario: string, manner: 'careful' | 'careless') =>
   table.cells.filter((cell) => cell.scenario === scenario && (cell.manner === 'careful') === (manner === 'careful'))
-const about = ({ scenario, kind, stream, manner }: ExploreCase) =>
+const about = ({ scenario, kind, stream, manner }: ScenarioCase) =>
   `${scenario}: ${manner} ${kind}, ${stream ? 'streamed' : 'whole'}`
-const told = (cell: ExploreCase) => `${about(cell)}: ${cellText(cell)}`
+const told = (cell: ScenarioCase) => `${about(cell)}: ${cellText(cell)}`
 
 describe.each(SCENARIOS)('shipped scenario %s', (scenario) => {
   test('is inconclusive only for apps that lack what it needs', () => {
@@ -86,7 +86,7 @@ describe.each(SCENARIOS)('shipped scenario %s', (scenario) => {
 })
 
 /** The findings of a careless app: what is wrong with asking once and showing what has come, or with asking again and again. */
-function wrongWith(cell: ExploreCase): FindingKind[] {
+function wrongWith(cell: ScenarioCase): FindingKind[] {
   const { scenario, stream, kind, seen } = cell
   if (lackIn(cell)) return []
   const isResponses = kind === 'openai responses' || kind === 'AI SDK (openai)'

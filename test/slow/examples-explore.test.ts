@@ -67,7 +67,7 @@ const EXAMPLES: Record<string, Example> = {
         'a courier without a street',
       )
     },
-    mistakes: { 'server-error-once': /^failed: .*tool-repeated: book_courier/m, timeout: /^broke: /m },
+    mistakes: { 'server-error-once': /^failed: .*tool-repeated: book_courier/m, timeout: /^failed: /m },
   },
 }
 

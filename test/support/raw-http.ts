@@ -14,6 +14,9 @@ export interface RawResponse {
   broken: boolean
 }
 
+/** Turns of the event loop after which it has looked at its sockets. */
+const TURNS = [1, 2]
+
 /** The bytes of a request that posts JSON. */
 function requestText(path: string, body: object, headers: Record<string, string>): string {
   const text = JSON.stringify(body)
@@ -69,7 +72,11 @@ export function postRaw(
   socket.on('end', () => resolve(parsed(Buffer.concat(pieces), 'FIN')))
   socket.on('error', () => resolve(parsed(Buffer.concat(pieces), 'RST')))
   if (silence !== undefined)
-    socket.setTimeout(silence, () => {
+    socket.setTimeout(silence, async () => {
+      const before = pieces.length
+      // A loop that was busy all the time has not looked at the socket yet.
+      for (const _ of TURNS) await new Promise(setImmediate)
+      if (pieces.length > before) return
       resolve(parsed(Buffer.concat(pieces), 'silence'))
       socket.destroy()
     })
@@ -146,7 +153,6 @@ export async function startStub(): Promise<{ url: string; answer: StubResponse |
 
 /** After the kernel has handed over the last bytes: until the client, in this process perhaps, has had its turn. */
 const PAUSE_MS = 50
-const TURNS = [1, 2]
 
 async function respond(socket: Socket, answer: StubResponse | null): Promise<void> {
   if (!answer) return void socket.end()

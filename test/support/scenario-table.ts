@@ -64,7 +64,7 @@ const HAMMERED = ['bad-key', 'context-length']
 export const ENDS = ['unknown', 'well', 'badly', 'stopped'] as const
 
 /** One app under one scenario. */
-export interface ExploreCase {
+export interface ScenarioCase {
   scenario: string
   kind: AppKind
   stream: boolean
@@ -87,7 +87,7 @@ export interface SocketCell {
 
 /** All of it. */
 export interface ScenarioTable {
-  cells: ExploreCase[]
+  cells: ScenarioCase[]
   sockets: SocketCell[]
 }
 
@@ -141,7 +141,7 @@ export async function playTable(): Promise<ScenarioTable> {
     const columns = APP_KINDS.flatMap((kind) => [false, true].map((stream) => ({ kind, stream })))
     // The first call of each package takes long, which is no fault of a scenario.
     for (const column of columns) await ask({ ...column, prompt: PROMPT, connection: at(base, 'warm') }, 'careless')
-    const hammered: ExploreCase[] = []
+    const hammered: ScenarioCase[] = []
     // One after the other: what is judged is how fast they repeat a call.
     for (const scenario of HAMMERED)
       for (const column of columns) hammered.push(await cellOf(played, { scenario, ...column, manner: 'hammering' }))
@@ -217,7 +217,7 @@ const socketOf = (played: Played, { scenario, api, stream }: Omit<SocketCell, 'r
     return { scenario, api, stream, response }
   })
 
-const cellOf = (played: Played, cell: Omit<ExploreCase, 'seen' | 'traces' | 'verdicts'>): Promise<ExploreCase> =>
+const cellOf = (played: Played, cell: Omit<ScenarioCase, 'seen' | 'traces' | 'verdicts'>): Promise<ScenarioCase> =>
   played.limit(async () => {
     const { scenario, kind, stream, manner } = cell
     const { name, control, end } = await sessionOf(played, scenario, kind, stream, manner)
@@ -236,11 +236,11 @@ const cellOf = (played: Played, cell: Omit<ExploreCase, 'seen' | 'traces' | 'ver
       const limit = LIMITS[scenario]?.[stream ? 'streamed' : 'whole'] ?? CAREFUL_LIMIT_MS
       seen.push(await ask({ kind, stream, prompt, connection, limit }, manner))
     }
-    const verdicts: Partial<ExploreCase['verdicts']> = {}
+    const verdicts: Partial<ScenarioCase['verdicts']> = {}
     for (const ended of ENDS) verdicts[ended] = (await control('GET', `verify?wait=1s&ended=${ended}`)) as Verification
     const { data } = (await control('GET', 'traces?limit=200')) as { data: TraceRecord[] }
     await end()
-    return { ...cell, seen, traces: data.toReversed(), verdicts: verdicts as ExploreCase['verdicts'] }
+    return { ...cell, seen, traces: data.toReversed(), verdicts: verdicts as ScenarioCase['verdicts'] }
   })
 
 /** What comes on the socket, in words. */
@@ -287,7 +287,7 @@ function stepText({ outcome, status, stream, id }: TraceRecord, { findings }: Ve
 const providerOf = ({ model }: TraceRecord) => model?.split('/')[0]
 
 /** The calls of an app in words, and where it asked another provider. */
-function stepsOf({ traces, verdicts: { unknown } }: ExploreCase): string[] {
+function stepsOf({ traces, verdicts: { unknown } }: ScenarioCase): string[] {
   const [first] = traces
   return traces.map((trace) => {
     const isOther = first !== undefined && providerOf(first) !== providerOf(trace)
@@ -304,7 +304,7 @@ const SEEN: Record<Seen['end'], string> = {
 }
 
 /** What the user of an app saw, in words. */
-function seenTexts({ manner, seen, traces }: ExploreCase): string[] {
+function seenTexts({ manner, seen, traces }: ScenarioCase): string[] {
   const last = traces.at(-1)
   // How much of a broken stream a client still reads depends on how busy it is.
   const isBroken = manner === 'careless' && last?.stream === true && last.status === 200 && last.outcome !== 'succeeded'
@@ -321,15 +321,15 @@ function verdictText({ verdict, inconclusive, findings }: Verification): string 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
 
 /** What an app experienced and did, in words. */
-export const cellText = (cell: ExploreCase): string => textWith(cell, verdictText(cell.verdicts.unknown))
-const textWith = (cell: ExploreCase, verdict: string): string =>
+export const cellText = (cell: ScenarioCase): string => textWith(cell, verdictText(cell.verdicts.unknown))
+const textWith = (cell: ScenarioCase, verdict: string): string =>
   `${distinct(stepsOf(cell)).join(' → ')}; ${seenTexts(cell).join(', or ')}. ${verdict}`
 
 /** The same of a careful app. What is found by the pauses between calls depends on how busy the machine is, so one app speaks for all. */
-function carefulText(cell: ExploreCase, own: readonly ExploreCase[]): string {
+function carefulText(cell: ScenarioCase, own: readonly ScenarioCase[]): string {
   if (stepsOf(cell).every((step) => step.startsWith('timeout')))
     return textWith(cell, '**PASS**, at most with the warning `gave-up`')
-  const steps = (one: ExploreCase) => distinct(stepsOf(one)).join()
+  const steps = (one: ScenarioCase) => distinct(stepsOf(one)).join()
   const like = own.filter((one) => one.manner === 'careful' && steps(one) === steps(cell))
   const texts = like.map(({ verdicts }) => verdictText(verdicts.unknown)).sort()
   return textWith(cell, texts.find((text) => text.includes('`')) ?? verdictText(cell.verdicts.unknown))
@@ -350,7 +350,7 @@ function rowsOf(scenario: string, { cells, sockets }: ScenarioTable): Row[] {
     .filter(({ manner }) => manner === 'careful')
     .map((careful) => {
       const { kind, stream, manner } = careful
-      const isLike = (cell: ExploreCase) => cell.kind === kind && cell.stream === stream && cell.manner !== manner
+      const isLike = (cell: ScenarioCase) => cell.kind === kind && cell.stream === stream && cell.manner !== manner
       const careless = own.filter(isLike).map(cellText).join('')
       const texts = sockets
         .filter((socket) => socket.scenario === scenario && socket.api === APIS[kind] && socket.stream === stream)
