@@ -38,7 +38,7 @@ test('shared code: names no provider', () => {
     'catalogue',
     'endpoints',
     'names',
-    'error-words',
+    'error-messages',
     'error-body',
     'quota-headers',
     'request-id',
