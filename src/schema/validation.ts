@@ -95,12 +95,13 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   if (issue.code === 'custom' && issue.message.startsWith('is required')) return { path: at, message: issue.message }
   if (value === undefined && issue.code !== 'custom')
     return { path: at, message: `is required: it ${expectation(issue)}` }
-  const choices = typeof value === 'string' ? choicesOf(issue) : []
-  const likely = issue.code === 'custom' ? '' : suggestion(String(value), choices)
+  const choices = choicesOf(issue)
+  const isText = typeof value === 'string'
+  const likely = isText && issue.code !== 'custom' ? suggestion(value, choices) : ''
   return {
     path: at,
     message: `${expectation(issue)}, got ${quote(value)}${likely}`,
-    ...renameOf('value', String(value), choices),
+    ...(isText && renameOf('value', value, choices)),
   }
 }
 

@@ -53,6 +53,13 @@ const ROWS: [found: string, requests: FuzzRequest[]][] = [
     ],
   ],
   [
+    'object whose toString is no function is an error of its field',
+    [
+      post('/v2/tools', { type: { toString: 1, valueOf: 1 } }),
+      post('/v2/router/chat/completions', { model: 'openai/gpt-4o', messages: [{ role: { toString: [] } }] }),
+    ],
+  ],
+  [
     'invalid authorization is an error in the envelope',
     ['Bearer a b', 'Basic eDp5', 'fuzz'].map((authorization) => ({
       ...post('/v2/router/chat/completions', {}),
