@@ -107,7 +107,7 @@ function writesOf(database: Query) {
         sql`${records.id} IN (
         WITH RECURSIVE doomed(id) AS (
           SELECT value FROM json_each(${param('ids')})
-          UNION ALL SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id AND r.parent <> ''
+          UNION SELECT r.id FROM records r JOIN doomed d ON r.parent = d.id AND r.parent <> ''
         ) SELECT id FROM doomed)`,
       )
       .prepare(),

@@ -1,5 +1,5 @@
 // YAML of people and programs, read within limits: the library has none of its own, and takes quadratic time for some texts.
-import { nestingProblem } from '../lib/nesting.ts'
+import { MAX_DEPTH, nestingProblem } from '../lib/nesting.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 import { yamlMistake } from './yaml-mistakes.ts'
 
@@ -15,7 +15,9 @@ export const FILE_LIMITS: YamlLimits = { characters: 16_000_000, tokens: 500_000
 export const REQUEST_LIMITS: YamlLimits = { characters: 256_000, tokens: 20_000 }
 const MAX_ALIASES = 1_000
 /** Tokens that stand for no characters: a document, the end of a flow collection and a scalar begin with them. */
-const MARKS = new Set(['\x02', '\x18', '\x1f'])
+/** Stands before a scalar, whatever that looks like. */
+const SCALAR = '\x1f'
+const MARKS = new Set(['\x02', '\x18', SCALAR])
 
 /** A text that cannot be read as YAML; `offset` is where, in UTF-16 units. */
 export class YamlError extends Error {
@@ -69,7 +71,19 @@ function checkSize(text: string, { characters, tokens }: YamlLimits): void {
   // Each token has a character at least.
   if (text.length <= Math.min(tokens, MAX_ALIASES)) return
   let [count, aliases, offset] = [0, 0, 0]
+  // Levels of lists and mappings that are open in this line, and of those in brackets: the parser takes quadratic time for them.
+  let [inLine, inBrackets] = [0, 0]
+  let before = ''
   for (const token of new (yaml().Lexer)().lex(text)) {
+    if (before !== SCALAR) {
+      if (token === '-' || token === '?') inLine++
+      else if (token === '[' || token === '{') inBrackets++
+      else if (token === ']' || token === '}') inBrackets--
+      else if (token.endsWith('\n')) inLine = 0
+      if (inLine + inBrackets > MAX_DEPTH)
+        throw new YamlError(`the text is nested more than ${MAX_DEPTH} levels deep`, offset)
+    }
+    before = token
     if (token.startsWith('*')) aliases++
     if (++count > tokens) throw new YamlError(`the text has more than ${tokens} words and signs of YAML`, offset)
     if (aliases > MAX_ALIASES) throw new YamlError(`the text has more than ${MAX_ALIASES} aliases`, offset)

@@ -28,9 +28,9 @@ const HOSTILE: [string, string, RegExp][] = [
   ['a mapping as a key', '? { a: b }\n: 1', /key must be a text/],
   ['nested keys', '? '.repeat(300), /key must be a text/],
   ['a list as a key', '? [a]\n: 1', /key must be a text/],
-  ['unclosed brackets', '['.repeat(5_000), /too deeply|Flow sequence|too large/],
+  ['unclosed brackets', '['.repeat(5_000), /500 levels/],
   ['nested lists', `name: ${'['.repeat(900)}${']'.repeat(900)}`, /500 levels/],
-  ['nested dashes', '- '.repeat(9_000), /nested too deeply|500 levels/],
+  ['nested dashes', '- '.repeat(9_000), /500 levels/],
   ['nested braces', `${'{a: '.repeat(700)}1${'}'.repeat(700)}`, /500 levels/],
   ['a text of 300,000 characters', `# ${'x'.repeat(300_000)}\n${BUSY}`, /longer than 256000 characters/],
   ['many keys', Array.from({ length: 20_000 }, (_, n) => `k${n}: v`).join('\n'), /more than 20000 words/],
@@ -63,7 +63,7 @@ test.each(HOSTILE)('hostile YAML, %s: is rejected as an error of the text', asyn
   const { valid, problems } = checked.json() as { valid: boolean; problems: { line: number; message: string }[] }
   expect(valid).toBeFalse()
   expect(problems.map((problem) => problem.message).join('\n')).toMatch(message)
-  const begun = await app.post('/_understudy/sessions', { name: 'http_error', scenario: { text } })
+  const begun = await app.post('/_understudy/sessions', { name: 'rejected', scenario: { text } })
   expect(begun.status).toBe(400)
   const put = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ text }) }
   const played = await app.fetch('/_understudy/scenario', put)
