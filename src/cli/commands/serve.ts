@@ -19,8 +19,9 @@ import type { StopCause } from '../run/stop-signals.ts'
 import type { Exiting } from './exiting.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
-/** How long a balancer that asks for health every second takes to send no more sessions here, and how often it asks for that. */
-const [NOTICE_MS, NOTICE_COUNT] = [1_500, 3]
+/** How long a balancer that asks for health every second takes to send no more sessions here, and how often it asks for that: three
+ * answers make it stop, and the question after them shows that it has read the third. */
+const [NOTICE_MS, NOTICE_COUNT] = [1_500, 4]
 /** How often it is looked whether calls are over. */
 const LOOK_MS = 20
 /** How long the last answers have to leave when the time for calls is up. */
