@@ -7,6 +7,7 @@ import { type TestApp, testApps } from '../support/app.ts'
 import { bodyOf, CHAT } from '../support/chat.ts'
 import { docxOf, pdfOf } from '../support/documents.ts'
 import { shortJobs } from '../support/job-limits.ts'
+import { withFreshMemory } from '../support/memory.ts'
 import { emptyFolder, type OwnServer, startServer } from '../support/server.ts'
 import type { Json } from '../support/workspace.ts'
 
@@ -112,6 +113,8 @@ const SLOW: HostileRow[] = [
 ]
 
 describe('heavy document', () => {
+  // With scarce memory one document is read at a time.
+  withFreshMemory()
   test.each([
     ...HOSTILE.map((row) => [...row, {}] as const),
     ...SLOW.map((row) => [...row, { jobLimits: shortJobs(300) }] as const),
