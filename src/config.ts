@@ -11,6 +11,7 @@ import type { TimeSettings } from './lib/clock.ts'
 import { withoutProxy } from './lib/direct-fetch.ts'
 import { presentName } from './lib/former-names.ts'
 import { lazy } from './lib/lazy.ts'
+import { suggestion } from './lib/likely-name.ts'
 import { isObject } from './lib/values.ts'
 import { providerNames } from './providers/names.ts'
 import { NOT_VALID } from './schema/compiled-schema.ts'
@@ -136,7 +137,14 @@ const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOC
 function refuseUnknownVariables(environment: Environment): void {
   const known = [...keys.filter((key) => !isFileOnly(key)).map(variableOf), ...OTHER_VARIABLES]
   const unknown = Object.keys(environment).find((name) => name.startsWith('UNDERSTUDY_') && !known.includes(name))
-  if (unknown) throw new ConfigError(`${unknown} is not a setting; valid: ${known.join(', ')}`)
+  if (unknown) {
+    const keyOf = (variable: string) => variable.slice('UNDERSTUDY_'.length).toLowerCase()
+    const near = suggestion(keyOf(unknown), known.map(keyOf)).replace(
+      /'(\w+)'/,
+      (_, key: string) => `'${variableOf(key)}'`,
+    )
+    throw new ConfigError(`${unknown} is not a setting${near}; valid: ${known.join(', ')}`)
+  }
 }
 
 /** The environment of a program that shall call us: ours, with the variables that clients of model APIs read. */

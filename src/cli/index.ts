@@ -1,8 +1,9 @@
 // The command line: one file a command, and the one place that turns an error into a line and an exit code.
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
-import { ConfigError, launcher, requestsJsonLog } from '../config.ts'
+import { ConfigError, flagOf, launcher, requestsJsonLog } from '../config.ts'
 import { DatabaseError } from '../db/open.ts'
 import { lazy } from '../lib/lazy.ts'
+import { suggestion } from '../lib/likely-name.ts'
 import { FileError } from '../schema/source.ts'
 import { VERSION } from '../version.ts'
 import type { Exiting } from './commands/exiting.ts'
@@ -163,6 +164,13 @@ function refuseUnknownHelp(program: Command, [first, name, inner]: readonly stri
     refuse(`unknown command '${inner}'; valid: ${commandsOf(command)}`)
 }
 
+/** The flag that an unknown one probably means, former names included. */
+function likelyFlag(message: string, flags: readonly string[]): string {
+  const written = /'--([\w-]+)/.exec(message)?.[1] ?? ''
+  const keys = flags.map((flag) => flag.slice(2).replaceAll('-', '_'))
+  return suggestion(written.replaceAll('-', '_'), keys).replace(/'(\w+)'/, (_, key: string) => `'${flagOf(key)}'`)
+}
+
 /** Commander's message as one line that also says what would be valid. */
 function plain(error: CommanderError, program: Command, args: readonly string[]): string {
   const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
@@ -171,9 +179,10 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
   const outer = named(program, args[0])
   const command = named(outer, args[1]) ?? outer
   if (error.code === 'commander.unknownOption') {
-    const flags = (command ?? program).options.map((option) => option.long).join(', ')
+    const flags = (command ?? program).options.flatMap(({ long }) => long ?? [])
     // What is behind the = may be a token.
-    return `${message.replace(/=.*'/s, "=...'")}; valid: ${flags}`
+    const written = message.replace(/=.*'/s, "=...'")
+    return `${written}${likelyFlag(written, flags)}; valid: ${flags.join(', ')}`
   }
   if (error.code === 'commander.unknownCommand' || (error.code === 'commander.excessArguments' && !command)) {
     const word = command ? args[1] : args[0]

@@ -32,7 +32,7 @@ export interface SiteAsset {
 /** The site, read from its file. */
 export interface Site extends Pick<SiteTable, 'source' | 'policy'> {
   paths: readonly string[]
-  /** A file by its path below `/docs/`; undefined when there is none. */
+  /** A file by its path below `/docs/`; undefined if the site has no such file. */
   find(path: string): SiteAsset | undefined
 }
 

@@ -11,6 +11,7 @@ const FORMER_NAMES: Readonly<Record<string, readonly string[]>> = {
   verdict: ['result'],
   why: ['reason'],
   on_miss: ['on_unmatched'],
+  baseline: ['known_failures'],
   keep_answer_bytes: ['keep_response_bytes'],
   // Outcomes
   answered: ['succeeded'],

@@ -91,27 +91,27 @@ type CountedVerdict = Extract<CountedObservation, { type: 'session-verified' }>
 export function createCallCounts(): CallCounts {
   const calls = counter({
     name: 'understudy_calls_total',
-    help: 'Calls that have ended, of clients and from inside.',
+    help: 'Finished calls, of clients and internal ones.',
     labels: ['operation', 'outcome', 'status', 'origin'],
   })
   const attempts = counter({
     name: 'understudy_attempts_total',
-    help: 'Tries of a target.',
+    help: 'Attempts at a target.',
     labels: ['provider', 'outcome', 'reason'],
   })
   const faults = counter({
     name: 'understudy_faults_total',
-    help: 'Faults that have acted, by the rule of the scenario.',
+    help: 'Injected faults by scenario rule.',
     labels: ['scenario', 'rule'],
   })
   const findings = counter({
     name: 'understudy_findings_total',
-    help: 'What verdicts have found of clients, each counted once.',
+    help: 'Findings of verdicts, each counted once.',
     labels: ['kind', 'severity', 'accepted'],
   })
   const ofCall = (name: string, help: string) => histogram({ name, help, labels: ['operation'] })
   const durations = ofCall('understudy_call_duration_seconds', "How long calls took, by their session's clock.")
-  const firsts = ofCall('understudy_first_content_seconds', 'How long it took to the first content of a stream.')
+  const firsts = ofCall('understudy_first_content_seconds', 'Time to the first content of a stream.')
   const tries = histogram({
     name: 'understudy_attempt_duration_seconds',
     help: "How long tries took, by their session's clock.",

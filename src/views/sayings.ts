@@ -70,7 +70,7 @@ const [MAX_PROMPT, MAX_MODEL] = [120, 200]
 
 /** A request in brief. */
 export interface RequestBrief {
-  /** The first words of the last text of the user, on one line; null if there is none. */
+  /** The first words of the last text of the user, on one line; null if the request has no user text. */
   prompt: string | null
   /** The model as the request names it; null if it names none. */
   model: string | null

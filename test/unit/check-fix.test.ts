@@ -71,3 +71,19 @@ test('check --fix: fixes what it can and reports the rest', async () => {
   expect(stdout).toContain('wrong/scenarios/odd.yaml: 8 names replaced')
   expect(stderr).toContain('wrong/scenarios/odd.yaml:12:1: colour is not known')
 })
+
+test.each([
+  [['serve', '--on-miss', 'error'], {}, "unknown option '--on-miss' (did you mean '--on-unmatched'?); valid: --port"],
+  [['explore', '--class=auth'], {}, "(did you mean '--failure-mode'?); valid: --failure-mode"],
+  [['explore', '--baseline', 'x'], {}, "(did you mean '--known-failures'?)"],
+  [['serve', '--prot', '1'], {}, "(did you mean '--port'?)"],
+  [
+    ['serve'],
+    { UNDERSTUDY_ON_MISS: 'error' },
+    "UNDERSTUDY_ON_MISS is not a setting (did you mean 'UNDERSTUDY_ON_UNMATCHED'?)",
+  ],
+] as const)('former flag or variable, %j %j: is an error that names the present one', async (args, env, message) => {
+  const { code, stderr } = await runCommand([...args], { env })
+  expect(stderr).toContain(message)
+  expect(code).toBe(2)
+})

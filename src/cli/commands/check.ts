@@ -25,7 +25,7 @@ const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
     .description('validate fixtures, scenarios, seeds (workspace.yaml) and known cases (explore.yaml), then exit')
-    .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDERS.join(' and ')}, if they exist)`)
+    .argument('[DIR...]', `files or folders (default: ${[...DEFAULT_FOLDERS, KNOWN_FILE].join(', ')}, if they exist)`)
     .option('--config <FILE>', 'settings file that names your providers (default: understudy.yaml, if it exists)')
     .option('--fix', 'first rewrite former names of keys and values in these files and in the settings file')
     .action(async (given: string[], options: { config?: string; fix?: true }) => {

@@ -19,17 +19,17 @@ export const FindingKind = z
   ])
   .describe(
     [
-      'early-retry: called again before Retry-After was over.',
-      'retry-storm: the same request again and again, without growing pauses.',
-      'gave-up: a request that never got a response.',
+      'early-retry: the client retried before the time in Retry-After had passed.',
+      'retry-storm: the client repeated the same failing request many times without growing pauses.',
+      'gave-up: a request never succeeded, and the client stopped trying.',
       'swallowed: a response was incomplete, and nothing shows that it was retried.',
-      'ignored-status: an answer that must not be repeated was, such as 400 or 401.',
-      'no-backoff: a failing request repeated three times or more within 250 ms each.',
-      'retry-amplification: more attempts for one request than there should be.',
-      'not-canceled: repeated while the first try went on, which was never canceled.',
-      'no-timeout: still waiting on a silent call after the hang limit of exec.',
-      'deadline-exceeded: a wait was skipped that is longer than the client would have waited.',
-      'unknown-path: calls to a path that there is not.',
+      'ignored-status: the client repeated a request after a non-retryable error such as 400 or 401.',
+      'no-backoff: the client repeated a failing request three times or more, each within 250 ms.',
+      'retry-amplification: one request caused more attempts than `max_attempts` of the scenario, or more than 20.',
+      'not-canceled: the client repeated a call without canceling the first one, which was still in progress.',
+      'no-timeout: the client was still waiting for a silent call after the hang limit of exec.',
+      'deadline-exceeded: a skipped wait was longer than the timeout of the client.',
+      'unknown-path: the client called a path that does not exist.',
       'not-exercised: only under `accept`: a run in which no fault was injected is not inconclusive.',
     ].join(' '),
   )

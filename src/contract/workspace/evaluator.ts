@@ -128,7 +128,7 @@ export const RunAnswer = Evaluation.extend({
   passed: z
     .boolean()
     .nullable()
-    .describe('Whether the text passes according to guardrail_config. Null if there is none.'),
+    .describe('Whether the text passes according to guardrail_config. Null if no guardrail_config is set.'),
   reason: z.string().nullable().describe('What is wrong with the text or the model response.'),
 })
 
