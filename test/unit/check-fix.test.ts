@@ -1,6 +1,6 @@
 // understudy check --fix: former names of keys and values, rewritten in place.
 import { afterAll, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from '../support/cli.ts'
 import { folderWith } from '../support/fixtures.ts'
@@ -37,6 +37,7 @@ const folder = folderWith({
   'fixtures/chat.completions/old.json': FIXTURE,
   'explore.yaml': KNOWN,
   'understudy.yaml': SETTINGS,
+  'wrong/scenarios/broken.yaml': 'rules: [',
   'wrong/scenarios/odd.yaml': `${SCENARIO}colour: red\n`,
 })
 afterAll(folder.remove)
@@ -66,7 +67,10 @@ test('check --fix: rewrites former names and nothing else', async () => {
 })
 
 test('check --fix: fixes what it can and reports the rest', async () => {
+  chmodSync(join(folder.path, 'wrong/scenarios/odd.yaml'), 0o644)
   const { code, stdout, stderr } = await check('--fix', 'wrong/scenarios')
+  expect(statSync(join(folder.path, 'wrong/scenarios/odd.yaml')).mode & 0o777).toBe(0o644)
+  expect(stderr).toContain('wrong/scenarios/broken.yaml:1:')
   expect(code).toBe(2)
   expect(stdout).toContain('wrong/scenarios/odd.yaml: 8 names replaced')
   expect(stderr).toContain('wrong/scenarios/odd.yaml:12:1: colour is not known')

@@ -1,5 +1,5 @@
 // understudy check --fix: rewrites former names of keys and values in the files that people write.
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type FixtureFile, fixtureProblems } from '../../backends/fixture/load.ts'
 import { settingProblems } from '../../config.ts'
@@ -7,7 +7,7 @@ import type { Problem } from '../../contract/core/problem.ts'
 import { fixtureSubjects } from '../../endpoints/index.ts'
 import { KNOWN_FILE, knownProblems } from '../../exploration/known-failures.ts'
 import { isScenario, scenarioProblems } from '../../scenarios/load.ts'
-import { parseSource, type SourceFile } from '../../schema/source.ts'
+import { FileError, parseSource, type SourceFile } from '../../schema/source.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 
 /** What is wrong with the value of a parsed file. */
@@ -17,18 +17,22 @@ type FindProblems = (source: SourceFile) => readonly Problem[]
 const MAX_ROUNDS = 20
 
 /**
- * Rewrites the former names in files, and leaves everything else in them byte for byte.
+ * Rewrites the former names in files, and leaves everything else in them byte for byte. Files that are not YAML or JSON stay as they
+ * are: the check reports them.
  * @param files fixtures and scenarios
  * @param others paths of files of known cases and of settings
  * @returns how many names were replaced, by path; only files that changed
- * @throws FileError for a file that is not YAML or JSON, and ServerError for one that cannot be written.
+ * @throws ServerError for a file that cannot be written.
  */
 export function fixFiles(files: readonly FixtureFile[], others: readonly string[]): Map<string, number> {
   const found = new Map<string, number>()
   const fix = (path: string, text: string, problemsOf: FindProblems) => {
     const { count, fixed } = renamedText(path, text, problemsOf)
     if (count === 0) return
+    // It is a file of the project, which others may read as before.
+    const { mode } = statSync(path)
     writeOutputFile(path, fixed)
+    chmodSync(path, mode)
     found.set(path, count)
   }
   for (const file of files)
@@ -46,7 +50,8 @@ function renamedText(path: string, text: string, problemsOf: FindProblems): { co
   let fixed = text
   let count = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const source = parseSource(path, fixed)
+    const source = parsedSource(path, fixed)
+    if (!source) break
     const renames = problemsOf(source).filter(({ rename }) => rename !== undefined)
     const next = source.renamed(renames)
     if (next === fixed) break
@@ -54,6 +59,15 @@ function renamedText(path: string, text: string, problemsOf: FindProblems): { co
     count += renames.length
   }
   return { count, fixed }
+}
+
+function parsedSource(path: string, text: string): SourceFile | undefined {
+  try {
+    return parseSource(path, text)
+  } catch (error) {
+    if (error instanceof FileError) return undefined
+    throw error
+  }
 }
 
 /** Whether a path is a file of known cases. */
