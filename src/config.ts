@@ -33,6 +33,8 @@ export type Config = Readonly<
     addresses: readonly OutsideAddress[]
     /** What flags and variables say of time, which is stronger than what scenarios say. */
     timeOverrides: Partial<TimeSettings>
+    /** Whether a flag or variable says how conversations are judged. */
+    historyOverrides: boolean
   }
 >
 // Most starts export nothing.
@@ -71,6 +73,7 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
     ...(typed('clock') && { clock: config.clock }),
     ...(typed('skip_latency') && { latency: config.skip_latency ? 'skip' : 'real' }),
   }
+  config.historyOverrides = typed('history') !== undefined
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, givenFor('default_provider'))
   return read

@@ -143,6 +143,7 @@ export function createUnderstudy(
     report,
     observers,
     providers: providerNames(forwarding.named),
+    history: { mode: config.history, overrides: config.historyOverrides },
   })
   const watch = createHealthWatch(realClock.now)
   const fixtures = { ...inForce, parse: parseFixtures, files }
@@ -252,6 +253,7 @@ function forwarded({ forwarding, max_response: maxResponse }: Config, answers: B
   return {
     // What follows from the request alone is worked out here, unless the provider's own API is called.
     answer: (call) => (leaves(call.model) && !call.operation.isComputed ? providers : answers).answer(call),
+    forwards: leaves,
     passing: { ...passing, takes: (model, api) => leaves(model) && passing.takes(model, api) },
   }
 }

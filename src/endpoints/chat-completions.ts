@@ -102,6 +102,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   streams: (request) => request.stream === true,
   prompt: chatPrompt,
   opening: chatOpening,
+  conversation: ({ messages }) => ({ form: 'chat', messages }),
   promptTokens: chatPromptTokens,
   attachments: chatAttachments,
   fillTexts: fillChatTexts,

@@ -7,6 +7,7 @@ import type { ErrorShape, ProviderRefusal } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { openaiError, openaiQuota } from './openai-family.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
+import type { HistoryRule } from './rules/rule.ts'
 
 type Modality = 'text' | 'image' | 'audio' | 'embedding'
 /** What is known of one model. */
@@ -87,6 +88,8 @@ export interface Provider {
   readonly sendsRetryAfter: boolean
   /** Whether it refuses what it takes for unsafe; others end the answer for that reason. */
   readonly refusesUnsafe: boolean
+  /** Which conversations it rejects, most telling first; one without sourced rules accepts all. */
+  readonly history: readonly HistoryRule[]
 }
 
 /** A provider, which is like OpenAI in all that is left out. */
@@ -96,5 +99,6 @@ export const defineProvider = (own: Partial<Provider> & Pick<Provider, 'name'>):
   quota: openaiQuota,
   sendsRetryAfter: true,
   refusesUnsafe: false,
+  history: [],
   ...own,
 })

@@ -1,6 +1,7 @@
 // Makes sessions and their generations, one after another: with the settings of the program, those that a session is made with, or those
 // that it was left with.
 import { ApiError } from '../contract/core/error.ts'
+import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import { openFile } from '../db/open.ts'
@@ -31,6 +32,7 @@ interface SlotOptions {
   seed: number
   time: TimeSettings
   approvals: Approvals
+  history: HistoryMode | undefined
   isHome: boolean
   isDefault: boolean
   instance: Instance
@@ -94,6 +96,7 @@ interface Lineage {
   name: string
   seed: number
   approvals: Approvals
+  history: HistoryMode | undefined
   isHome: boolean
   jobLimits?: JobLimits | undefined
   slot: SessionHandle
@@ -226,7 +229,7 @@ interface EndingSession extends Session {
 }
 
 function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
-  const { name, seed, approvals, isHome, jobLimits, slot } = lineage
+  const { name, seed, approvals, history, isHome, jobLimits, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const among = { ending, running, lineage }
@@ -234,6 +237,7 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
     name,
     seed,
     approvals,
+    history,
     isHome,
     clock,
     ...storesOf(data),
@@ -273,6 +277,7 @@ export interface SessionSettings {
   clock?: TimeSettings['clock'] | undefined
   latency?: LatencyMode | undefined
   approvals?: Approvals | undefined
+  history?: HistoryMode | undefined
 }
 
 /** What all sessions have in common. */
@@ -333,7 +338,7 @@ export function sessionHandleMaker(
     checkName(name)
     // One that is looked at alone leaves no file.
     const given = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
-    const { seed = options.seed, approvals = 'ask' } = given
+    const { seed = options.seed, approvals = 'ask', history } = given
     const { clock = options.time.clock, latency = options.time.latency } = given
     const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
@@ -341,6 +346,7 @@ export function sessionHandleMaker(
       seed,
       time: { clock, latency },
       approvals,
+      history,
       isHome,
       isDefault: name === DEFAULT_SESSION,
       instance,

@@ -1,6 +1,7 @@
 // A session as whoever works in it has it: one generation, whose clock, stores and signal stay what they are. A reset, a snapshot
 // and another scenario begin the next one and end this by its signal, so that nothing under a running call is ever replaced.
 
+import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import type { KeyValueStore } from '../contract/core/key-value.ts'
@@ -25,6 +26,8 @@ export interface Session {
   readonly isHome: boolean
   /** Whether calls of tools that need somebody's approval have it at once. */
   readonly approvals: Approvals
+  /** How strictly its conversations are judged; undefined where the scenario or the server decides. */
+  readonly history: HistoryMode | undefined
   readonly clock: RealClock | VirtualClock
   readonly traces: TraceStore
   readonly keyValues: KeyValueStore

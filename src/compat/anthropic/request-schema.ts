@@ -113,7 +113,7 @@ const JsonFormat = z.looseObject({
 /** What counting and asking have in common. */
 const ASKED = {
   model: z.string().min(1).describe('The model. A name without a provider means an Anthropic model.'),
-  messages: z.array(Message).min(1).describe('The conversation so far.'),
+  messages: z.array(Message).describe('The conversation so far, of at least one message.').meta({ minItems: 1 }),
   system: Texts.nullish().describe('Instructions.'),
   tools: z.array(Tool).nullish().describe('The tools that the model can call.'),
   tool_choice: ToolChoice.nullish().describe('Whether to call a tool, and which.'),

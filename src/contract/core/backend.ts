@@ -46,6 +46,8 @@ export interface Backend {
    * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
    */
   answer(call: BackendCall): Promise<Reply>
+  /** Whether the calls of a `<provider>/<model>` go to its real provider; none do when left out. */
+  forwards?(model: string): boolean
   /** Passes requests of compatible APIs on as they came; absent where nothing leaves the machine. */
   readonly passing?: PassingBackend
 }

@@ -252,7 +252,7 @@ const penalty = z.number().min(-2).max(2).nullish()
 /** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
 export const ChatRequest = z
   .looseObject({
-    messages: z.array(Message).min(1).describe('The conversation so far.'),
+    messages: z.array(Message).describe('The conversation so far, of at least one message.').meta({ minItems: 1 }),
     model: ModelId,
     metadata: Metadata.nullish(),
     audio: z
