@@ -3,8 +3,7 @@ import type { Conversation, HistoryRecord } from '../contract/core/history.ts'
 import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { lazy } from '../lib/lazy.ts'
-import { asList } from '../lib/values.ts'
-import type { BrokenRule } from '../providers/rules/index.ts'
+import type { BrokenRule, JudgedRequest } from '../providers/rules/index.ts'
 import type { Session } from '../sessions/session.ts'
 import type { AttemptCall } from './attempt.ts'
 import { Refusal } from './outcome.ts'
@@ -48,10 +47,10 @@ export function judge(
 ): Refusal | undefined {
   const { operation, history, backend } = callContext
   if (!operation.conversation) return undefined
-  const { conversation, request } = conversationIn(callContext, asked)
-  if (isPlain(conversation)) return undefined
+  const judged = conversationIn(callContext, asked)
+  if (isPlain(judged.conversation)) return undefined
   const { model } = asked
-  const broken = rules().findBrokenRule({ model, conversation, request, onlyImpossible: history === 'off' })
+  const broken = rules().findBrokenRule({ ...judged, model, onlyImpossible: history === 'off' })
   if (!broken) return undefined
   const isForwarded = backend.forwards?.(model) ?? false
   const rejects = !isForwarded && (history === 'strict' || broken.isImpossible)
@@ -68,11 +67,12 @@ export function judge(
 function conversationIn(
   { call, operation, answerContext }: CallContext,
   { request }: Pick<AttemptCall, 'request'>,
-): { conversation: Conversation; request: Readonly<Record<string, unknown>> } {
-  const fields = call.wire?.api === 'anthropic' ? call.raw?.fields : undefined
-  if (fields) return { conversation: { form: 'messages', messages: asList(fields.messages) }, request: fields }
-  const conversation = operation.conversation?.(request, answerContext) ?? { form: 'chat', messages: [] }
-  return { conversation, request: request as Readonly<Record<string, unknown>> }
+): Pick<JudgedRequest, 'conversation' | 'converted' | 'request'> {
+  const converted = operation.conversation?.(request, answerContext) ?? { form: 'chat', messages: [] }
+  const fields = call.raw?.fields
+  const own = fields && call.wire?.conversation?.(fields)
+  if (own) return { conversation: own, converted, request: fields }
+  return { conversation: converted, request: request as Readonly<Record<string, unknown>> }
 }
 
 /** Whether a conversation is nothing but instructions and one text of the user, which no provider rejects. */

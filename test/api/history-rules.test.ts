@@ -1,7 +1,7 @@
 // Conversations that providers reject: each rule by its API, in the provider's words, on the client's wire.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { HISTORY_PROBLEMS } from '../../src/providers/rules/rule.ts'
 import { PROVIDERS } from '../../src/providers/index.ts'
+import type { HISTORY_PROBLEMS } from '../../src/providers/rules/rule.ts'
 import { testApps } from '../support/app.ts'
 
 const apps = testApps()
@@ -74,7 +74,8 @@ const chatRows: Row[] = [
     models: OPENAI,
     body: { messages: [user, result('call_1')] },
     param: 'messages.[1].role',
-    message: "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+    message:
+      "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
   },
   {
     title: 'a result of another call',
@@ -127,7 +128,8 @@ const chatRows: Row[] = [
     body: { messages: [] },
     param: 'messages',
     code: 'empty_array',
-    message: "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+    message:
+      "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
   },
   {
     title: 'a call without its result',
@@ -283,7 +285,9 @@ const messagesRows: Row[] = [
     title: 'two results of a call',
     rule: 'duplicate-result',
     models: CLAUDE,
-    body: { messages: [user, use('toolu_1'), turn('user', resultBlock('toolu_1')), turn('user', resultBlock('toolu_1'))] },
+    body: {
+      messages: [user, use('toolu_1'), turn('user', resultBlock('toolu_1')), turn('user', resultBlock('toolu_1'))],
+    },
     message:
       'messages.3.content.0: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1',
   },
@@ -317,7 +321,14 @@ const messagesRows: Row[] = [
   {
     title: 'an assistant message at the end',
     rule: 'assistant-last',
-    models: ['claude-opus-4-6', 'claude-opus-4-7', 'claude-opus-4-8', 'claude-sonnet-4-6', 'claude-sonnet-5', 'claude-fable-5'],
+    models: [
+      'claude-opus-4-6',
+      'claude-opus-4-7',
+      'claude-opus-4-8',
+      'claude-sonnet-4-6',
+      'claude-sonnet-5',
+      'claude-fable-5',
+    ],
     body: { messages: [user, turn('assistant', text('It'))] },
     message: 'This model does not support assistant message prefill. The conversation must end with a user message.',
   },
@@ -419,7 +430,11 @@ describe('table of rejections', () => {
     const shown = new Set(apis.flatMap(({ rows }) => rows.map(({ rule }) => rule)))
     const all = new Set(PROVIDERS.flatMap(({ history }) => history.map(({ problem }) => problem)))
     // These need an earlier response of this server.
-    const elsewhere = ['changed-thinking', 'item-without-reasoning', 'changed-encrypted-content']
+    const elsewhere: (typeof all extends Set<infer Name> ? Name : never)[] = [
+      'changed-thinking',
+      'item-without-reasoning',
+      'changed-encrypted-content',
+    ]
     expect([...all].filter((rule) => !shown.has(rule)).toSorted()).toEqual(elsewhere.toSorted())
   })
 

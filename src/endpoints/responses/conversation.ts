@@ -8,7 +8,7 @@ import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/r
 import type { OutputItem } from '../../contract/router/responses-answer.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { isChangedReasoning } from '../../lib/issued.ts'
-import { asObject, type JsonObject } from '../../lib/values.ts'
+import { asList, asObject, type JsonObject } from '../../lib/values.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
 import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 import { normalizeResponse } from './normalize.ts'
@@ -145,7 +145,7 @@ export function conversationOf(request: RequestWithHistory, answerContext: Answe
   const continued = previous == null ? undefined : request[EARLIER]
   return {
     form: 'responses',
-    items: ownItems(request),
+    items: asList(ownItems(request)),
     earlier: {
       missing: previous != null && !continued ? previous : undefined,
       openCalls: continued?.calls?.map(([id]) => id),

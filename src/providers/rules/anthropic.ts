@@ -72,7 +72,8 @@ export const anthropicHistory: readonly HistoryRule[] = [
   {
     problem: 'duplicate-result',
     form: 'messages',
-    source: 'https://github.com/BerriAI/litellm/blob/main/tests/test_litellm/llms/anthropic/experimental_pass_through/adapters/test_anthropic_experimental_pass_through_adapters_transformation.py',
+    source:
+      'https://github.com/BerriAI/litellm/blob/main/tests/test_litellm/llms/anthropic/experimental_pass_through/adapters/test_anthropic_experimental_pass_through_adapters_transformation.py',
     reject: (problem) =>
       invalid(
         `${place(problem)}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${problem.ids[0]}`,

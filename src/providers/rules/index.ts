@@ -14,6 +14,8 @@ export interface JudgedRequest {
   /** `<provider>/<model>`. */
   model: string
   conversation: Conversation
+  /** The same as the operation has it, where the client's API has a form of its own. */
+  converted?: Conversation | undefined
   /** The body in the form of the conversation's API. */
   request: Readonly<Record<string, unknown>>
   /** Whether only problems count with which no response is possible. */
@@ -90,8 +92,13 @@ interface FoundProblems {
 const NO_PROBLEMS: readonly HistoryProblem[] = []
 
 /** The problems of a conversation, in the form in which its provider has it. */
-function problemsIn({ conversation, request }: JudgedRequest, rules: readonly HistoryRule[]): FoundProblems {
+function problemsIn(
+  { conversation, converted: other, request }: JudgedRequest,
+  rules: readonly HistoryRule[],
+): FoundProblems {
   const toAnthropic = rules.some(({ form }) => form === 'messages')
+  if (conversation.form === 'messages' && other && !toAnthropic)
+    return problemsIn({ model: '', conversation: other, request }, rules)
   switch (conversation.form) {
     case 'messages':
       return {
