@@ -69,8 +69,9 @@ function conversationIn(
   { request }: Pick<AttemptCall, 'request'>,
 ): Pick<JudgedRequest, 'conversation' | 'converted' | 'request'> {
   const converted = operation.conversation?.(request, answerContext) ?? { form: 'chat', messages: [] }
-  const fields = call.raw?.fields
-  const own = fields && call.wire?.conversation?.(fields)
+  const { wire } = call
+  const fields = wire?.conversation && call.raw?.fields
+  const own = fields && wire?.conversation?.(fields)
   if (own) return { conversation: own, converted, request: fields }
   return { conversation: converted, request: request as Readonly<Record<string, unknown>> }
 }

@@ -1,12 +1,18 @@
 // Conversations that providers reject: each rule by its API, in the provider's words, on the client's wire.
 import { afterAll, describe, expect, test } from 'bun:test'
+import Anthropic, { APIError as AnthropicError } from '@anthropic-ai/sdk'
+import OpenAI, { APIError } from 'openai'
 import { PROVIDERS } from '../../src/providers/index.ts'
 import type { HISTORY_PROBLEMS } from '../../src/providers/rules/rule.ts'
 import { testApps } from '../support/app.ts'
+import { fetchInto } from '../support/clients.ts'
 
 const apps = testApps()
 afterAll(() => apps.close())
 const app = apps.appWith()
+const local = { apiKey: 'any', maxRetries: 0, fetch: fetchInto(app) }
+const openai = new OpenAI({ baseURL: 'http://localhost/v1', ...local })
+const anthropic = new Anthropic({ baseURL: 'http://localhost', ...local })
 
 type Json = Record<string, unknown>
 const user = { role: 'user', content: 'What is the weather in Utrecht?' }
@@ -406,23 +412,44 @@ const apis = [
   { api: 'messages', path: '/v1/messages', rows: messagesRows, base: { max_tokens: 100 } },
 ] as const
 
+/** What a client library makes of a rejection. */
+const rejections = {
+  'chat completions': (body: Json) => openai.chat.completions.create(body as never),
+  responses: (body: Json) => openai.responses.create(body as never),
+  messages: (body: Json) => anthropic.messages.create(body as never),
+}
+
 for (const { api, path, rows, base } of apis)
   describe(api, () => {
-    for (const row of rows)
-      for (const model of row.models)
-        for (const stream of [false, true])
-          test(`${model}: rejects ${row.title} when ${stream ? 'a stream' : 'a whole response'} is requested`, async () => {
-            const answer = await app.post(path, { model, ...base, ...row.body, stream })
-            expect(answer.status).toBe(row.status ?? 400)
-            const { type = 'invalid_request_error', code = null, param = 'input', message } = row
-            const body = answer.json() as { error: Json }
-            if (api === 'messages') {
-              const { request_id: id } = answer.json()
-              expect(answer.json()).toEqual({ type: 'error', error: { type, message }, request_id: id })
-            } else expect(body).toEqual({ error: { message, type, param, code } })
-            const trace = await app.traceOf(answer)
-            expect(trace.attempts[0]?.history).toMatchObject({ rule: row.rule, rejected: true, message })
-          })
+    for (const { title, rule, models, status = 400, ...row } of rows)
+      for (const model of models) {
+        const { type = 'invalid_request_error', code = null, param = 'input', message } = row
+        const body = { model, ...base, ...row.body }
+
+        test(`${model}: rejects ${title} on the wire when a stream is requested`, async () => {
+          const answer = await app.post(path, { ...body, stream: true })
+          expect(answer.status).toBe(status)
+          const { request_id: id } = answer.json()
+          expect(answer.json()).toEqual(
+            api === 'messages'
+              ? { type: 'error', error: { type, message }, request_id: id }
+              : { error: { message, type, param, code } },
+          )
+          const trace = await app.traceOf(answer)
+          expect(trace.attempts[0]?.history).toMatchObject({ rule, rejected: true, message })
+        })
+
+        test(`${model}: rejects ${title} for the SDK`, async () => {
+          const error = await rejections[api](body).catch((thrown: unknown) => thrown)
+          expect(error).toBeInstanceOf(api === 'messages' ? AnthropicError : APIError)
+          expect(error).toMatchObject({ status, type })
+          expect(error).toMatchObject(
+            api === 'messages'
+              ? { error: { error: { message } } }
+              : { param, code, message: expect.stringContaining(message) },
+          )
+        })
+      }
   })
 
 describe('table of rejections', () => {

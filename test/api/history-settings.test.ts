@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { readForwarding } from '../../src/config/providers.ts'
 import type { HistoryMode } from '../../src/contract/core/history-mode.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
+import { agentSession } from '../support/agents.ts'
 import { type Answer, type TestApp, testApps } from '../support/app.ts'
 import { at, startProvider } from '../support/forward.ts'
 
@@ -389,4 +390,26 @@ describe('forwarded conversation', () => {
       provider.stop()
     }
   })
+})
+
+describe('agents of this server', () => {
+  test.each(['openai/gpt-4o', 'anthropic/claude-opus-4-6', 'mistral/mistral-large-latest'])(
+    '%s: a task with parallel tools and a second turn sends conversations that no provider rejects',
+    async (model) => {
+      const app = apps.appWith({ seed_file: ['none'] })
+      const one = agentSession(app)
+      const date = { name: 'current_date', arguments: {} }
+      await one.begin([[date, date], 'It is today.', [date], 'Still today.'])
+      await one.agent({ model, settings: { tools: [{ type: 'current_date' }] } })
+      const task = await one.ask('Which day is it?')
+      expect(task.status.state).toBe('completed')
+      await one.ask('And now?', { task_id: task.id })
+      const { data } = (await one.ok('GET', `/_understudy/traces?all=true&session=${one.name}`)) as {
+        data: { operation: string; attempts: { history?: object }[] }[]
+      }
+      const models = data.filter(({ operation }) => operation === 'chat.completions')
+      expect(models.length).toBeGreaterThanOrEqual(4)
+      expect(models.flatMap(({ attempts }) => attempts.flatMap(({ history }) => history ?? []))).toEqual([])
+    },
+  )
 })
