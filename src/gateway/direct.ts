@@ -8,7 +8,7 @@ import type { Wire } from '../contract/core/wire.ts'
 import { apiOf } from '../providers/endpoints.ts'
 import { providerNamed } from '../providers/index.ts'
 import { AttemptCall } from './attempt.ts'
-import { answerAttempt, judge } from './history.ts'
+import { answerAttempt, judgeConversation } from './history.ts'
 import { errorOf, failureOf, Refusal } from './outcome.ts'
 import type { Target } from './plan.ts'
 import { headersOf } from './record/recorder.ts'
@@ -116,7 +116,7 @@ function speakerOf(model: string, { api, words }: Wire): string {
 /** What the backend answers, before any fault. */
 async function provided({ callContext, wire }: DirectCall, { asked, record }: DirectAttempt): Promise<Reply> {
   const { recording } = callContext
-  if (recording.passed) judge(callContext, asked, record)
+  if (recording.passed) judgeConversation(callContext, asked, record)
   // How the attempt went is what is read of the bytes that are sent.
   const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, judged() {}, end() {}, faults: record.faults }
   try {

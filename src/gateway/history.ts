@@ -1,11 +1,12 @@
 // What the provider of an attempt thinks of its conversation: a broken one is rejected in the provider's words, or only reported.
-import type { Conversation, HistoryRecord } from '../contract/core/history.ts'
+
+import type { BackendCall } from '../contract/core/backend.ts'
+import type { HistoryRecord, ModelConversation } from '../contract/core/history.ts'
 import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { lazy } from '../lib/lazy.ts'
 import type { BrokenRule, JudgedRequest } from '../providers/rules/index.ts'
 import type { Session } from '../sessions/session.ts'
-import type { AttemptCall } from './attempt.ts'
 import { Refusal } from './outcome.ts'
 import type { AttemptRecorder } from './record/recording.ts'
 import type { CallContext, HistorySettings } from './types.ts'
@@ -28,10 +29,10 @@ export function historyMode({
  */
 export async function answerAttempt(
   callContext: CallContext,
-  asked: AttemptCall,
+  asked: BackendCall,
   record: AttemptRecorder,
 ): Promise<Reply> {
-  const rejected = judge(callContext, asked, record)
+  const rejected = judgeConversation(callContext, asked, record)
   if (rejected) {
     record.replied({ status: rejected.failure.status, headers: {}, fixture: null })
     throw rejected
@@ -40,9 +41,9 @@ export async function answerAttempt(
 }
 
 /** Notes what the provider thinks of the conversation of an attempt; its rejection, where the attempt does not reach a real provider. */
-export function judge(
+export function judgeConversation(
   callContext: CallContext,
-  asked: Pick<AttemptCall, 'model' | 'request'>,
+  asked: Pick<BackendCall, 'model' | 'request'>,
   record: AttemptRecorder,
 ): Refusal | undefined {
   const { operation, history, backend } = callContext
@@ -66,7 +67,7 @@ export function judge(
 /** The conversation as the client's API has it. */
 function conversationIn(
   { call, operation, answerContext }: CallContext,
-  { request }: Pick<AttemptCall, 'request'>,
+  { request }: Pick<BackendCall, 'request'>,
 ): Pick<JudgedRequest, 'conversation' | 'converted' | 'request'> {
   const converted = operation.conversation?.(request, answerContext) ?? { form: 'chat', messages: [] }
   const { wire } = call
@@ -77,7 +78,7 @@ function conversationIn(
 }
 
 /** Whether a conversation is nothing but instructions and one text of the user, which no provider rejects. */
-function isPlain(conversation: Conversation): boolean {
+function isPlain(conversation: ModelConversation): boolean {
   const { form } = conversation
   if (form === 'responses' && (conversation.earlier.missing !== undefined || conversation.earlier.openCalls?.length))
     return false

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { EarlierResponses } from '../../src/contract/core/history.ts'
-import { chatProblems } from '../../src/providers/rules/chat-problems.ts'
+import { findChatProblems } from '../../src/providers/rules/chat-problems.ts'
 import { chatOfItems, messagesOfChat } from '../../src/providers/rules/convert.ts'
-import { messagesProblems } from '../../src/providers/rules/messages-problems.ts'
-import { responsesProblems } from '../../src/providers/rules/responses-problems.ts'
+import { findMessagesProblems } from '../../src/providers/rules/messages-problems.ts'
+import { findItemProblems } from '../../src/providers/rules/responses-problems.ts'
 import { runs } from '../support/property.ts'
 
 const NOTHING: EarlierResponses = {
@@ -17,12 +17,14 @@ const NOTHING: EarlierResponses = {
   isChanged: () => false,
 }
 const finders = {
-  chat: (values: readonly unknown[]) => [...chatProblems(values)],
-  messages: (values: readonly unknown[]) => [...messagesProblems({ messages: values, thinking: { type: 'enabled' } })],
-  responses: (values: readonly unknown[]) => [...responsesProblems(values, NOTHING)],
-  'chat for Anthropic': (values: readonly unknown[]) => [...messagesProblems(messagesOfChat(values))],
+  chat: (values: readonly unknown[]) => [...findChatProblems(values)],
+  messages: (values: readonly unknown[]) => [
+    ...findMessagesProblems({ messages: values, thinking: { type: 'enabled' } }),
+  ],
+  responses: (values: readonly unknown[]) => [...findItemProblems(values, NOTHING)],
+  'chat for Anthropic': (values: readonly unknown[]) => [...findMessagesProblems(messagesOfChat(values))],
   'responses for Anthropic': (values: readonly unknown[]) => [
-    ...messagesProblems(messagesOfChat(chatOfItems(values).messages)),
+    ...findMessagesProblems(messagesOfChat(chatOfItems(values).messages)),
   ],
 }
 

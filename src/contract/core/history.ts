@@ -44,7 +44,7 @@ export interface EarlierResponses {
 }
 
 /** The conversation of a request, in the form that its API gives it. */
-export type Conversation =
+export type ModelConversation =
   | { form: 'chat'; messages: readonly unknown[] }
   | { form: 'responses'; items: readonly unknown[]; earlier: EarlierResponses }
   | { form: 'messages'; messages: readonly unknown[] }

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { EventBatch, EventData, StreamEvent } from '../../lib/sse.ts'
 import type { AnswerAssembly } from './assembly.ts'
 import type { envelope } from './error.ts'
-import type { Conversation } from './history.ts'
+import type { ModelConversation } from './history.ts'
 import type { JobLimits } from './job-limits.ts'
 import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
 
@@ -172,7 +172,7 @@ export interface Operation<Request = unknown, Script = unknown> {
   /** How the conversation of a call begins, which tells it from others; `prompt` when left out. */
   opening?(request: Request): Pick<Prompt, 'system' | 'user'>
   /** The conversation as its provider judges it; absent of operations that have none. */
-  conversation?(request: Request, answerContext: AnswerContext): Conversation
+  conversation?(request: Request, answerContext: AnswerContext): ModelConversation
   /** Tokens of the input, held against the model's context window; `count` counts its texts, with a cache when omitted. */
   promptTokens(request: Request, count?: CountTokens): number
   attachments?(request: Request): readonly Attachment[]

@@ -1,7 +1,7 @@
 // The wire of a door: how the answers and errors of this API are put for clients that expect another one.
 import type { EventData } from '../../lib/sse.ts'
 import type { ApiError } from './error.ts'
-import type { Conversation } from './history.ts'
+import type { ModelConversation } from './history.ts'
 import type { Operation, StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
 
@@ -33,7 +33,7 @@ export interface Wire {
   /** The whole answer that a client has after these events; the operation knows when left out. */
   assemble?(events: readonly EventData[]): object
   /** The conversation of a body in the form of the door, where that is not the operation's; any value is taken. */
-  conversation?(body: Readonly<Record<string, unknown>>): Conversation
+  conversation?(body: Readonly<Record<string, unknown>>): ModelConversation
   /** A body as the operation takes it, when clients send another. */
   take?(body: unknown): unknown
   /** The reply in the form of the door. */

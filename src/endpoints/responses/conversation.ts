@@ -1,7 +1,7 @@
 // The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
 // and in it, so that a call is as quick at the end of a long chain as at its start.
 import { checkSchemaField } from '../../answers/schema-sample.ts'
-import type { Conversation } from '../../contract/core/history.ts'
+import type { ModelConversation } from '../../contract/core/history.ts'
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
 import type { AnswerContext, CountTokens } from '../../contract/core/operation.ts'
 import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'
@@ -140,7 +140,7 @@ const wasUnstored = (id: string, store: ResponseStore) =>
 const MAX_STEPS_BACK = 1_000
 
 /** The conversation of a request, and what is known of the responses that it refers to. */
-export function conversationOf(request: RequestWithHistory, answerContext: AnswerContext): Conversation {
+export function responsesConversation(request: RequestWithHistory, answerContext: AnswerContext): ModelConversation {
   const previous = request.previous_response_id
   const continued = previous == null ? undefined : request[EARLIER]
   return {

@@ -17,7 +17,7 @@ const MAX_CALL_ID = 40
  * What is wrong with the messages of a chat completion, in their order. Linear in the number of messages.
  * @param messages of any shape, since a forwarded request need not fit our schema
  */
-export function* chatProblems(messages: readonly unknown[]): Generator<HistoryProblem> {
+export function* findChatProblems(messages: readonly unknown[]): Generator<HistoryProblem> {
   if (messages.length === 0) yield { problem: 'empty-conversation', index: 0, ids: [] }
   let open: OpenCalls | undefined
   let before: unknown

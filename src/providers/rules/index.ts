@@ -1,21 +1,21 @@
 // What a provider thinks of a request: the first of its rules that the request breaks.
-import type { Conversation } from '../../contract/core/history.ts'
+import type { ModelConversation } from '../../contract/core/history.ts'
 import { asObject } from '../../lib/values.ts'
 import { providerNamed } from '../index.ts'
-import { chatProblems } from './chat-problems.ts'
+import { findChatProblems } from './chat-problems.ts'
 import { chatOfItems, messagesOfChat } from './convert.ts'
-import { messagesProblems } from './messages-problems.ts'
+import { findMessagesProblems } from './messages-problems.ts'
 import { openaiHistory } from './openai.ts'
-import { responsesProblems } from './responses-problems.ts'
+import { findItemProblems } from './responses-problems.ts'
 import type { HistoryProblem, HistoryProblemName, HistoryRule, RequestRejection } from './rule.ts'
 
 /** A request to be judged. */
 export interface JudgedRequest {
   /** `<provider>/<model>`. */
   model: string
-  conversation: Conversation
+  conversation: ModelConversation
   /** The same as the operation has it, where the client's API has a form of its own. */
-  converted?: Conversation | undefined
+  converted?: ModelConversation | undefined
   /** The body in the form of the conversation's API. */
   request: Readonly<Record<string, unknown>>
   /** Whether only problems count with which no response is possible. */
@@ -103,16 +103,16 @@ function problemsIn(
     case 'messages':
       return {
         form: 'messages',
-        problems: messagesProblems({ ...request, messages: conversation.messages }),
+        problems: findMessagesProblems({ ...request, messages: conversation.messages }),
         pathOf: pathIn('messages'),
       }
     case 'chat':
       if (toAnthropic) return converted(conversation.messages, 'messages')
-      return { form: 'chat', problems: chatProblems(conversation.messages), pathOf: pathIn('messages') }
+      return { form: 'chat', problems: findChatProblems(conversation.messages), pathOf: pathIn('messages') }
     case 'responses': {
       const { items, earlier } = conversation
       if (!toAnthropic)
-        return { form: 'responses', problems: responsesProblems(items, earlier), pathOf: pathIn('input') }
+        return { form: 'responses', problems: findItemProblems(items, earlier), pathOf: pathIn('input') }
       // What a reference stands for is not known here.
       const isWhole = request.previous_response_id == null && !items.some(isReference)
       if (!isWhole) return { form: 'messages', problems: NO_PROBLEMS, pathOf: pathIn('input') }
@@ -134,7 +134,7 @@ function converted(chat: readonly unknown[], list: string, origins?: readonly nu
   const { messages, origins: inChat } = messagesOfChat(chat)
   return {
     form: 'messages',
-    problems: messagesProblems({ messages }),
+    problems: findMessagesProblems({ messages }),
     pathOf({ index }) {
       const place = inChat[index] ?? 0
       return `${list}[${origins?.[place] ?? place}]`

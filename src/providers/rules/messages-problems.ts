@@ -30,7 +30,7 @@ const isType = (type: string) => (placed: PlacedBlock) => placed.block.type === 
 const isThinking = ({ block }: PlacedBlock) => block.type === 'thinking' || block.type === 'redacted_thinking'
 
 /** What is wrong with a request of the Messages API. Linear in the number of blocks. */
-export function* messagesProblems({ messages, thinking }: MessagesRequest): Generator<HistoryProblem> {
+export function* findMessagesProblems({ messages, thinking }: MessagesRequest): Generator<HistoryProblem> {
   if (messages.length === 0) yield { problem: 'empty-conversation', index: 0, ids: [] }
   const turns = turnsOf(messages)
   yield* contentProblems(messages)

@@ -9,7 +9,7 @@ const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output'])
 const FROM_CLIENT = new Set(['function_call_output', 'custom_tool_call_output', 'item_reference'])
 
 /** What is wrong with the items of a request, in their order. Linear in the number of items. */
-export function* responsesProblems(items: readonly unknown[], earlier: EarlierResponses): Generator<HistoryProblem> {
+export function* findItemProblems(items: readonly unknown[], earlier: EarlierResponses): Generator<HistoryProblem> {
   if (earlier.missing !== undefined) yield { problem: 'unknown-response', index: 0, ids: [earlier.missing] }
   const input = items.map((item) => asObject(item) ?? {})
   const seen = new Set<string>()
