@@ -31,6 +31,16 @@ function choiceProblems(body: ToolFields): Problem[] {
   return unknown ? [['tool_choice', `must name one of the tools (${valid(names)})`]] : []
 }
 
+/** Google's models alone take names of functions with dots and colons. */
+function nameProblems({ model, tools, functions }: ChatFields): Problem[] {
+  if ((!tools && !functions) || model.startsWith('google/')) return []
+  const wrong = offerOf({ tools, functions }).given.filter(({ name }) => /[.:]/.test(name))
+  return wrong.map(({ name, param }) => [
+    param.replace(/parameters$/, 'name'),
+    `must be 1 to 64 letters, digits, _ and - with ${model}, got ${JSON.stringify(name)}`,
+  ])
+}
+
 /** All that is wrong between the fields. */
 export function chatProblems(body: ChatFields): Problem[] {
   const problems: Problem[] = []
@@ -42,6 +52,9 @@ export function chatProblems(body: ChatFields): Problem[] {
     problems.push(['audio', "is required when 'modalities' has 'audio'"])
   if (body.max_tokens != null && /^openai\/o1(?:-|$)/.test(body.model))
     problems.push(['max_tokens', "is not supported by the o1 models: use 'max_completion_tokens'"])
-  problems.push(...choiceProblems(body))
+  // Anthropic's models fill the prompt cache then, and say nothing.
+  if (body.max_tokens === 0 && !body.model.startsWith('anthropic/'))
+    problems.push(['max_tokens', 'must be at least 1, got 0'])
+  problems.push(...nameProblems(body), ...choiceProblems(body))
   return problems
 }
