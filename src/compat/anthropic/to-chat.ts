@@ -49,7 +49,7 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
     messages: [...(system == null ? [] : [{ role: 'system', content: system }]), ...messages.flatMap(messagesOf)],
     ...(stop != null && { stop }),
     ...(tools != null && { tools: toolsOf(tools) }),
-    ...(choice != null && { tool_choice: choiceOf(choice) }),
+    ...(choice != null && !choosesHosted(choice, objectsIn(tools)) && { tool_choice: choiceOf(choice) }),
     ...(choice?.disable_parallel_tool_use === true && { parallel_tool_calls: false }),
     ...(user !== undefined && { metadata: { user_id: user } }),
     ...(effort != null && { reasoning_effort: effort }),
@@ -63,6 +63,12 @@ const toolsOf = (tools: unknown): unknown =>
   objectsIn(tools).flatMap(({ name, description, input_schema: parameters, strict }) =>
     parameters === undefined ? [] : [{ type: 'function', function: { name, description, parameters, strict } }],
   )
+
+/** Whether a choice leaves nothing but tools of the provider, which are never called here. */
+function choosesHosted({ type, name }: JsonObject, tools: readonly JsonObject[]): boolean {
+  const chosen = type === 'tool' ? tools.filter((tool) => tool.name === name) : type === 'any' ? tools : []
+  return chosen.length > 0 && chosen.every((tool) => tool.input_schema === undefined)
+}
 
 function choiceOf({ type, name }: JsonObject): unknown {
   if (type === 'tool') return { type: 'function', function: { name } }
