@@ -142,6 +142,17 @@ describe('Anthropic message', () => {
     expect(error.message).toContain("'messages[0].content[0].type' must be one of")
   })
 
+  test('answers a conversation with system messages of no text', async () => {
+    const [asked] = say('hello').messages
+    const effort = { output_config: { effort: 'low' } }
+    const change = { type: 'tool_removal', tool: { type: 'tool_reference', tool_name: 'get_weather' } }
+    for (const message of [{ content: [], ...effort }, effort, { content: [change] }]) {
+      const messages = [asked, { role: 'system', ...message }]
+      const answer = await app.post(PATH, { ...say('hello', { tools: [weather], system: [] }), messages })
+      expect(answer.json().content).toEqual([{ type: 'text', text: 'one two three four five six seven eight' }])
+    }
+  })
+
   test('reads the texts of search results and documents of blocks, and files by id', async () => {
     const content = [
       { type: 'search_result', source: 'https://example.com/', title: 'T', content: [{ type: 'text', text: 'hel' }] },

@@ -107,6 +107,10 @@ const ContainerUploadBlock = z.looseObject({ type: z.literal('container_upload')
 const HostedBlock = z
   .looseObject({ type: z.enum(HOSTED_BLOCKS).describe('Type of a block that the provider added.'), ...Cached })
   .describe('Calls and results of provider tools, accepted as part of the conversation.')
+const ToolChangeBlock = z.looseObject({
+  type: z.enum(['tool_addition', 'tool_removal']).describe('Type of the change.'),
+  ...Cached,
+})
 
 const Texts = z.union([z.string(), z.array(TextBlock)])
 const Message = z.discriminatedUnion('role', [
@@ -141,7 +145,10 @@ const Message = z.discriminatedUnion('role', [
   }),
   z.looseObject({
     role: z.literal('system'),
-    content: Texts.describe('System instructions within the conversation.'),
+    content: z
+      .union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, ToolChangeBlock]))])
+      .nullish()
+      .describe('System instructions within the conversation. Changes of the tools are accepted, and not applied.'),
   }),
 ])
 

@@ -46,7 +46,7 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
   const schema = out?.format?.schema
   return {
     ...rest,
-    messages: [...(system == null ? [] : [{ role: 'system', content: system }]), ...messages.flatMap(messagesOf)],
+    messages: [...systemMessages(system), ...messages.flatMap(messagesOf)],
     ...(stop != null && { stop }),
     ...(tools != null && { tools: toolsOf(tools) }),
     ...(choice != null && !choosesHosted(choice, objectsIn(tools)) && { tool_choice: choiceOf(choice) }),
@@ -75,9 +75,16 @@ function choiceOf({ type, name }: JsonObject): unknown {
   return type === 'any' ? 'required' : type
 }
 
+/** Instructions as a message; as none when they have no text. */
+function systemMessages(content: unknown): unknown[] {
+  const texts = asText(content) ?? objectsIn(content).filter(({ type }) => type === 'text')
+  return content == null || (Array.isArray(content) && texts.length === 0) ? [] : [{ role: 'system', content: texts }]
+}
+
 /** One message as one or more: the results of tools are messages of their own there. */
 function messagesOf(message: unknown): unknown[] {
   const given = asObject(message)
+  if (given?.role === 'system') return systemMessages(given.content)
   if (!given || !Array.isArray(given.content)) return [message]
   const blocks = given.content
   if (given.role === 'assistant') {
