@@ -161,7 +161,10 @@ export type Message = z.infer<typeof Message>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const FunctionTool = z.looseObject({
-  name: Identifier.describe('At most 64 letters, digits, `_`, and `-`.'),
+  name: z
+    .string()
+    .regex(/^[a-zA-Z0-9_.:-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
+    .describe('At most 64 letters, digits, `_`, and `-`. Google models also take `.` and `:`.'),
   description: z.string().describe('What the function does. The model uses this to decide when to call it.').nullish(),
   parameters: z
     .looseObject({ type: z.literal('object').optional() })
@@ -268,9 +271,9 @@ export const ChatRequest = z
     presence_penalty: penalty.describe('Positive values reduce the probability of tokens that already occurred.'),
     max_tokens: z
       .int()
-      .min(1)
+      .min(0)
       .nullish()
-      .describe('Deprecated: use `max_completion_tokens`.')
+      .describe('Deprecated: use `max_completion_tokens`. Only Anthropic models accept 0.')
       .meta({ deprecated: true }),
     max_completion_tokens: z
       .int()

@@ -97,7 +97,7 @@ function* unanswered(uses: readonly PlacedBlock[]): Generator<HistoryProblem> {
 function* contentProblems(messages: readonly unknown[]): Generator<HistoryProblem> {
   for (const [index, value] of messages.entries()) {
     const { role, content } = asObject(value) ?? {}
-    const isEmpty = content === '' || (Array.isArray(content) && content.length === 0)
+    const isEmpty = role !== 'system' && (content === '' || (Array.isArray(content) && content.length === 0))
     if (isEmpty && !(role === 'assistant' && index === messages.length - 1))
       yield { problem: 'empty-message', index, ids: [] }
     for (const [part, block] of asList(content).entries()) {
