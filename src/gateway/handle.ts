@@ -1,4 +1,4 @@
-// One call from its body to its answer: the recipe of the gateway, each step a file beside this one.
+// Runs a call from its body to its response; each step is a file in this folder.
 import type { MatchedFaults } from '../contract/core/fault.ts'
 import type { BytesBody, Reply } from '../contract/core/reply.ts'
 import type { Wire } from '../contract/core/wire.ts'
@@ -21,12 +21,12 @@ import { respondThroughFaults } from './through-faults.ts'
 import { toReply } from './to-reply.ts'
 import type { CallContext, CallEnd, Gateway, GatewayParts } from './types.ts'
 
-// Loaded for the first call that a scenario, or a provider's own bytes, may reach directly.
+// Loaded for the first direct call with a scenario or with a provider's own bytes.
 const direct = lazy<typeof import('./direct.ts')>(() => require('./direct.ts'))
 // Loaded for the first stream of a compatible API.
 const sentEvents = lazy<typeof import('./stream/sent-events.ts')>(() => require('./stream/sent-events.ts'))
 
-/** A gateway of its parts. */
+/** Creates a gateway from its parts. */
 export const createGateway = (given: GatewayParts): Gateway => {
   const parts: RecordingParts = { ...given, headers: headerAllowance() }
   return {
@@ -38,19 +38,19 @@ export const createGateway = (given: GatewayParts): Gateway => {
 
 type RecordingParts = GatewayParts & CallEnding
 
-/** Who made a call, and receives its answer. */
+/** Returns the response of a call to its maker: a client, or the program itself. */
 interface Listener<Answered> {
-  /** What it gets where that is not simply the answer: of a direct call, or through faults of a scenario. */
+  /** Handles direct calls and calls with faults on the response; undefined for all others. */
   otherwise?(ready: ReadyCall, end: CallEnd, parts: RecordingParts): Promise<Answered> | undefined
   take(reply: Reply, ready: ReadyCall, parts: RecordingParts): Answered | Promise<Answered>
 }
 
-/** Takes a call from its body to its answer; whatever becomes of it ends it. */
+/** Runs a call from its body to its response. Every outcome ends the call. */
 async function recorded<Answered>(call: Call, parts: RecordingParts, listener: Listener<Answered>): Promise<Answered> {
-  // The scenario may have changed, and its clock with it: the call keeps to the one that it begins on.
+  // The scenario and its clock may change during the call; the call keeps the ones it began with.
   const playing = parts.runs.current(call.session)
   const passed = passedOn(call, parts.backend)
-  // Before anything is made of it here: that is done while its provider works. A scenario may keep it from that.
+  // The request is sent before it is parsed here, unless a scenario may prevent that.
   const sending = passed && !playing && !call.headers.has(SCENARIO) ? passed.begin() : undefined
   const recording = startTrace(call, parts.observers)
   recording.passed = passed
@@ -69,7 +69,7 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
     const reply = wire
       ? putOnWire(toReply(answer, { callContext, cacheKey, atOnce: true }), wire, { call, recording, end })
       : toReply(answer, { callContext, cacheKey, atOnce: true, end })
-    // A stream that goes on ends the call with the last of its events.
+    // A stream in progress ends the call with its last event.
     if (reply.body.kind !== 'events' || isComplete(reply.body.events)) {
       if (reply.body.kind === 'bytes') noteBytes(reply.body, recording)
       const problem = await end.end({ status: 200, headers: reply.headers })
@@ -88,7 +88,7 @@ const client: Listener<Response> = {
     const { wire } = call
     const [target] = targets
     if (recording.direct) {
-      // Without a scenario, and without a provider's own bytes, an answer is put as any other is.
+      // Without a scenario and without a provider's own bytes, the response takes the usual path.
       if (!wire || !target || !(playing || recording.passed)) return undefined
       return direct().answerDirectly({ callContext, target, wire, end, clientTimeout })
     }
@@ -102,7 +102,7 @@ const inside: Listener<InnerAnswer> = {
   take: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
 }
 
-/** An answer as clients of another wire have it, noted as it is sent. */
+/** The reply in the format of a compatible API, recorded as it is sent. */
 function putOnWire(
   answer: Reply,
   wire: Wire,
@@ -121,14 +121,14 @@ function noteBytes({ bytes, contentType }: BytesBody, recording: TraceRecorder):
   if (bytes instanceof Uint8Array) recording.sent = { body: sentWhole(bytes), type: contentType }
 }
 
-/** What a client receives through the faults between it and the gateway. */
+/** The response after the faults between the gateway and the client. */
 async function answerThroughFaults(faults: MatchedFaults, ready: ReadyCall, end: CallEnd): Promise<Response> {
   const { callContext } = ready
   const answer = async () => toReply(await answerTo(ready), ready)
   return respondThroughFaults(faults, callContext, { answer, end, connection: await callContext.call.hold?.find() })
 }
 
-/** The answer of a call: from the cache or from its targets, with the guardrails before and behind. */
+/** The response to a call, from the cache or from its targets, with the guardrails before and after. */
 async function answerTo({ callContext, targets, cacheKey, guards }: ReadyCall): Promise<AttemptAnswer> {
   if (guards.length > 0) await guardInput(callContext, guards)
   const stored = cacheKey === undefined ? undefined : cachedAnswer(callContext, cacheKey)

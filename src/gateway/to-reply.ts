@@ -1,4 +1,4 @@
-// Makes a reply of an answer, and notes what is given out of it.
+// Turns the outcome of a call into a reply, and records it.
 import type { Reply } from '../contract/core/reply.ts'
 import { asObject } from '../lib/values.ts'
 import { storing } from './cache.ts'
@@ -8,7 +8,7 @@ import type { AnswerEffects, AnswerRecord, AttemptAnswer, SentStream } from './r
 import { eventsAtOnce, replyEvents, sentAtOnce } from './stream/reply-events.ts'
 import type { ReplyContext } from './types.ts'
 
-/** The reply that a client gets, noted in the call's record. */
+/** The reply to a client, recorded in the trace. */
 export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Reply {
   const { recording } = replyContext.callContext
   const { content, from } = answer
@@ -31,7 +31,7 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
   return { ...from, headers, status: 200, body: { kind: 'events', events, marked: true } }
 }
 
-/** An answer that is given; a whole one is complete at once. */
+/** The response that a client gets; a whole one is complete at once. */
 class GivenAnswer implements AnswerRecord {
   readonly answer: AttemptAnswer
   readonly content: AnswerRecord['content']
@@ -51,16 +51,16 @@ class GivenAnswer implements AnswerRecord {
   }
 }
 
-/** What a complete answer leaves for later calls, and the token counts that it says itself. */
+/** What a complete response stores for later calls, and its own token counts. */
 function effectsOf(answer: AttemptAnswer, value: unknown, { callContext, cacheKey }: ReplyContext): AnswerEffects {
   const { operation, request, answerContext } = callContext
-  // A text, such as subtitles, leaves nothing.
+  // A text response, such as subtitles, stores nothing.
   if (typeof value !== 'object' || value === null) return { usage: answer.from.usage, keep: [] }
   const usage = asObject(asObject(value)?.usage) ?? answer.from.usage
   const keep = [...(operation.keep?.(request, value, answerContext) ?? [])]
   const fresh = answer.attempt !== undefined
   if (cacheKey !== undefined && fresh) {
-    // A streamed answer says its usage only when asked; a whole one says what it has to.
+    // A stream contains its usage only on request, but a whole response must.
     const stored = usage && callContext.stream && !('usage' in value) ? { ...value, usage } : value
     keep.push(storing(callContext, cacheKey, { answer: stored, model: answer.model, usage }))
   }

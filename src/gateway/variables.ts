@@ -1,4 +1,4 @@
-// Prompt variables: `variables` and the older `svc.inputs`, put into the texts of a call by one of three engines.
+// Prompt variables: fills `variables` and the older `svc.inputs` into the texts of a call with one of three engines.
 import { inWorker } from '../answers/in-worker.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { FillText } from '../contract/core/operation.ts'
@@ -9,7 +9,7 @@ import { packTexts, unpackTexts } from '../workers/packed-texts.ts'
 import type { JobOwner } from '../workers/pool.ts'
 import type { Call } from './call.ts'
 
-/** What is needed of a call to fill in its variables. */
+/** The parts of a call that its variables need. */
 type RenderedCall = Pick<Call, 'operation' | 'session' | 'text' | 'signal'>
 
 interface TemplateFields {
@@ -18,9 +18,9 @@ interface TemplateFields {
   svc?: { inputs?: Inputs | null } | null
 }
 
-/** Requests of this many characters are rendered here: others need not wait for that. */
+/** Maximum request length, in characters, that is rendered on the main thread. */
 const RENDERED_HERE = 50_000
-/** What takes more than this is begun again in a worker: some ten milliseconds. */
+/** Larger work, about ten milliseconds, starts again in a worker. */
 const LIMITS_HERE = { steps: 4_000, characters: 1_000_000 }
 
 /** Whether a request has variables to fill in. */
@@ -60,7 +60,7 @@ function inputValues(inputs: Inputs | null | undefined): Record<string, unknown>
   return Object.fromEntries(inputs.map(({ key, value }) => [key, value]))
 }
 
-/** What puts values into these texts, which are then asked for in their order; long ones are rendered in a worker. */
+/** Fills values into these texts, which must then be requested in this order. Long ones are rendered in a worker. */
 export async function fillerOf(
   templates: readonly string[],
   templating: Templating,
@@ -75,7 +75,7 @@ export async function fillerOf(
   return fillerApart(templates, templating, owner)
 }
 
-/** What puts values into texts by an engine. */
+/** Fills values into texts on the main thread. */
 async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
   const render = await rendererOf({ engine, values }, LIMITS_HERE)
   return (text, param) => {
@@ -88,7 +88,7 @@ async function filler(engine: TemplateEngine, values: Record<string, unknown>): 
   }
 }
 
-/** What gives the texts that a worker made of these templates, asked for in their order. */
+/** Fills values into these texts in a worker; they must then be requested in this order. */
 async function fillerApart(
   templates: readonly string[],
   { engine, values }: Templating,
@@ -100,7 +100,7 @@ async function fillerApart(
   return fillerFrom(unpackTexts(packed), { engine, problem })
 }
 
-/** What gives these texts one after another, then says what is wrong with the next one. */
+/** Returns these texts one after another, then throws for the problem of the next one. */
 function fillerFrom(
   texts: Iterable<string>,
   { engine, problem }: { engine: TemplateEngine; problem: string | undefined },
