@@ -62,7 +62,7 @@ export async function serveOperation(
     const answering = deps.gateway.handle(call)
     return await (client.hold?.waitsFor?.(answering) ?? answering)
   } catch (error) {
-    call.over()
+    call.onEnd()
     throw error
   }
 }
@@ -147,12 +147,12 @@ class ClientCall implements Call {
     return this.#activity.aborted
   }
 
-  over(trace?: TraceRecord): void {
+  onEnd(trace?: TraceRecord): void {
     this.#activity.end()
     this.hold?.ends?.(trace)
   }
 
-  inOwnTerms(error: ApiError): ApiError {
+  inDeploymentTerms(error: ApiError): ApiError {
     const isStandard = error.param?.startsWith(`${STANDARD_NAMESPACE}.`)
     return isStandard ? renamed(error, this.#reading.deps.namespace) : error
   }

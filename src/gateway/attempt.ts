@@ -19,18 +19,18 @@ import type { CallContext } from './types.ts'
 
 /** Tries a target once. A stream succeeds when its first content arrives. */
 export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
-  const { playing } = callContext
+  const { scenario } = callContext
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
-  const asked = new AttemptCall(callContext, tried.target)
-  const { deadline } = asked
+  const backendCall = new AttemptCall(callContext, tried.target)
+  const { deadline } = backendCall
   try {
-    const replying = playing
-      ? askThroughFaults(callContext, { playing, tried, asked, record })
-      : answerAttempt(callContext, asked, record)
+    const replying = scenario
+      ? attemptThroughFaults(callContext, { scenario, tried, backendCall, record })
+      : answerAttempt(callContext, backendCall, record)
     const reply = await inTime(replying, deadline)
     record.replied(reply)
-    const content = await inTime(read(reply, asked), deadline)
+    const content = await inTime(read(reply, backendCall), deadline)
     if (content.kind === 'whole') {
       deadline?.signal.throwIfAborted()
       record.contentBegan()
@@ -41,11 +41,11 @@ export async function attempt(callContext: CallContext, tried: AttemptInfo): Pro
     const events = await prefetch(content.events, deadline, beginsWith(callContext, tried, reply))
     // Throws here, because nothing else records the end of a call whose client is gone.
     if (callContext.call.aborted) callContext.call.signal.throwIfAborted()
-    asked.begun = true
+    backendCall.begun = true
     return { kind: 'succeeded', model, content: { ...content, events }, from: reply, attempt: record }
   } catch (error) {
     deadline?.stop()
-    const { signal } = asked
+    const { signal } = backendCall
     const failure = failureOf(signal.aborted ? signal.reason : error, callContext.call.signal)
     record.end(failure)
     return failure
@@ -115,23 +115,23 @@ export class AttemptCall implements BackendCall {
 }
 
 /** The backend's reply, passed through the faults of the active scenario. */
-function askThroughFaults(
+function attemptThroughFaults(
   callContext: CallContext,
   {
-    playing,
+    scenario,
     tried,
-    asked,
+    backendCall,
     record,
-  }: { playing: ActiveScenario; tried: AttemptInfo; asked: AttemptCall; record: AttemptRecorder },
+  }: { scenario: ActiveScenario; tried: AttemptInfo; backendCall: AttemptCall; record: AttemptRecorder },
 ): Promise<Reply> {
   const { facts } = callContext
-  const { operation, request, model, stream, clock } = asked
+  const { operation, request, model, stream, clock } = backendCall
   const { target, number } = tried
   const place = { at: 'provider', position: target.position, attempt: number } as const
-  return playing.through(
+  return scenario.through(
     { ...facts, ...place, operation, request, model, stream },
-    { clock, signal: asked.signal, onTriggered: (rule) => record.faults.push(rule) },
-    () => answerAttempt(callContext, asked, record),
+    { clock, signal: backendCall.signal, onTriggered: (rule) => record.faults.push(rule) },
+    () => answerAttempt(callContext, backendCall, record),
   )
 }
 
@@ -141,15 +141,15 @@ const requestTo = (request: object, model: string, parameters: object | undefine
 
 /**
  * Tells which event a stream may begin with. Usually that is the first event with content: before it, another attempt
- * can still
- * take over. When no attempt can follow and no timeout is set, the events of a real provider are passed on at once.
+ * can still take over. When no attempt can follow and no timeout is set, the events of a real provider are passed on at
+ * once.
  */
 function beginsWith(
-  { operation: { events: rules }, settings: { retry, fallbacks, callTimeout }, playing }: CallContext,
+  { operation: { events: rules }, settings: { retry, fallbacks, callTimeout }, scenario }: CallContext,
   { target, number }: AttemptInfo,
   { provider }: Reply,
 ): (event: StreamEvent) => boolean {
   const isLast = number > ((target.retry ?? retry)?.count ?? 0) && target.position === fallbacks.length
-  const early = isLast && provider !== undefined && callTimeout === undefined && !playing ? rules?.begins : undefined
+  const early = isLast && provider !== undefined && callTimeout === undefined && !scenario ? rules?.begins : undefined
   return (event) => Boolean(event.tokens) || (early?.(event.data as Record<string, unknown>) ?? false)
 }

@@ -1,6 +1,5 @@
 // Exact-match cache: equal calls of a session get the stored response. Only complete responses that passed their
-// guardrails
-// are stored. Concurrent misses of equal calls all reach the backend, and the last response is kept.
+// guardrails are stored. Concurrent misses of equal calls all reach the backend, and the last response is kept.
 import type { KeyValueEntry } from '../contract/core/key-value.ts'
 import { readableRow } from '../db/damaged-rows.ts'
 import { checksumOf } from '../lib/canonical.ts'
@@ -12,7 +11,7 @@ import type { CallContext } from './types.ts'
 
 const KIND = 'cache'
 // Fields for routing, identification and streaming, which do not change the response.
-const LEFT_OUT = new Set([
+const IGNORED_FIELDS = new Set([
   'model',
   'fallbacks',
   'retry',
@@ -41,19 +40,18 @@ export interface CachedAnswer {
 
 /**
  * The cache key of a call: SHA-256 of workspace, operation, model or load balancer, and the rendered request. A large
- * request
- * is hashed in slices.
+ * request is hashed in slices.
  */
 export async function keyOf(
   { operation, request, settings, answerContext }: CallContext,
   large: boolean,
 ): Promise<string> {
-  const asked = Object.fromEntries(Object.entries(request).filter(([field]) => !LEFT_OUT.has(field)))
-  const value = [answerContext.workspace(), operation.name, settings.balance ?? operation.model(request), asked]
+  const input = Object.fromEntries(Object.entries(request).filter(([field]) => !IGNORED_FIELDS.has(field)))
+  const value = [answerContext.workspace(), operation.name, settings.balance ?? operation.model(request), input]
   return large ? checksumInSlices(value) : checksumOf(value)
 }
 
-const cachedBy =
+const isCachedBy =
   ({ wrongWith }: CallContext['operation']) =>
   (value: unknown): value is CachedAnswer => {
     const { answer, model, usage, at } = asObject(value) ?? {}
@@ -64,7 +62,7 @@ const cachedBy =
 
 /** The stored response; undefined when nothing is stored, it has expired or it is damaged. */
 const findStored = ({ session, operation }: CallContext, key: string): CachedAnswer | undefined =>
-  readableRow(() => session.keyValues.get(KIND, key, session.clock.now(), cachedBy(operation)))[0]
+  readableRow(() => session.keyValues.get(KIND, key, session.clock.now(), isCachedBy(operation)))[0]
 
 /** The stored response to an equal call, which needs no attempt; undefined for a miss. */
 export function cachedAnswer(callContext: CallContext, key: string): AttemptAnswer | undefined {
@@ -82,7 +80,7 @@ export function cachedAnswer(callContext: CallContext, key: string): AttemptAnsw
 }
 
 /** The entry that stores a response for later equal calls. */
-export function storing(
+export function cacheEntry(
   { session, settings }: CallContext,
   key: string,
   stored: Omit<CachedAnswer, 'at'>,

@@ -11,18 +11,17 @@ const MAX_BYTES = 1 << 20
 
 /**
  * The call site of a call, such as `chat.completions-1f0c9a3e.2`: its kind and its number in the session, from 1.
- * `@<name>`
- * follows in every session other than the default of the process.
+ * `@<name>` follows in every session but the default one of the program.
  */
 export function callSiteOf(session: Session, kind: string): string {
-  let seen = occurrences.get(session)
-  if (!seen) {
-    seen = byteCache(MAX_BYTES)
-    occurrences.set(session, seen)
+  let counts = occurrences.get(session)
+  if (!counts) {
+    counts = byteCache(MAX_BYTES)
+    occurrences.set(session, counts)
   }
-  let known = seen.get(kind)
-  if (!known) seen.set(kind, (known = { count: 0 }), kind.length)
-  const nth = ++known.count
+  let counter = counts.get(kind)
+  if (!counter) counts.set(kind, (counter = { count: 0 }), kind.length)
+  const nth = ++counter.count
   return `${kind}.${nth}${session.isHome ? '' : `@${session.name}`}`
 }
 
@@ -35,12 +34,12 @@ interface ModelCall {
 }
 
 /** Maximum length of a system prompt whose call kind is cached, in characters. */
-const SHORT = 4_000
+const MAX_CACHED_PROMPT = 4_000
 
 /** The kind of a call: operation, stream, model, system prompt, tool names, response format, turn. */
 export function callKind({ operation, request, stream, prompt }: ModelCall): string {
   const { system, tools, answer = 'text', turn } = prompt
-  const kind = system.length > SHORT ? kindOf : knownKind
+  const kind = system.length > MAX_CACHED_PROMPT ? kindOf : cachedKind
   // Joining an empty list takes as long as the whole cache lookup.
   return kind(
     operation.name,
@@ -63,7 +62,7 @@ type KindParts = [
 ]
 const kindOf = (...[operation, stream, model, tools, form, turn, system]: KindParts): string =>
   injectionPointKind(operation, `${stream}\n${model}\n${tools}\n${form}\n${turn}\n${system}`)
-const knownKind = rememberingAll(kindOf)
+const cachedKind = rememberingAll(kindOf)
 
 /** The kind of all calls of an operation with the same shape. */
 export const injectionPointKind = (operation: string, shape: string): string => `${operation}-${shapeDigits(shape)}`

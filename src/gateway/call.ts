@@ -64,9 +64,9 @@ export interface Call {
   /** `parse` for a large body, in slices. */
   parseInSlices(): Promise<unknown>
   /** An error found after parsing, with the field names of this deployment. */
-  inOwnTerms?(error: ApiError): ApiError
+  inDeploymentTerms?(error: ApiError): ApiError
   /** Called when the call is over, with its trace. */
-  over?(trace?: TraceRecord): void
+  onEnd?(trace?: TraceRecord): void
 }
 
 /** On whose behalf an internal call is made: session, caller, headers, and the signal that aborts it. */

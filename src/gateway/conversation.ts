@@ -5,8 +5,7 @@ import type { CallContext } from './types.ts'
 
 /**
  * The key of a call's conversation in its session: the agent's task, the thread, the conversation that the request
- * names, or
- * else the identity and the opening messages.
+ * names, or else the identity and the opening messages.
  */
 export function conversationOf({ facts, operation, request, prompt }: CallContext): string {
   const { agent, thread, identity = '' } = facts

@@ -1,6 +1,5 @@
 // A call of a compatible API that uses no feature of the gateway. It goes straight to its provider, and the provider's
-// bytes
-// reach the client unchanged, apart from faults. The trace records what a correct client reads from them.
+// bytes reach the client unchanged, apart from faults. The trace records what a correct client reads from them.
 import { FAULTS, REQUEST_ID } from '../contract/core/answer-headers.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { MatchedFaults } from '../contract/core/fault.ts'
@@ -33,45 +32,44 @@ export interface DirectCall {
 
 /**
  * The response to a direct call. Undefined when no rule of the scenario matches and no provider's bytes are passed on:
- * the call
- * is then handled like any other.
+ * the call is then handled like any other.
  */
 export function answerDirectly(direct: DirectCall): Promise<Response> | undefined {
   const { callContext, target } = direct
   const faults = faultsOn(callContext, target)
   // The rules have been matched here and must not be matched again.
-  callContext.playing = undefined
+  callContext.scenario = undefined
   const { recording } = callContext
   if (!faults && !recording.passed) return undefined
-  const asked = new AttemptCall(callContext, target)
+  const backendCall = new AttemptCall(callContext, target)
   const record = recording.attempt({ target, number: 1, why: 'first', waited: 0 })
-  return respond(direct, { faults, asked, record })
+  return respond(direct, { faults, backendCall, record })
 }
 
 /** The matching faults of the scenario, those between gateway and client outermost; undefined when there are none. */
-function faultsOn({ playing, facts, operation, request, stream, session }: CallContext, { model }: Target) {
+function faultsOn({ scenario, facts, operation, request, stream, session }: CallContext, { model }: Target) {
   const about = { ...facts, operation, request, stream, model, position: 0, attempt: 1, direct: true } as const
-  return playing?.faults(session.clock, { ...about, at: 'gateway' }, { ...about, at: 'provider' })
+  return scenario?.faults(session.clock, { ...about, at: 'gateway' }, { ...about, at: 'provider' })
 }
 
 /** The only attempt of a direct call. */
 interface DirectAttempt {
   faults: MatchedFaults | undefined
-  asked: AttemptCall
+  backendCall: AttemptCall
   record: AttemptRecorder
 }
 
 async function respond(direct: DirectCall, attempt: DirectAttempt): Promise<Response> {
   const { callContext, end, clientTimeout } = direct
-  const { faults, asked, record } = attempt
-  const { signal } = asked
+  const { faults, backendCall, record } = attempt
+  const { signal } = backendCall
   const connection = faults && (await callContext.call.hold?.find())
   try {
     const reply = await faultyReply(direct, attempt)
     const own = ownHeaders(callContext.recording, reply)
     // The reply was created with the headers from before any fault.
     const headers = { ...own, ...reply.headers, [FAULTS]: own[FAULTS] ?? '' }
-    return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: asked.model }), {
+    return await toResponse(await readAlong({ ...reply, headers }, { ...direct, record, model: backendCall.model }), {
       connection,
       clientTimeout,
       hold: callContext.call.hold,
@@ -100,34 +98,34 @@ function ownHeaders(recording: CallContext['recording'], { raw }: Reply): Record
 /** The provider's reply, passed through the faults of the scenario. */
 function faultyReply(direct: DirectCall, attempt: DirectAttempt): Promise<Reply> {
   const { callContext, wire } = direct
-  const { faults, asked, record } = attempt
-  const next = () => provided(direct, attempt)
+  const { faults, backendCall, record } = attempt
+  const next = () => backendReply(direct, attempt)
   const put = (reply: Reply) => (reply.raw ? reply : wire.put(reply, callContext.call))
   if (!faults) return next().then(put)
   const onTriggered = (rule: string) => void record.faults.push(rule)
-  const form = { ...wire, words: speakerOf(asked.model, wire), put }
-  return faults.through({ signal: asked.signal, onTriggered, form }, next)
+  const form = { ...wire, words: errorProvider(backendCall.model, wire), put }
+  return faults.through({ signal: backendCall.signal, onTriggered, form }, next)
 }
 
 /** The provider whose error format applies: the called one if it has this API, otherwise the one that defined the API. */
-function speakerOf(model: string, { api, words }: Wire): string {
+function errorProvider(model: string, { api, words }: Wire): string {
   const provider = model.slice(0, model.indexOf('/'))
   return apiOf(providerNamed(provider).endpoint ?? {}) === api ? provider : words
 }
 
 /** The backend's reply, before any fault. */
-async function provided({ callContext, wire }: DirectCall, { asked, record }: DirectAttempt): Promise<Reply> {
+async function backendReply({ callContext, wire }: DirectCall, { backendCall, record }: DirectAttempt): Promise<Reply> {
   const { recording } = callContext
-  if (recording.passed) judgeConversation(callContext, asked, record)
+  if (recording.passed) judgeConversation(callContext, backendCall, record)
   // The outcome of the attempt is read from the sent bytes instead.
   const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, judged() {}, end() {}, faults: record.faults }
   try {
-    const reply = await (recording.passed?.reply() ?? answerAttempt(callContext, asked, record))
+    const reply = await (recording.passed?.reply() ?? answerAttempt(callContext, backendCall, record))
     record.replied(reply)
     if (reply.raw) return reply
-    const content = await read(reply, asked)
+    const content = await read(reply, backendCall)
     return toReply(
-      { kind: 'succeeded', model: asked.model, content, from: reply, attempt },
+      { kind: 'succeeded', model: backendCall.model, content, from: reply, attempt },
       { callContext, cacheKey: undefined },
     )
   } catch (error) {

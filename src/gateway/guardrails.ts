@@ -1,6 +1,5 @@
 // Guardrails check the user's input and the response; the first that blocks ends the call. Streams are sent while they
-// are
-// generated, so output guardrails check only whole responses. The trace shows which ones did not run.
+// are generated, so output guardrails check only whole responses. The trace shows which ones did not run.
 import { ApiError } from '../contract/core/error.ts'
 import type { CallOrigin } from './call.ts'
 import type { Settings } from './settings.ts'
@@ -52,12 +51,12 @@ export function guardOutput(
 async function guard(
   callContext: CallContext,
   guards: readonly CallGuardrail[],
-  { stage, texts: textsOf }: { stage: CallGuardrail['stage']; texts(): readonly string[] | undefined },
+  { stage, texts: readTexts }: { stage: CallGuardrail['stage']; texts(): readonly string[] | undefined },
 ): Promise<void> {
-  const asked = guards.filter((one) => one.stage === stage)
-  if (asked.length === 0) return
-  const texts = textsOf()
-  for (const { id, param, check } of asked) {
+  const selected = guards.filter((one) => one.stage === stage)
+  if (selected.length === 0) return
+  const texts = readTexts()
+  for (const { id, param, check } of selected) {
     const { call, prompt, recording } = callContext
     const of = recording.call.inner?.key
     const key = of === undefined ? undefined : `${of}:${param}`

@@ -27,31 +27,31 @@ const direct = lazy<typeof import('./direct.ts')>(() => require('./direct.ts'))
 const sentEvents = lazy<typeof import('./stream/sent-events.ts')>(() => require('./stream/sent-events.ts'))
 
 /** Creates a gateway from its parts. */
-export const createGateway = (given: GatewayParts): Gateway => {
-  const parts: RecordingParts = { ...given, headers: headerAllowance() }
+export const createGateway = (parts: GatewayParts): Gateway => {
+  const recordingParts: RecordingParts = { ...parts, headers: headerAllowance() }
   return {
-    ...given,
-    handle: (call) => recorded(call, parts, client),
-    call: (inner) => recorded(innerCall(inner), parts, inside),
+    ...parts,
+    handle: (call) => runRecorded(call, recordingParts, toClient),
+    call: (inner) => runRecorded(innerCall(inner), recordingParts, toProgram),
   }
 }
 
 type RecordingParts = GatewayParts & CallEnding
 
 /** Returns the response of a call to its maker: a client, or the program itself. */
-interface Listener<Answered> {
+interface Delivery<Result> {
   /** Handles direct calls and calls with faults on the response; undefined for all others. */
-  otherwise?(ready: ReadyCall, end: CallEnd, parts: RecordingParts): Promise<Answered> | undefined
-  take(reply: Reply, ready: ReadyCall, parts: RecordingParts): Answered | Promise<Answered>
+  special?(ready: ReadyCall, end: CallEnd, parts: RecordingParts): Promise<Result> | undefined
+  deliver(reply: Reply, ready: ReadyCall, parts: RecordingParts): Result | Promise<Result>
 }
 
 /** Runs a call from its body to its response. Every outcome ends the call. */
-async function recorded<Answered>(call: Call, parts: RecordingParts, listener: Listener<Answered>): Promise<Answered> {
+async function runRecorded<Result>(call: Call, parts: RecordingParts, delivery: Delivery<Result>): Promise<Result> {
   // The scenario and its clock may change during the call; the call keeps the ones it began with.
-  const playing = parts.runs.current(call.session)
+  const scenario = parts.runs.current(call.session)
   const passed = passedOn(call, parts.backend)
   // The request is sent before it is parsed here, unless a scenario may prevent that.
-  const sending = passed && !playing && !call.headers.has(SCENARIO) ? passed.begin() : undefined
+  const sending = passed && !scenario && !call.headers.has(SCENARIO) ? passed.begin() : undefined
   const recording = startTrace(call, parts.observers)
   recording.passed = passed
   const end = callEndOf(recording, parts)
@@ -61,8 +61,8 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
     const body = isLarge(call.text) ? await clock.work(parseLargeBody(call, passed)) : parseBody(call, passed)
     const planned = planCall(call, body, { recording, gateway: parts })
     const ready = plain(planned) ?? (await clock.work(prepared(planned)))
-    const other = listener.otherwise?.(ready, end, parts)
-    if (other) return await other
+    const special = delivery.special?.(ready, end, parts)
+    if (special) return await special
     const { callContext, cacheKey } = ready
     const answer = await answerTo(ready)
     const { wire } = call
@@ -75,31 +75,32 @@ async function recorded<Answered>(call: Call, parts: RecordingParts, listener: L
       const problem = await end.end({ status: 200, headers: reply.headers })
       if (problem) throw problem
     }
-    return await listener.take(reply, ready, parts)
+    return await delivery.deliver(reply, ready, parts)
   } catch (error) {
     throw await end.refuse(error)
   }
 }
 
-const client: Listener<Response> = {
-  otherwise(ready, end, { clientTimeout }) {
+const toClient: Delivery<Response> = {
+  special(ready, end, { clientTimeout }) {
     const { callContext, targets } = ready
-    const { call, recording, playing } = callContext
+    const { call, recording, scenario } = callContext
     const { wire } = call
     const [target] = targets
     if (recording.direct) {
       // Without a scenario and without a provider's own bytes, the response takes the usual path.
-      if (!wire || !target || !(playing || recording.passed)) return undefined
+      if (!wire || !target || !(scenario || recording.passed)) return undefined
       return direct().answerDirectly({ callContext, target, wire, end, clientTimeout })
     }
     const faults = faultsOnResponse(callContext)
     return faults && answerThroughFaults(faults, ready, end)
   },
-  take: (reply, { callContext: { call } }, { clientTimeout }) => toResponse(reply, { clientTimeout, hold: call.hold }),
+  deliver: (reply, { callContext: { call } }, { clientTimeout }) =>
+    toResponse(reply, { clientTimeout, hold: call.hold }),
 }
 
-const inside: Listener<InnerAnswer> = {
-  take: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
+const toProgram: Delivery<InnerAnswer> = {
+  deliver: (reply, { callContext: { recording } }) => ({ trace: recording.id, reply }),
 }
 
 /** The reply in the format of a compatible API, recorded as it is sent. */
@@ -138,8 +139,8 @@ async function answerTo({ callContext, targets, cacheKey, guards }: ReadyCall): 
 }
 
 /** The faults between the gateway and the client; undefined when there are none. */
-function faultsOnResponse({ playing, facts, operation, request, stream, session }: CallContext) {
+function faultsOnResponse({ scenario, facts, operation, request, stream, session }: CallContext) {
   const place = { at: 'gateway', position: 0, attempt: 1 } as const
   const model = operation.model(request)
-  return playing?.faults(session.clock, { ...facts, ...place, operation, request, stream, model })
+  return scenario?.faults(session.clock, { ...facts, ...place, operation, request, stream, model })
 }

@@ -80,21 +80,21 @@ export function failureOf(error: unknown, client: AbortSignal): Failure {
     headers: {},
   })
   // The session aborted the call and gives the reason.
-  if (client.aborted && client.reason instanceof ApiError) return refusedBy(client.reason)
+  if (client.aborted && client.reason instanceof ApiError) return fromApiError(client.reason)
   if (client.aborted && client.reason instanceof HangReset)
     return { ...own('disconnected', CLIENT_GONE, HANG_LIMIT), message: client.reason.message }
   if (client.aborted)
     return { ...own('canceled', CLIENT_GONE, 'client_gone'), message: 'the client closed the connection' }
   if (error instanceof Refusal) return error.failure
-  if (error instanceof ApiError) return refusedBy(error)
+  if (error instanceof ApiError) return fromApiError(error)
   if (error instanceof TimedOut) return own('timed_out', 504, 'timeout')
   if (error instanceof ConnectionFailure) return own('disconnected', 502, 'provider_disconnected')
   if (error instanceof Unreadable) return own('invalid_response', 502, 'provider_unreadable')
-  const trouble = storageError(error)
-  return trouble ? refusedBy(trouble) : bugOf(error)
+  const storageProblem = storageError(error)
+  return storageProblem ? fromApiError(storageProblem) : bugOf(error)
 }
 
-const refusedBy = ({ status, code, message, param, headers, type }: ApiError): Failure => ({
+const fromApiError = ({ status, code, message, param, headers, type }: ApiError): Failure => ({
   kind: 'http_error',
   status,
   code,

@@ -59,8 +59,7 @@ export class PassedRequest {
 
   /**
    * Sends the request now, so that the provider works while the gateway parses. The runtime sends on another thread,
-   * which may
-   * wait for this one: this resolves once that thread had time to send, or the reply has arrived.
+   * which may wait for this one: this resolves once that thread had time to send, or the reply has arrived.
    */
   begin(): Promise<unknown> {
     this.#begun = this.#send()
@@ -98,7 +97,7 @@ export function parseBody(call: Call, passed: PassedRequest | undefined): Parsed
   try {
     return { request: call.parse() as object, isRead: true }
   } catch (error) {
-    return unread(error, call, passed)
+    return unvalidated(error, call, passed)
   }
 }
 
@@ -108,11 +107,11 @@ export async function parseLargeBody(call: Call, passed: PassedRequest | undefin
   try {
     return { request: (await call.parseInSlices()) as object, isRead: true }
   } catch (error) {
-    return unread(error, call, passed)
+    return unvalidated(error, call, passed)
   }
 }
 
-function unread(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ParsedBody {
+function unvalidated(error: unknown, { raw }: Call, passed: PassedRequest | undefined): ParsedBody {
   if (!passed || !raw || !(error instanceof ApiError)) throw error
   // The trace copies these two, but `metadata` may have any type and `thread` another meaning (`SHARED`).
   const { metadata, thread: _, ...fields } = raw.fields

@@ -23,10 +23,10 @@ export interface Target {
 export function planOf(
   model: string,
   { balance, fallbacks }: Settings,
-  lucky: Lucky,
+  balanceKey: BalanceKey,
   own: readonly FallbackOptions[] = [],
 ): Target[] {
-  const targets = [balance ? picked(balance, lucky) : { model, position: 0, param: 'model' }]
+  const targets = [balance ? balancedTarget(balance, balanceKey) : { model, position: 0, param: 'model' }]
   for (const name of fallbacks) {
     const position = targets.length
     const { parameters, retry, timeout } = own[position - 1] ?? {}
@@ -42,23 +42,23 @@ export function planOf(
 }
 
 /** Determines the choice of the load balancer: the session and the key or number of the call. */
-interface Lucky {
+interface BalanceKey {
   session: Pick<Session, 'seed' | 'name'>
   key: string | number
 }
 
-function picked(models: readonly { model: string; weight: number }[], { session, key }: Lucky): Target {
-  const index = pick(models, chance(session.seed, session.name, 'balance', key))
+function balancedTarget(models: readonly { model: string; weight: number }[], { session, key }: BalanceKey): Target {
+  const index = pickIndex(models, chance(session.seed, session.name, 'balance', key))
   return { model: models[index]?.model ?? '', position: 0, param: `load_balancer.models[${index}].model` }
 }
 
 /** The index whose share of the weights contains `fraction`, a number from 0 to below 1. */
-function pick(models: readonly { weight: number }[], luck: number): number {
+function pickIndex(models: readonly { weight: number }[], fraction: number): number {
   const total = models.reduce((sum, { weight }) => sum + weight, 0)
-  let left = luck * total
+  let remaining = fraction * total
   const found = models.findIndex(({ weight }) => {
-    left -= weight
-    return left < 0
+    remaining -= weight
+    return remaining < 0
   })
   return found < 0 ? models.length - 1 : found
 }

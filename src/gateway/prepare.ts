@@ -31,7 +31,7 @@ export interface PlannedCall {
   settings: Settings
   targets: readonly Target[]
   answerContext: AnswerContext
-  playing: ActiveScenario | undefined
+  scenario: ActiveScenario | undefined
 }
 
 /** A call that is ready for its attempts, with its targets, its cache key and its guardrails. */
@@ -57,14 +57,14 @@ export function planCall(
   recording.request = parsed
   recording.settings = settings
   recording.direct = call.wire !== undefined && !needsGateway(settings)
-  const playing = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
-  recording.playing(playing)
-  const lucky = { session, key: call.inner?.key ?? recording.seq }
-  const targets = planOf(operation.model(parsed), settings, lucky, call.inner?.fallbacks)
+  const scenario = gateway.runs.ofCall(session, call.headers.get(SCENARIO))
+  recording.scenario(scenario)
+  const balanceKey = { session, key: call.inner?.key ?? recording.seq }
+  const targets = planOf(operation.model(parsed), settings, balanceKey, call.inner?.fallbacks)
   for (const { model, param } of targets) gateway.providers.check(model, param)
   recording.plan(targets)
   const answerContext = new CallAnswerContext(call, recording)
-  return { call, recording, gateway, parsed, settings, targets, answerContext, playing }
+  return { call, recording, gateway, parsed, settings, targets, answerContext, scenario }
 }
 
 /** Prepares a call whose request needs no lookups, variables or checks; undefined for any other call. */
@@ -133,15 +133,15 @@ const balanced = ({ settings, targets }: PlannedCall, request: object): object =
 
 /** What all attempts of a call share. */
 function contextOf(planned: PlannedCall, request: object): CallContext {
-  const { call, recording, gateway, parsed, settings, answerContext, playing } = planned
+  const { call, recording, gateway, parsed, settings, answerContext, scenario } = planned
   const { operation, session } = call
   const prompt = recording.passed ? promptIn(operation, request) : operation.prompt(request)
   const stream = operation.streams(request)
   // Values of variables and retrieved texts do not change the call site.
-  const asked = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
+  const sitePrompt = recording.rendered === 'null' ? prompt : { ...operation.prompt(parsed), turn: prompt.turn }
   recording.point = call.inner
     ? undefined
-    : callSiteOf(session, callKind({ operation, request, stream, prompt: asked }))
+    : callSiteOf(session, callKind({ operation, request, stream, prompt: sitePrompt }))
   return {
     call,
     operation,
@@ -153,9 +153,9 @@ function contextOf(planned: PlannedCall, request: object): CallContext {
     answerContext,
     recording,
     backend: gateway.backend,
-    playing,
-    history: historyMode({ session, playing, settings: gateway.history }),
-    facts: factsOf(call, recording, { playing, text: prompt.user }),
+    scenario,
+    history: historyMode({ session, scenario, settings: gateway.history }),
+    facts: factsOf(call, recording, { scenario, text: prompt.user }),
   }
 }
 
@@ -167,10 +167,10 @@ const isInterpreted = ({ operation, assumed, wire }: Call): boolean =>
 const factsOf = (
   { headers, inner, text: body }: Call,
   { settings, point }: TraceRecorder,
-  { playing, text }: Pick<CallContext, 'playing'> & { text: string },
+  { scenario, text }: Pick<CallContext, 'scenario'> & { text: string },
 ): CallContext['facts'] => ({
   headers,
-  key: inner?.key ?? playing?.keyOf(body) ?? '',
+  key: inner?.key ?? scenario?.keyOf(body) ?? '',
   text,
   identity: settings?.identity?.id,
   thread: settings?.thread?.id,

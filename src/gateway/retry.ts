@@ -22,8 +22,7 @@ export function retries(failure: Failure, retry: Settings['retry']): boolean {
 
 /**
  * Whether the next target is tried. A 4xx is the same error for every target, except for a rejected conversation:
- * providers have
- * different rules for those.
+ * providers have different rules for those.
  */
 export function fallsBack(failure: Failure): boolean {
   if (isFinal(failure)) return false
@@ -33,17 +32,16 @@ export function fallsBack(failure: Failure): boolean {
 
 /**
  * Milliseconds to wait before retry number `retry` (1, 2, ...): the provider's advice if it is at most a minute,
- * otherwise 1, 2,
- * 4, 8, 16 s with a jitter of 25 %. `luck` is a random number from 0 to below 1.
+ * otherwise 1, 2, 4, 8, 16 s with a jitter of 25 %. `random` is a random number from 0 to below 1.
  */
 export function retryDelay(
   retry: number,
   headers: Record<string, string>,
-  { now, luck }: { now: number; luck: number },
+  { now, random }: { now: number; random: number },
 ): number {
   const advised = retryAfter(headers, now)
   if (advised !== undefined && advised <= MAX_ADVICE_MS) return advised
-  return Math.round(FIRST_WAIT_MS * 2 ** (retry - 1) * (1 - JITTER + 2 * JITTER * luck))
+  return Math.round(FIRST_WAIT_MS * 2 ** (retry - 1) * (1 - JITTER + 2 * JITTER * random))
 }
 
 /** The wait that a provider advises, in ms: `retry-after-ms`, or `retry-after` as seconds or as a date (RFC 9110, 10.2.3). */

@@ -42,8 +42,8 @@ function delayAfter(
   { session, recording }: CallContext,
   { target, number }: { target: Target; number: number },
 ): number {
-  const luck = chance(session.seed, session.name, 'retry', recording.seq, target.position, number)
-  return retryDelay(number, headers, { now: session.clock.now(), luck })
+  const random = chance(session.seed, session.name, 'retry', recording.seq, target.position, number)
+  return retryDelay(number, headers, { now: session.clock.now(), random })
 }
 
 /** Waits on the clock of the session; returns the failure that interrupted the wait, if any. */

@@ -52,7 +52,7 @@ async function withEnd(
   const { status, headers, body } = reply
   const { signal } = recording.call
   const sent = new SentBody()
-  const over = (failure: Failure | undefined, broken: unknown) => {
+  const onEnd = (failure: Failure | undefined, broken: unknown) => {
     recording.sent = { ...sentAs(reply), body: sent, ended: bodyEnd(reply, { broken, signal }) }
     return end.end({ status, headers, failure })
   }
@@ -62,12 +62,12 @@ async function withEnd(
       for (const event of batch) sent.add(encodeEvent(event), now)
       return batch
     }
-    return { ...reply, body: { ...body, events: toEnd(body.events, { over, signal, errorItem, note }) } }
+    return { ...reply, body: { ...body, events: toEnd(body.events, { onEnd, signal, errorItem, note }) } }
   }
   if (body.kind === 'bytes' && !(body.bytes instanceof Uint8Array)) {
     const encoded = (error: ApiError) => new TextEncoder().encode(errorItem(error).map(encodeEvent).join(''))
     const note = sent.noting<Uint8Array>(() => recording.elapsed())
-    const ending = { over, signal, note, ...(isStream(reply) && { errorItem: encoded }) }
+    const ending = { onEnd, signal, note, ...(isStream(reply) && { errorItem: encoded }) }
     return { ...reply, body: { ...body, bytes: toEnd(body.bytes, ending) } }
   }
   const whole = streamBytes(reply).bytes
@@ -86,12 +86,12 @@ interface StreamEnd<Item> {
    * Ends the call; resolves with an error when it could not be stored. `broken` is what ended the stream early:
    * `NOT_RECEIVED` when the client stopped reading, undefined for a complete stream.
    */
-  over(failure: Failure | undefined, broken: unknown): Promise<ApiError | undefined>
+  onEnd(failure: Failure | undefined, broken: unknown): Promise<ApiError | undefined>
   signal: AbortSignal
   /** The item that reports an internal error inside a stream. */
   errorItem?(error: ApiError): Item
   /** Called with each item that arrives. */
-  came?(item: Item): void
+  onItem?(item: Item): void
   /** Records an item as it is sent, and returns it. */
   note(item: Item): Item
 }
@@ -99,14 +99,14 @@ interface StreamEnd<Item> {
 /** The items of a stream; the call ends after the last one. */
 export async function* toEnd<Item>(
   items: Iterable<Item> | AsyncIterable<Item>,
-  { over, signal, errorItem, came, note }: StreamEnd<Item>,
+  { onEnd, signal, errorItem, onItem, note }: StreamEnd<Item>,
 ): AsyncGenerator<Item> {
   let failure: Failure | undefined
   let broken: unknown = NOT_RECEIVED
   let problem: ApiError | undefined
   try {
     for await (const item of items) {
-      came?.(item)
+      onItem?.(item)
       yield note(item)
     }
     broken = undefined
@@ -120,7 +120,7 @@ export async function* toEnd<Item>(
     yield note(errorItem(errorOf(failure)))
     broken = undefined
   } finally {
-    problem = await over(failure, broken)
+    problem = await onEnd(failure, broken)
   }
   if (problem && !failure && errorItem) yield errorItem(problem)
 }

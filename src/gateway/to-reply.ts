@@ -1,7 +1,7 @@
 // Turns the outcome of a call into a reply, and records it.
 import type { Reply } from '../contract/core/reply.ts'
 import { asObject } from '../lib/values.ts'
-import { storing } from './cache.ts'
+import { cacheEntry } from './cache.ts'
 import type { Failure } from './outcome.ts'
 import { headersOf } from './record/recorder.ts'
 import type { AnswerEffects, AnswerRecord, AttemptAnswer, SentStream } from './record/recording.ts'
@@ -15,13 +15,13 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
   if (content.kind === 'whole') {
     const { value, text = JSON.stringify(value) } = content
     const body = { kind: 'value' as const, value, text }
-    recording.answer = new GivenAnswer(answer, body, replyContext)
+    recording.answer = new RecordedAnswer(answer, body, replyContext)
     const { binary } = replyContext.callContext.operation
     const put = binary ? { kind: 'bytes' as const, ...binary.encode(value) } : body
     return { ...from, headers: Object.assign(headersOf(recording), from.headers), status: 200, body: put }
   }
   const sent: SentStream = { kind: 'events', events: [], times: [], whole: content.whole }
-  const record = new GivenAnswer(answer, sent, replyContext)
+  const record = new RecordedAnswer(answer, sent, replyContext)
   recording.answer = record
   const headers = Object.assign(headersOf(recording), from.headers)
   const streamed = { ...replyContext, record, sent, headers }
@@ -32,7 +32,7 @@ export function toReply(answer: AttemptAnswer, replyContext: ReplyContext): Repl
 }
 
 /** The response that a client gets; a whole one is complete at once. */
-class GivenAnswer implements AnswerRecord {
+class RecordedAnswer implements AnswerRecord {
   readonly answer: AttemptAnswer
   readonly content: AnswerRecord['content']
   complete: boolean
@@ -62,7 +62,7 @@ function effectsOf(answer: AttemptAnswer, value: unknown, { callContext, cacheKe
   if (cacheKey !== undefined && fresh) {
     // A stream contains its usage only on request, but a whole response must.
     const stored = usage && callContext.stream && !('usage' in value) ? { ...value, usage } : value
-    keep.push(storing(callContext, cacheKey, { answer: stored, model: answer.model, usage }))
+    keep.push(cacheEntry(callContext, cacheKey, { answer: stored, model: answer.model, usage }))
   }
   return { usage: answer.from.usage ?? usage, keep }
 }

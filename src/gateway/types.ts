@@ -50,8 +50,7 @@ export interface Gateway extends GatewayParts {
   handle(call: Call): Promise<Response>
   /**
    * Makes an internal call, which takes the same steps as a client's call. Faults between the gateway and its clients
-   * do not
-   * apply, since there is no client.
+   * do not apply, since there is no client.
    */
   call(inner: InnerCall): Promise<InnerAnswer>
 }
@@ -69,7 +68,7 @@ export interface CallContext {
   recording: TraceRecorder
   backend: Backend
   /** The active scenario. */
-  playing: ActiveScenario | undefined
+  scenario: ActiveScenario | undefined
   /** What happens to a conversation that its provider would reject. */
   history: HistoryMode
   facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread' | 'inner' | 'agent' | 'point'>

@@ -19,9 +19,9 @@ interface TemplateFields {
 }
 
 /** Maximum request length, in characters, that is rendered on the main thread. */
-const RENDERED_HERE = 50_000
+const MAX_MAIN_THREAD_LENGTH = 50_000
 /** Larger work, about ten milliseconds, starts again in a worker. */
-const LIMITS_HERE = { steps: 4_000, characters: 1_000_000 }
+const MAIN_THREAD_LIMITS = { steps: 4_000, characters: 1_000_000 }
 
 /** Whether a request has variables to fill in. */
 export function hasVariables({ operation }: Pick<Call, 'operation'>, request: object): boolean {
@@ -36,7 +36,7 @@ export async function renderVariables(call: RenderedCall, request: object): Prom
   const { variables, template_engine, svc }: TemplateFields = request
   const values = { ...inputValues(svc?.inputs), ...variables }
   const engine = template_engine ?? 'text'
-  if (call.text.length <= RENDERED_HERE) {
+  if (call.text.length <= MAX_MAIN_THREAD_LENGTH) {
     const fill = await filler(engine, values)
     try {
       return operation.fillTexts(request, fill) as object
@@ -67,8 +67,8 @@ export async function fillerOf(
   owner: JobOwner,
 ): Promise<FillText> {
   const length = templates.reduce((sum, text) => sum + text.length, 0)
-  if (length <= RENDERED_HERE) {
-    const { texts, problem } = await renderAll(templates, templating, LIMITS_HERE)
+  if (length <= MAX_MAIN_THREAD_LENGTH) {
+    const { texts, problem } = await renderAll(templates, templating, MAIN_THREAD_LIMITS)
     if (!(problem instanceof TemplateTooLong))
       return fillerFrom(texts, { engine: templating.engine, problem: problem?.message })
   }
@@ -77,7 +77,7 @@ export async function fillerOf(
 
 /** Fills values into texts on the main thread. */
 async function filler(engine: TemplateEngine, values: Record<string, unknown>): Promise<FillText> {
-  const render = await rendererOf({ engine, values }, LIMITS_HERE)
+  const render = await rendererOf({ engine, values }, MAIN_THREAD_LIMITS)
   return (text, param) => {
     try {
       return render(text)

@@ -9,7 +9,7 @@ import type { AttemptInfo, AttemptRecorder } from './recording.ts'
 export class AttemptRecording implements AttemptRecorder {
   readonly record: AttemptRecord
   readonly #call: AttemptedCall
-  #over = false
+  #ended = false
   /** Status of the reply; null before it arrives. */
   #httpStatus: number | null = null
 
@@ -51,8 +51,8 @@ export class AttemptRecording implements AttemptRecorder {
   }
 
   end(failure?: Failure, httpStatus: number | null = this.#httpStatus): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#ended) return
+    this.#ended = true
     const { record } = this
     record.duration_ms = Math.max(0, this.#call.elapsed() - record.started_ms)
     if (failure) {

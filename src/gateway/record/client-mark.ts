@@ -17,18 +17,18 @@ interface CallEnded {
   /** Headers of the response. */
   headers: Record<string, string>
   /** Whether the call succeeded: its connection was then not reset. */
-  answered: boolean
+  succeeded: boolean
 }
 
 /** The client note of a call that has ended. */
-export function clientNote(call: Call, { headers: answerHeaders, answered }: CallEnded): ClientNote {
+export function clientNote(call: Call, { headers: answerHeaders, succeeded }: CallEnded): ClientNote {
   const { headers, hold, session, retained, text } = call
   const note = clientMark(headers, session.secret) as ClientNote
   note.until = session.calls
   note.connection = hold?.peer?.() ?? null
   const timeout = timeoutOf(headers)
   if (timeout !== undefined) note.timeout = timeout
-  const reason: unknown = !answered && call.aborted ? call.signal.reason : undefined
+  const reason: unknown = !succeeded && call.aborted ? call.signal.reason : undefined
   if (reason instanceof HangReset) {
     const { limit, silence } = reason
     note.hung = { limit, ...(silence !== undefined && { silence }) }

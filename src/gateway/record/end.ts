@@ -1,6 +1,5 @@
 // Ends every call. The trace is queued before anything else can fail, and a bug on the way is reported and recorded.
-// The end is
-// outside of everything that changes a response, including faults.
+// The end is outside of everything that changes a response, including faults.
 import { ApiError, bugError, envelope } from '../../contract/core/error.ts'
 import type { ExchangeNote } from '../../contract/core/exchange-note.ts'
 import type { KeyValueEntry, KeyValueStore } from '../../contract/core/key-value.ts'
@@ -59,15 +58,15 @@ class RecordedEnd implements CallEnd {
 
   async refuse(thrown: unknown): Promise<ApiError> {
     const recording = this.#recording
-    const known = thrown instanceof ApiError
-    if (!known && this.#saved) this.#ending.report(thrown)
+    const isApiError = thrown instanceof ApiError
+    if (!isApiError && this.#saved) this.#ending.report(thrown)
     const { call } = recording
     const { signal } = call
     const ownFailure = failureOf(thrown, signal)
-    const failure = known && !signal.aborted ? recording.failure : ownFailure
+    const failure = isApiError && !signal.aborted ? recording.failure : ownFailure
     // An error that an abort causes is not a bug: the failure is the abort itself.
-    const unknown = signal.aborted ? errorOf(ownFailure) : bugError()
-    const error = known ? (call.inOwnTerms?.(thrown) ?? thrown) : unknown
+    const otherError = signal.aborted ? errorOf(ownFailure) : bugError()
+    const error = isApiError ? (call.inDeploymentTerms?.(thrown) ?? thrown) : otherError
     // The provider's own request id wins, because the client may quote it to the provider.
     Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
     if (!this.#saved) recording.sent = refusalSent(error, call)
@@ -112,7 +111,7 @@ async function save(
     // The call is no longer in flight, even if it could not be stored.
     call.session.underWay.delete(seq)
     if (!saved) observers.notify({ type: 'call-lost', session: call.session.name, trace: recording.id })
-    call.over?.(saved)
+    call.onEnd?.(saved)
   }
   const { request } = recording
   if (!observers.active) {
@@ -142,10 +141,10 @@ function reportBugs(
 /** The outcome of a call: from the client's response, otherwise from the gateway's response before the faults. */
 function outcomeOf({ call, failure: last, steps, answer }: TraceRecorder, result: CallResult): TraceOutcome {
   const { status, headers, error } = result
-  const unheard = answer !== undefined && !answer.complete
-  const behind =
-    answer?.failure ?? (unheard ? failureOf(new ConnectionFailure(NOT_RECEIVED.message), call.signal) : undefined)
-  const failure = result.failure ?? (result.read ? undefined : behind)
+  const isIncomplete = answer !== undefined && !answer.complete
+  const gatewayFailure =
+    answer?.failure ?? (isIncomplete ? failureOf(new ConnectionFailure(NOT_RECEIVED.message), call.signal) : undefined)
+  const failure = result.failure ?? (result.read ? undefined : gatewayFailure)
   if (error) {
     // The client learns that there was a bug, the trace which one.
     const shown = failure?.kind === 'internal_error' ? failure : error
@@ -199,7 +198,7 @@ function commit(
 ): Promise<void> {
   const { arrived, call, rendered, seq, stores } = recording
   const left = realClock.now()
-  const client = clientNote(call, { headers: answerHeaders, answered: record.outcome === 'succeeded' })
+  const client = clientNote(call, { headers: answerHeaders, succeeded: record.outcome === 'succeeded' })
   if (connection.headers) client.headers = connection.headers
   const { exchange } = connection
   const recorded = call.retained

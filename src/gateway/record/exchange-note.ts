@@ -33,13 +33,13 @@ export function exchangeNote(recording: TraceRecorder, { answer, headers }: Note
   const ended = sent?.ended ?? endOf(recording)
   const isDropped = !headers && !sent?.nothing && ended === 'complete' && isOrdinary(recording)
   const address = addressOf(received.url)
-  const isKnown = !unread && address === call.operation.path && ended === 'complete'
-  if (isDropped && isKnown) return DROPPED
+  const isUsual = !unread && address === call.operation.path && ended === 'complete'
+  if (isDropped && isUsual) return DROPPED
   // The response is the stored one.
-  if (isKnown && !sent && !headers && recording.answer?.content.kind !== 'events') return KNOWN
+  if (isUsual && !sent && !headers && recording.answer?.content.kind !== 'events') return KNOWN
   const note: ExchangeNote = {}
   if (address !== call.operation.path) note.address = address
-  if (unread) note.request = kept([unread], { before: call.text })
+  if (unread) note.request = keptBytes([unread], { before: call.text })
   if (ended !== 'complete') note.ended = ended
   if (sent?.nothing) note.nothing = true
   else if (isDropped) note.dropped = true
@@ -71,12 +71,12 @@ export function keptExchange(received: ReceivedBytes, { status, headers, body, e
   return {
     address: addressShown(received.url),
     received: shownHeaders(received.headers),
-    request: kept([received.body], { before: '' }),
+    request: keptBytes([received.body], { before: '' }),
     status,
     headers: shownHeaders(headers),
     ...(ended && { ended }),
     times,
-    response: kept(pieces, { before: '', more }),
+    response: keptBytes(pieces, { before: '', more }),
   }
 }
 
@@ -98,14 +98,14 @@ function endOf({ call, answer }: TraceRecorder): ResponseEnd {
 /** The headers of the response, without those that the HTTP server adds. */
 function headersSent({ call, answer, sent }: TraceRecorder, headers: Record<string, string>): Record<string, string> {
   const usual = answer?.content.kind === 'events' ? EVENT_STREAM : JSON_BODY
-  const also = call.wire?.idHeader
+  const idHeader = call.wire?.idHeader
   const id = headers[REQUEST_ID]
   return shownHeaders(
     Object.entries({
       ...headers,
       ...(sent?.type === undefined ? usual : { 'content-type': sent.type }),
       ...(sent?.cookies && { 'set-cookie': sent.cookies.join(', ') }),
-      ...(also !== undefined && id !== undefined && headers[also] === undefined && { [also]: id }),
+      ...(idHeader !== undefined && id !== undefined && headers[idHeader] === undefined && { [idHeader]: id }),
     }),
   )
 }
@@ -118,10 +118,10 @@ function bodyNote(
   if (sent?.body) {
     const { pieces, times, more } = sent.body
     const isAnswer = more === 0 && pieces.length === 1 && keptText(pieces[0] ?? '') === before
-    return { times, ...(!isAnswer && { response: kept(pieces, { before, more }) }) }
+    return { times, ...(!isAnswer && { response: keptBytes(pieces, { before, more }) }) }
   }
   if (record?.content.kind !== 'events') return undefined
-  return { times: record.content.times, response: kept(piecesOf(record.content, record), { before }) }
+  return { times: record.content.times, response: keptBytes(piecesOf(record.content, record), { before }) }
 }
 
 /** The pieces of a stream that reached its client unchanged. */
@@ -130,7 +130,7 @@ function piecesOf({ events, closing = [] }: SentStream, { complete }: AnswerReco
 }
 
 /** The pieces, up to the size that is kept; `more` bytes followed them. */
-function kept(pieces: readonly BodyChunk[], { before, more = 0 }: { before: string; more?: number }): KeptBytes {
+function keptBytes(pieces: readonly BodyChunk[], { before, more = 0 }: { before: string; more?: number }): KeptBytes {
   const texts = pieces.map(keptText)
   const coded = frontCoded(texts, MAX_CHARACTERS, before)
   const [head, tail, middle] = coded.slice(-3)

@@ -119,8 +119,8 @@ class CallRecording implements TraceRecorder {
     this.steps.retrievals.push(found)
   }
 
-  playing(scenario: ActiveScenario | undefined): void {
-    this.steps.scenario = scenario?.name ?? null
+  scenario(active: ActiveScenario | undefined): void {
+    this.steps.scenario = active?.name ?? null
   }
 
   #ended(kind: EndedStep['kind']): void {
@@ -155,10 +155,10 @@ export function headersOf({ id, call, steps, point, answer: record }: TraceRecor
   return headers
 }
 
-const ranWell = (attempt: AttemptRecord) => attempt.faults.length === 0
+const hasNoFaults = (attempt: AttemptRecord) => attempt.faults.length === 0
 
 /** The names of the rules that were triggered, each once. */
 function faultsOf({ faults, attempts }: TraceSteps): readonly string[] {
-  if (faults.length === 0 && attempts.every(ranWell)) return faults
+  if (faults.length === 0 && attempts.every(hasNoFaults)) return faults
   return [...new Set([...faults, ...attempts.flatMap((attempt) => attempt.faults)])]
 }

@@ -38,8 +38,7 @@ export interface AttemptRecorder {
   readonly faults: string[]
   /**
    * Records the end: a failure, or success without one. `httpStatus` is the status that was sent, null for none; by
-   * default that of
-   * the reply.
+   * default that of the reply.
    */
   end(failure?: Failure, httpStatus?: number | null): void
 }
@@ -161,5 +160,5 @@ export interface TraceRecorder {
   guardrail(verdict: GuardrailRecord): void
   retrieval(found: RetrievalRecord): void
   /** Records the active scenario. */
-  playing(scenario: ActiveScenario | undefined): void
+  scenario(active: ActiveScenario | undefined): void
 }

@@ -11,11 +11,11 @@ const MAX_CHARACTERS = 500
 const MAX_READ = 4_000
 
 /** Formats the value of a header. */
-type Shows = (value: string) => string
+type FormatValue = (value: string) => string
 
 /** Headers whose value may be shown. Others may contain secrets, so the trace has only their names. */
-const SHOWN: ReadonlyMap<string, Shows> = new Map([
-  ...listed(withoutSecrets, [
+const SHOWN: ReadonlyMap<string, FormatValue> = new Map([
+  ...formattedBy(withoutSecrets, [
     // HTTP
     ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'accept-ranges', 'age', 'allow', 'alt-svc'],
     ...['cache-control', 'connection', 'content-disposition', 'content-encoding', 'content-language', 'content-length'],
@@ -37,20 +37,20 @@ const SHOWN: ReadonlyMap<string, Shows> = new Map([
     ...['anthropic-version', 'openai-beta', 'openai-model', 'openai-organization', 'openai-processing-ms'],
     ...['openai-project', 'openai-version', 'x-app', 'x-title'],
   ]),
-  ...listed(withoutRandom, ['user-agent', 'sec-websocket-protocol']),
-  ...listed(shownUrl, ['content-location', 'http-referer', 'location', 'origin', 'referer']),
-  ...listed((value) => value, ['host']),
-  ...listed(tokenShown, ['authorization', 'x-api-key']),
+  ...formattedBy(withoutRandom, ['user-agent', 'sec-websocket-protocol']),
+  ...formattedBy(shownUrl, ['content-location', 'http-referer', 'location', 'origin', 'referer']),
+  ...formattedBy((value) => value, ['host']),
+  ...formattedBy(tokenShown, ['authorization', 'x-api-key']),
 ])
 /** Further headers whose value may be shown, by the beginning of their name. */
 const SHOWN_FAMILIES =
   /^(?:(?:x-understudy-|x-stainless-)(?!.*(?:key|token|secret|auth))|(?:anthropic-|x-)?ratelimit-|sec-fetch-|sec-ch-|access-control-|x-trial-endpoint-call-)[a-z0-9-]*$/
 
-function listed(shows: Shows, names: readonly string[]): [string, Shows][] {
-  return names.map((name) => [name, shows])
+function formattedBy(format: FormatValue, names: readonly string[]): [string, FormatValue][] {
+  return names.map((name) => [name, format])
 }
 
-const showsOf = (name: string): Shows | undefined =>
+const formatFor = (name: string): FormatValue | undefined =>
   SHOWN.get(name) ?? (SHOWN_FAMILIES.test(name) ? withoutSecrets : undefined)
 
 /** Headers by name, in order. The value of an unlisted header is masked; a token keeps its kind and its session name. */
@@ -59,7 +59,7 @@ export function shownHeaders(headers: Iterable<readonly [string, string]>): Reco
   let count = 0
   for (const [name, value] of headers) {
     if (++count > MAX_HEADERS) break
-    shown[name] = cut(showsOf(name.toLowerCase())?.(value.slice(0, MAX_READ)) ?? MASK)
+    shown[name] = cut(formatFor(name.toLowerCase())?.(value.slice(0, MAX_READ)) ?? MASK)
   }
   return shown
 }

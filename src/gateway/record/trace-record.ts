@@ -16,13 +16,13 @@ export class StepGuard {
   /** The thrown values. */
   readonly bugs: unknown[] = []
 
-  /** Returns the result of a step, or `instead` when it throws. The step is not a closure, since every call runs several. */
-  take<From, Value>(step: (from: From) => Value, from: From, instead: Value): Value {
+  /** Returns the result of a step, or `fallback` when it throws. The step is not a closure, since every call runs several. */
+  take<From, Value>(step: (from: From) => Value, from: From, fallback: Value): Value {
     try {
       return step(from)
     } catch (error) {
       this.bugs.push(error)
-      return instead
+      return fallback
     }
   }
 }
@@ -37,7 +37,7 @@ export interface StoredAnswer extends AnswerEffects {
 const NO_EFFECTS: AnswerEffects = { usage: null, keep: [] }
 
 /** Maximum number of events that are assembled in one turn, which takes some milliseconds. */
-const FEW_EVENTS = 5_000
+const MAX_EVENTS_AT_ONCE = 5_000
 
 /** The response of a call; a stream is assembled, a long one in slices. */
 export function storedAnswer(recording: TraceRecorder, guard: StepGuard): StoredAnswer | Promise<StoredAnswer> {
@@ -45,11 +45,11 @@ export function storedAnswer(recording: TraceRecorder, guard: StepGuard): Stored
   if (!answer) return NO_ANSWER
   const { content, complete } = answer
   if (content.kind === 'value') return withEffects(content, answer, guard)
-  const assembly = content.events.length > FEW_EVENTS ? call.operation.assembly?.() : undefined
+  const assembly = content.events.length > MAX_EVENTS_AT_ONCE ? call.operation.assembly?.() : undefined
   if (assembly) return call.session.clock.work(storedInSlices(assembly, content.events, { answer, guard }))
   // A generated response is known and need not be assembled from its events.
   const whole = (complete && content.whole) || assemblyOf(call.operation, content.events)
-  return withEffects(guard.take(written, whole, undefined), answer, guard)
+  return withEffects(guard.take(serialized, whole, undefined), answer, guard)
 }
 
 const assemblyOf =
@@ -83,9 +83,9 @@ function withEffects(whole: WholeAnswer | undefined, answer: AnswerRecord, guard
 function redacted(whole: WholeAnswer, redact: ((text: string) => string) | undefined): WholeAnswer {
   if (!redact) return whole
   // Reserialized, because a provider may escape any character.
-  const written = whole.text.includes('\\u') ? JSON.stringify(whole.value) : whole.text
-  const text = redact(written)
-  return text === written ? whole : { text, value: JSON.parse(text) }
+  const serialized = whole.text.includes('\\u') ? JSON.stringify(whole.value) : whole.text
+  const text = redact(serialized)
+  return text === serialized ? whole : { text, value: JSON.parse(text) }
 }
 const effectsOf = ({ answer, value }: { answer: AnswerRecord; value: unknown }) => answer.effects(value)
 
@@ -93,7 +93,7 @@ interface WholeAnswer {
   value: unknown
   text: string
 }
-function written(whole: () => object): WholeAnswer {
+function serialized(whole: () => object): WholeAnswer {
   const value = whole()
   return { value, text: JSON.stringify(value) }
 }
@@ -132,7 +132,7 @@ export function traceOf(
   const { operation, session, inner } = call
   const answer = recording.answer?.answer
   const lastAttempt = steps.attempts.at(-1)
-  const model = answer?.model ?? lastAttempt?.target ?? guard.take(modelAsked, recording, null)
+  const model = answer?.model ?? lastAttempt?.target ?? guard.take(requestedModel, recording, null)
   const used = usage ?? answer?.from.usage ?? null
   const ended = recording.started + recording.elapsed()
   const record: TraceRecord = {
@@ -172,7 +172,8 @@ export function traceOf(
   return inSession(record, session, recording.seq)
 }
 
-const modelAsked = ({ call, request }: TraceRecorder) => (request === undefined ? null : call.operation.model(request))
+const requestedModel = ({ call, request }: TraceRecorder) =>
+  request === undefined ? null : call.operation.model(request)
 const isStream = ({ call, request }: TraceRecorder) => request !== undefined && call.operation.streams(request)
 const waitAdvised = ({ headers, at }: { headers: Record<string, string>; at: number }) =>
   retryAfter(headers, at) ?? null

@@ -20,27 +20,27 @@ export async function prefetch(
     return stream
   }
   const source = stream[Symbol.asyncIterator]()
-  const ahead: StreamEvent[] = []
+  const buffered: StreamEvent[] = []
   for (;;) {
     const next = await inTime(source.next(), deadline)
     if (next.done) break
-    ahead.push(...next.value)
+    buffered.push(...next.value)
     if (!next.value.some(begins)) continue
     deadline?.hold()
-    return followed(ahead, source, deadline)
+    return withBuffered(buffered, source, deadline)
   }
   deadline?.stop()
-  return [ahead]
+  return [buffered]
 }
 
 /** The buffered events, then the rest. A slow client does not count as a silent provider. */
-async function* followed(
-  ahead: EventBatch,
+async function* withBuffered(
+  buffered: EventBatch,
   source: AsyncIterator<EventBatch>,
   deadline: Deadline | undefined,
 ): AsyncGenerator<EventBatch> {
   try {
-    yield ahead
+    yield buffered
     for (;;) {
       deadline?.restart()
       const next = await inTime(source.next(), deadline)
@@ -50,8 +50,8 @@ async function* followed(
     }
   } finally {
     deadline?.stop()
-    const left = source.return?.()
+    const returned = source.return?.()
     // A source that ignored the signal ignores this too.
-    if (!deadline?.signal.aborted) await left
+    if (!deadline?.signal.aborted) await returned
   }
 }

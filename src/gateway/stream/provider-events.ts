@@ -30,8 +30,7 @@ interface EventReading {
 
 /**
  * The events of a body, once its first piece has arrived. A stream that is complete by then is returned as a list. A
- * missing finish
- * reason is a failure, a missing end mark is not. Errors after the last finish reason are ignored.
+ * missing finish reason is a failure, a missing end mark is not. Errors after the last finish reason are ignored.
  * @throws Unreadable, ConnectionFailure, or what `readEvent` throws, after the events before it.
  */
 export async function providerEvents(body: BytesBody, reading: EventReading): Promise<EventStream> {
@@ -63,8 +62,9 @@ async function* following(first: EventPiece, pieces: EventPieces, { rules }: Eve
       if (ended) break
     }
   } catch (error) {
-    const isTheirs = error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
-    if (isTheirs && rules.complete(seen)) return
+    const isProviderError =
+      error instanceof ConnectionFailure || error instanceof Unreadable || error instanceof TimedOut
+    if (isProviderError && rules.complete(seen)) return
     throw error
   } finally {
     if (ended) void pieces.end()

@@ -49,31 +49,31 @@ export function sentAtOnce(events: EventBatch, { record, sent, callContext }: St
 export async function* replyEvents(stream: EventStream, reply: StreamedReply): AsyncGenerator<EventBatch> {
   const { record, sent, callContext, atOnce } = reply
   const { call, recording } = callContext
-  const given: StreamEvent[] = []
-  sent.events = given
+  const written: StreamEvent[] = []
+  sent.events = written
   let last: EventBatch = NO_EVENTS
   // Until the end, the client or a fault before it may stop reading.
-  let isHeard = false
+  let isFinished = false
   try {
     for await (const batch of stream) {
       for (const part of inParts(batch, atOnce ? MAX_BATCH : 1)) {
         if (call.aborted) call.signal.throwIfAborted()
         if (part.some(hasContent)) record.answer.attempt?.contentBegan()
-        noteTime(sent.times, given.length, recording.elapsed())
-        given.push(...part)
+        noteTime(sent.times, written.length, recording.elapsed())
+        written.push(...part)
         yield part
       }
     }
     if (call.aborted) call.signal.throwIfAborted()
     complete(record)
     last = END_MARK
-    isHeard = true
+    isFinished = true
   } catch (error) {
     const failure = failed(error, reply)
     if (failure.kind !== 'canceled') last = failureEvents(errorOf(failure), reply)
-    isHeard = true
+    isFinished = true
   } finally {
-    if (!isHeard) {
+    if (!isFinished) {
       record.answer.attempt?.end(NOT_RECEIVED)
       await ended(reply)
     }

@@ -44,7 +44,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
     case 'events': {
       const { events } = body
       if (isComplete(events)) return putEvents(reply, { first: { value: allEvents(events) } }, client)
-      return begun(events).then((coming) => putEvents(reply, coming, client))
+      return begun(events).then((pending) => putEvents(reply, pending, client))
     }
     case 'bytes':
       return putBytes(reply, body, client)
@@ -53,7 +53,7 @@ export function toResponse(reply: Reply, client: Client = {}): Response | Promis
   }
 }
 
-const putEvents = ({ status, headers }: Reply, events: Coming<EventBatch>, client: Client): Response =>
+const putEvents = ({ status, headers }: Reply, events: PendingItems<EventBatch>, client: Client): Response =>
   new Response(directStream(events, client, eventChunks), {
     status,
     headers: soundHeaders({ ...headers, ...EVENT_STREAM }),
@@ -90,7 +90,7 @@ async function putBytes(reply: Reply, { bytes, contentType, announced }: BytesBo
     ...fields.map(([name, value]) => `${name}: ${value}`),
   ]
   await connection.write(encoder.encode(`${head.join('\r\n')}\r\n\r\n`))
-  for (let step = first; !step.done; step = source ? await source.next() : OVER) await connection.write(step.value)
+  for (let step = first; !step.done; step = source ? await source.next() : DONE) await connection.write(step.value)
   connection.close()
   return sentByHand(NEVER_SENT(), status)
 }
@@ -106,10 +106,13 @@ async function* cutShort(bytes: BytesBody['bytes']): AsyncGenerator<Uint8Array> 
 }
 
 /** A provider's own headers unchanged, with ours made readable for every client. */
-function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: string): Headers | Record<string, string> {
+function passedHeaders(
+  { headers: original, cookies = [] }: Reply,
+  contentType: string,
+): Headers | Record<string, string> {
   const readable: Record<string, string> = {}
-  for (const name in given)
-    readable[name] = name.startsWith('x-understudy-') ? headerText(given[name] ?? '') : (given[name] ?? '')
+  for (const name in original)
+    readable[name] = name.startsWith('x-understudy-') ? headerText(original[name] ?? '') : (original[name] ?? '')
   if (contentType !== '') readable['content-type'] = contentType
   if (cookies.length === 0) return readable
   const headers = new Headers(readable)
@@ -118,14 +121,14 @@ function passedHeaders({ headers: given, cookies = [] }: Reply, contentType: str
 }
 
 /** Items of a stream, the first of which has arrived or was requested. */
-interface Coming<Item> {
+interface PendingItems<Item> {
   first?: IteratorResult<Item>
   /** The first item, when it was requested and has not arrived. */
   next?: Promise<IteratorResult<Item>>
   /** The source of the other items; absent when there are none. */
   source?: AsyncIterator<Item>
 }
-const OVER: IteratorReturnResult<undefined> = { done: true, value: undefined }
+const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 /** The items, once the first has arrived: the server cannot undo headers that it has sent. */
 async function begun<Item>(items: AsyncIterable<Item>) {
@@ -134,21 +137,20 @@ async function begun<Item>(items: AsyncIterable<Item>) {
 }
 
 /** The items; a first one that arrives in this turn is sent in one packet with the headers. */
-async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<Coming<Item>> {
+async function begunSoon<Item>(items: AsyncIterable<Item>): Promise<PendingItems<Item>> {
   const source = items[Symbol.asyncIterator]()
-  const coming = source.next()
+  const pending = source.next()
   // An error of the first item is thrown after the headers.
-  const come = await Promise.race([coming.catch(() => undefined), nextTurn()])
-  return come ? { first: come, source } : { next: coming, source }
+  const arrived = await Promise.race([pending.catch(() => undefined), nextTurn()])
+  return arrived ? { first: arrived, source } : { next: pending, source }
 }
 
 /**
  * Writes pieces to a client's connection; all streams use it. Bun's direct stream sends every flush as a chunk of its
- * own. What is
- * written before the first wait shares a packet with the headers.
+ * own. What is written before the first wait shares a packet with the headers.
  */
 function directStream<Item>(
-  { first, next, source }: Coming<Item>,
+  { first, next, source }: PendingItems<Item>,
   { connection, clientTimeout = CLIENT_TIMEOUT_MS, hold }: Client,
   chunksOf: (item: Item) => readonly Chunk[],
 ): ReadableStream {
@@ -157,10 +159,10 @@ function directStream<Item>(
     type: 'direct',
     async pull(controller: ReadableStreamDirectController) {
       let sent = false
-      let over = sliceEnd()
+      let isSliceOver = sliceEnd()
       try {
-        let step = first ?? (next ? await waitedFor(next) : OVER)
-        for (; !step.done; step = source ? await waitedFor(source.next()) : OVER) {
+        let step = first ?? (next ? await waitedFor(next) : DONE)
+        for (; !step.done; step = source ? await waitedFor(source.next()) : DONE) {
           for (const chunk of chunksOf(step.value)) {
             sent = true
             for (const part of chunk) {
@@ -172,9 +174,9 @@ function directStream<Item>(
             if (typeof flushed !== 'number') await flushed
           }
           // A client that reads fast enough would never let other work run.
-          if (source && over()) {
+          if (source && isSliceOver()) {
             await nextTurn()
-            over = sliceEnd()
+            isSliceOver = sliceEnd()
           }
         }
       } catch (error) {

@@ -4,7 +4,7 @@ import { NO_TIME } from '../../contract/core/exchange-note.ts'
 /** Maximum length of `times`, which has two numbers for each turn that sent something. */
 const MAX_TIMES = 4_000
 /** Maximum size of the recorded pieces, in bytes or UTF-16 units. More than is kept, since repetitions take no space there. */
-const MAX_HELD = 1 << 20
+const MAX_RECORDED = 1 << 20
 
 /** A piece of a body, as it was written to the connection. */
 export type BodyChunk = string | Uint8Array
@@ -24,12 +24,12 @@ export class SentBody {
   readonly times: number[] = []
   /** Bytes that were sent and are not in `pieces`. */
   more = 0
-  #held = 0
+  #size = 0
 
   /** Adds a piece; `now` is the ms since the start of the call, undefined for the time of the previous piece. */
   add(piece: BodyChunk, now: number | undefined): void {
-    this.#held += piece.length
-    if (this.#held > MAX_HELD && this.pieces.length > 0) {
+    this.#size += piece.length
+    if (this.#size > MAX_RECORDED && this.pieces.length > 0) {
       this.more += Buffer.byteLength(piece)
       return
     }

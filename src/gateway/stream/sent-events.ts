@@ -45,9 +45,9 @@ async function* sentEvents(
 ): AsyncGenerator<EventBatch> {
   const { wire, recording, end } = call
   const body = new SentBody()
-  let isOver = false
-  const over = (): Promise<ApiError | undefined> => {
-    isOver = true
+  let isEnded = false
+  const endCall = (): Promise<ApiError | undefined> => {
+    isEnded = true
     recording.sent = { body }
     return end.end({ status: 200, headers })
   }
@@ -68,10 +68,10 @@ async function* sentEvents(
       last = others === batch ? NO_EVENTS : [end]
       if (others.length > 0) yield others
     }
-    const problem = await over()
+    const problem = await endCall()
     yield problem ? [eventOfType(wire.error(problem, recording.id))] : last
   } finally {
-    if (!isOver) await over()
+    if (!isEnded) await endCall()
   }
 }
 

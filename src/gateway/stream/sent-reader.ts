@@ -84,7 +84,7 @@ async function contentOf(reply: Reply, { rules, stream, contentBegan }: SentRead
 /** Pieces that wait for their reader. */
 class PieceQueue {
   #waiting: Uint8Array[] = []
-  #over: { error: unknown } | undefined
+  #ended: { error: unknown } | undefined
   #wake: (() => void) | undefined
   #woken = false
 
@@ -103,7 +103,7 @@ class PieceQueue {
   }
 
   end(error: unknown): void {
-    this.#over ??= { error }
+    this.#ended ??= { error }
     this.#wake?.()
   }
 
@@ -114,8 +114,8 @@ class PieceQueue {
       this.#waiting = []
       yield* pieces
       if (this.#waiting.length > 0) continue
-      if (this.#over) {
-        if (this.#over.error !== undefined) throw this.#over.error
+      if (this.#ended) {
+        if (this.#ended.error !== undefined) throw this.#ended.error
         return
       }
       await new Promise<void>((resolve) => {

@@ -45,7 +45,7 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
   }
   const sent = new SentBody()
   let begun = false
-  const over = async (failure: Failure | undefined, broken: unknown) => {
+  const onEnd = async (failure: Failure | undefined, broken: unknown) => {
     // Headers without a body count as sent.
     const isSent = begun || broken === undefined
     const content = await contentSent(reader, { failure, broken, signal })
@@ -54,12 +54,12 @@ export async function readAlong(reply: Reply, sentCall: SentCall): Promise<Reply
     return endCall(isSent ? reply : { ...reply, status: 0 }, content, sentCall)
   }
   const errorItem = (error: ApiError) => encoder.encode(encodeEvent(eventOfType(wire.error(error, recording.id))))
-  const came = (piece: Uint8Array) => {
+  const onItem = (piece: Uint8Array) => {
     begun = true
     reader.add(piece)
   }
   const note = sent.noting<Uint8Array>(() => recording.elapsed())
-  const pieces = toEnd(bytes, { over, signal, came, note, ...(isStream(reply) && { errorItem }) })
+  const pieces = toEnd(bytes, { onEnd, signal, onItem, note, ...(isStream(reply) && { errorItem }) })
   return { ...reply, body: { ...body, bytes: pieces } }
 }
 const encoder = new TextEncoder()
