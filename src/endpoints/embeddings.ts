@@ -40,7 +40,7 @@ export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   scriptOf: embeddingsScriptOf,
 }
 
-/** Why a value is not a list of embeddings, undefined when it is one. */
+/** Why a value is not a list of embeddings; undefined for a valid one. */
 function embeddingsProblem(value: unknown): string | undefined {
   const data = asList(asObject(value)?.data)
   if (data.length === 0) return "it has no 'data'"
@@ -93,7 +93,7 @@ const answer = (rest: Rest, embeddings: () => (number[] | string)[]): RenderedAn
   }),
 })
 
-/** The JSON of an answer of vectors that are JSON already: to write millions of numbers takes longest of all. */
+/** The JSON of a response whose vectors are JSON already: serializing millions of numbers takes the most time. */
 function listJson(rest: Rest, items: readonly VectorItem[]): string {
   const data = items.map(({ json }, index) => `{"object":"embedding","embedding":${json},"index":${index}}`)
   return `{"object":"list","data":[${data.join(',')}],${JSON.stringify(rest).slice(1)}`
@@ -101,7 +101,7 @@ function listJson(rest: Rest, items: readonly VectorItem[]): string {
 
 const DEFAULT_LENGTH = 1536
 
-/** Length of a model's vectors: its own unless the call asks for a shorter one, which not every model can give. */
+/** Length of the vectors: the model's own, or the shorter one that the call requests. Not every model supports that. */
 function lengthOf(model: string, wanted: number | undefined): number {
   const { dimensions = wanted ?? DEFAULT_LENGTH, shortens = true } = modelOf(model) ?? {}
   if (wanted === undefined || wanted === dimensions) return dimensions
@@ -112,7 +112,7 @@ function lengthOf(model: string, wanted: number | undefined): number {
   return wanted
 }
 
-/** The vectors that a fixture gives, cut to the length asked for. */
+/** The vectors of a fixture, cut to the requested length. */
 function vectorsOf({ embedding, embeddings }: EmbeddingScript, wanted: number | undefined): number[][] {
   const given = embeddings ?? (embedding ? [embedding] : [])
   return given.map((vector) =>
@@ -120,7 +120,7 @@ function vectorsOf({ embedding, embeddings }: EmbeddingScript, wanted: number | 
   )
 }
 
-/** The script of an answer: the very vectors. */
+/** The script that reproduces a response: its vectors. */
 function embeddingsScriptOf(answer: unknown): EmbeddingScript | undefined {
   if (embeddingsProblem(answer) !== undefined) return undefined
   const { data, usage } = asObject(answer) ?? {}

@@ -1,4 +1,4 @@
-// Forms: their fields by name, and each text read as what the operation's schema wants.
+// Reads forms: fields by name, each converted to the type in the operation's schema.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { onceFor } from '../lib/once.ts'
@@ -6,32 +6,33 @@ import { halfCharacterIn, halfCharacterProblem } from '../lib/well-formed.ts'
 import { formatPath } from '../schema/validation.ts'
 
 type Fields = Record<string, string | File>
-/** What a form is read as: the schema of its fields, and the status of what does not fit. */
+/** How a form is read: the schema of its fields, and the status for invalid ones. */
 export interface FormOf {
   request: z.ZodType
   invalidStatus?: number
 }
 
-/** The fields of a form by name, the last one of a name winning; throws when the body is no form. */
+/** The fields of a form by name; of repeated names, the last one. Throws when the body is not a form. */
 export async function readFields(bytes: Uint8Array, type: string, { request }: FormOf): Promise<Fields> {
   const form = await new Response(bytes.slice(), { headers: { 'content-type': type } }).formData()
   const wanted = typesOf(request)
-  // Browsers and generated clients give a part of JSON a file name, which makes a file of it.
+  // Browsers and generated clients send a JSON part with a file name, which turns it into a file.
   const read = ([name, value]: [string, string | File]) =>
     typeof value !== 'string' && wanted.has(name) && !wanted.get(name)?.includes(FILE) ? value.text() : value
   const entries = [...form.entries()] as [string, string | File][]
   return Object.fromEntries(await Promise.all(entries.map(async (entry) => [entry[0], await read(entry)])))
 }
 
-/** A form's fields as the trace keeps them: of a file its name, type and size. */
+/** The fields of a form as JSON for the trace; of a file its name, type and size. */
 export const describeFields = (fields: Fields): string =>
   JSON.stringify(fields, (_, value) =>
     value instanceof File ? { name: value.name, type: value.type, size: value.size } : value,
   )
 
 /**
- * The fields as the schema wants them: a text where it wants one, and the JSON in the text elsewhere (`true`,
- * `0.2`, an object). Refuses what should be an object or a list and is no JSON; other misfits are left to the schema.
+ * The fields converted to the types of the schema: texts stay texts, other fields are parsed as JSON (`true`, `0.2`, an
+ * object).
+ * @throws ApiError for an object or a list that is not JSON. Other errors are left to the schema.
  */
 export function typedFields(fields: object, { request, invalidStatus = 400 }: FormOf): Record<string, unknown> {
   const wanted = typesOf(request)
@@ -56,7 +57,7 @@ export function typedFields(fields: object, { request, invalidStatus = 400 }: Fo
     }
   })
   const result = Object.fromEntries(typed)
-  // Only JSON in a field can hold half of a character: the field itself is UTF-8.
+  // Only JSON can contain half of a surrogate pair: the form itself is UTF-8.
   const half = halfCharacterIn(result)
   if (!half) return result
   const param = formatPath(half.path)
@@ -70,7 +71,7 @@ interface Property {
   anyOf?: Property[]
 }
 
-/** The JSON types that a schema allows for each of its fields, `FILE` for a file. */
+/** The JSON types that a schema allows for each field, `FILE` for a file. */
 const typesOf = onceFor((schema: z.ZodType): Map<string, string[]> => {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   const allowed = ({ type = [], format, anyOf = [] }: Property): string[] => [

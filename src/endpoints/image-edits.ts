@@ -1,4 +1,4 @@
-// POST /v2/router/images/edits and /variations: pictures that are drawn of a prompt and of the bytes of another picture.
+// POST /v2/router/images/edits and /variations: images generated from a prompt and the bytes of an input image.
 import { countCached } from '../answers/text-answer.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Operation } from '../contract/core/operation.ts'
@@ -8,14 +8,14 @@ import { sha256 } from '../lib/ids.ts'
 import { imageFormatOf } from '../lib/media/image-format.ts'
 import { images } from './images.ts'
 
-/** A picture of a request that has been looked at. */
+/** A validated image of a request. */
 interface GivenPicture {
   name: string
   sha256: string
-  /** The file itself, for a provider that the call is forwarded to. */
+  /** The file itself, for forwarded calls. */
   source: File
 }
-/** A request whose picture has been looked at. */
+/** A request with validated images. */
 type DrawnRequest = ImageRequest & { picture: string }
 type Request<Form> = Form | DrawnRequest
 
@@ -30,7 +30,7 @@ async function lookedAt(file: File, field: string): Promise<GivenPicture> {
   return { name: file.name, sha256: sha256(bytes), source: file }
 }
 
-/** The request with its pictures looked at, and what they are drawn by: a name made of all their bytes. */
+/** Validates the images of a request, and adds the hash of all their bytes, from which the result is drawn. */
 async function resolved(form: object, prompt: string): Promise<DrawnRequest> {
   const pictures = await Promise.all(
     Object.entries(form).flatMap(([field, value]) =>
@@ -48,7 +48,7 @@ const nameIn = (form: object) => {
   return (image ?? several)?.name ?? ''
 }
 
-/** An operation that draws by a form. */
+/** An operation that draws an image for a form. */
 function drawing<Form extends ImageEditForm | ImageVariationForm>(
   about: Pick<
     Operation<Request<Form>, ImageScript>,

@@ -1,4 +1,4 @@
-// POST /v2/router/rerank: documents in the order of how much their words have in common with those of a query.
+// POST /v2/router/rerank: orders documents by the words that they share with a query.
 import { precountTokens } from '../answers/precount-tokens.ts'
 import { countCached } from '../answers/text-answer.ts'
 import { DIMENSIONS, vectorsOf } from '../answers/vectors.ts'
@@ -38,7 +38,7 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
   scriptOf(answer) {
     const results = objectsIn(asObject(answer)?.results)
     if (results.length === 0) return undefined
-    // Those that were not answered are the worst.
+    // Documents that the response left out score lowest.
     const scores: number[] = Array.from({ length: Math.max(...results.map(({ index }) => Number(index))) + 1 }, () => 0)
     for (const { index, relevance_score } of results) scores[Number(index)] = Number(relevance_score)
     return RerankScript.safeParse({ scores: [...scores, 0] }).data
@@ -47,7 +47,7 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
 
 const DIGITS = 1e6
 
-/** Characters whose tokens are counted and whose vectors are made here, which takes some milliseconds. */
+/** Maximum length, in characters, that is processed on the main thread, which takes some milliseconds. */
 const MADE_HERE = 20_000
 
 function compose(
@@ -68,7 +68,7 @@ interface RankedTexts {
   texts: readonly string[]
 }
 
-/** The same for long documents, whose tokens and vectors workers make. */
+/** Composes a response for long documents, with tokens and vectors from workers. */
 async function composeApart(
   { request, texts }: RankedTexts,
   script: RerankScript,
@@ -83,7 +83,7 @@ async function composeApart(
 const countAll = ({ query }: RerankRequest, texts: readonly string[], count: CountTokens): number =>
   texts.reduce((sum, text) => sum + count(text), count(query))
 
-/** What an answer is made with; the vectors are of the query and of each text, where they are made already. */
+/** The context of a response; the precomputed vectors are those of the query and of each text. */
 type Composing = Pick<AttemptContext, 'id' | 'model'> & { vectors?: readonly Float32Array[] | undefined }
 
 function composed(
@@ -114,7 +114,7 @@ function composed(
   }
 }
 
-/** The cosine of two unit vectors, as far as it says that they are alike. */
+/** The cosine of two unit vectors, from 0 to 1. */
 function likeness(sought: Float32Array, found: Float32Array): number {
   const cosine = found.reduce((sum, value, index) => sum + value * (sought[index] ?? 0), 0)
   return Math.round(Math.min(1, Math.max(0, cosine)) * DIGITS) / DIGITS

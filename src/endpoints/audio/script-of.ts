@@ -1,8 +1,8 @@
-// The inverse of a translation: what was said, of whichever of its five forms.
+// Derives a script from a translation in any of its five formats.
 import type { ScriptSegment, TranslationScript } from '../../contract/router/translations.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
-/** The script of a translation; undefined for what is not one. */
+/** The script of a translation; undefined for anything else. */
 export function translationScriptOf(answer: unknown): TranslationScript | undefined {
   const bare = asText(answer)
   if (bare !== undefined) return ofSegments(cuesIn(bare)) ?? ofText(bare)
@@ -19,20 +19,20 @@ const ofSegments = (segments: ScriptSegment[]): TranslationScript | undefined =>
 
 const LABEL = /^\[(speaker_\d+)\] /
 
-/** A bare text; where speakers are told apart each begins a line with the name. */
+/** A plain text; with diarization, every change of speaker begins a line with the speaker's name. */
 function ofText(text: string): TranslationScript {
   const lines = text.split('\n')
   if (!lines.every((line) => LABEL.test(line))) return { text }
   return { segments: lines.map((line) => spoken(line)).filter(({ text }) => text !== '') }
 }
 
-/** What a line says, and who says it. */
+/** A line as text and speaker. */
 function spoken(line: string): ScriptSegment {
   const speaker = LABEL.exec(line)?.[1]
   return speaker === undefined ? { text: line } : { text: line.replace(LABEL, ''), speaker }
 }
 
-/** Times that are in order. */
+/** Times that are valid and in order. */
 const timesOf = (start: unknown, end: unknown): Pick<ScriptSegment, 'start' | 'end'> =>
   typeof start === 'number' && typeof end === 'number' && start >= 0 && end >= start ? { start, end } : {}
 
@@ -45,7 +45,7 @@ function segmentOf({ text, start, end, speaker }: JsonObject): ScriptSegment[] {
 const STAMP = '(?:(\\d+):)?(\\d{2}):(\\d{2})[.,](\\d{3})'
 const TIMES = new RegExp(`^${STAMP} --> ${STAMP}`)
 
-/** The cues of SubRip or WebVTT; none when the text is neither. */
+/** The cues of SubRip or WebVTT; empty for any other text. */
 function cuesIn(text: string): ScriptSegment[] {
   const isWebVtt = text.startsWith('WEBVTT')
   if (!isWebVtt && !/^1\r?\n\S+ --> /.test(text)) return []

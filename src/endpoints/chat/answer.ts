@@ -1,4 +1,4 @@
-// Makes the answer of a chat call from a script: its parts first, then whole or as chunks from the same parts.
+// Composes a chat response from a script: first its parts, then a whole body or chunks from them.
 import { inWorker } from '../../answers/in-worker.ts'
 import { logprobsOf } from '../../answers/logprobs.ts'
 import { cutText, joinTokenChunks, type TextAnswer, type TextChunk } from '../../answers/text-answer.ts'
@@ -76,7 +76,7 @@ const speech = (
   { signal }: AttemptContext,
 ): Promise<SpokenText> => inWorker('speak', { text, voice, format }, { signal })
 
-/** The sound of a fixture, as it is; files were read with the fixture. */
+/** The audio of a fixture, unchanged. Files were read with the fixture. */
 async function givenSound(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {
   const { readAudioInfo } = await import('../../lib/media/audio-info.ts')
   const bytes = Buffer.from(String(audio), 'base64')
@@ -123,7 +123,7 @@ function composed(
 const NO_CALLS: readonly string[] = []
 const answerIn = ({ answer }: ChoiceParts) => answer
 
-/** The ids of the calls of tools in a choice. */
+/** The ids of the tool calls in a choice. */
 const callIdsOf = ({ toolCalls }: TextAnswer, answer: string, choice: number): readonly string[] =>
   toolCalls.length === 0
     ? NO_CALLS
@@ -134,14 +134,14 @@ const logprobsIn =
   (pieces) =>
     logprobsOf(pieces, most ?? 0, `${model}:${joinTokenChunks(pieces)}`)
 
-/** An answer, each form of which is made when it is asked for. */
+/** A chat response; each form is created on demand. */
 class ComposedChat implements RenderedAnswer {
   readonly usage: Usage
   readonly tokens: number
   readonly stoppedBy?: string
   readonly #frame: ChatFrame
   readonly #choices: readonly ChoiceParts[]
-  /** Whether a stream says what it used. */
+  /** Whether a stream includes its usage. */
   readonly #counted: boolean
 
   constructor(
@@ -162,7 +162,7 @@ class ComposedChat implements RenderedAnswer {
     return this.#whole(this.usage)
   }
 
-  /** Written around what differs, where the answer is one text: the rest is known. */
+  /** JSON composed from a template: faster for a response that is a single text. */
   get text(): string | undefined {
     const [choice, ...others] = this.#choices
     if (!choice || others.length > 0 || !isText(choice)) return undefined
@@ -189,7 +189,7 @@ class ComposedChat implements RenderedAnswer {
 }
 
 const textChoices = new WeakMap<readonly TextChunk[], string>()
-/** The one choice of an answer that is a text, as JSON: a fixture gives the same pieces each time. */
+/** The only choice of a text response, as JSON. Cached, since a fixture returns the same pieces each time. */
 function textChoice(choice: TextChoice): string {
   const { content } = choice.answer
   const known = textChoices.get(content)
@@ -201,11 +201,11 @@ function textChoice(choice: TextChoice): string {
 
 const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
-/** Whether a choice is the same whole and put together from its chunks: sound and a refusal cut to nothing come in another form. */
+/** Whether assembling the chunks of a choice gives the whole choice. Audio and an empty refusal differ. */
 const isPlain = ({ answer, logprobs, sound }: ChoiceParts): boolean =>
   !logprobs && !sound && answer.refusal?.length !== 0
 
-/** The calls of an answer, in the field in which the client looks for them. */
+/** The tool calls, in the field that the client reads. */
 function callFields({ answer: { toolCalls }, callIds, legacy }: ChoiceParts) {
   const [first] = toolCalls
   if (!first) return {}

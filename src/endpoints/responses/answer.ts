@@ -1,4 +1,4 @@
-// Makes a model response of a script, in both of its forms.
+// Composes a model response from a script, whole or as events.
 import { cutText, type TextAnswer } from '../../answers/text-answer.ts'
 import { usageOf } from '../../answers/usage.ts'
 import type { AttemptContext, RenderedAnswer } from '../../contract/core/operation.ts'
@@ -12,7 +12,7 @@ import { eventsOf } from './events.ts'
 import { incompleteReason, outputOf, outputText } from './output.ts'
 import { responsesPromptTokens } from './reading.ts'
 
-/** The answer to a request, as the script has it and the request's limits allow. */
+/** The response to a request: the script within the limits of the request. */
 export function composeResponse(
   request: ResponsesRequest,
   script: TextScript,
