@@ -1,4 +1,4 @@
-// A stream of chat chunks as the events of a message: blocks that begin, grow and end, and the end of the message.
+// Converts a stream of chat chunks to the events of a message.
 import type { StreamRules } from '../../contract/core/operation.ts'
 import { DONE_EVENT, dataEvent, type EventBatch, type EventStream, mapEvents, type StreamEvent } from '../../lib/sse.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
@@ -7,12 +7,12 @@ import { emptyMessage, messageEnd, messageUsage, signatureOf, toolUse, usageAtEn
 const named = (type: string, more: object, tokens?: number): StreamEvent =>
   dataEvent({ type, ...more }, { event: type, tokens })
 
-/** How faults between the gateway and the client understand these events. */
+/** How faults read these events. */
 export const messageRules: StreamRules = {
   ends: ({ type }) => type === 'message_stop',
   wrongWith: ({ type }) => (typeof type === 'string' ? undefined : "it has no 'type'"),
   hasContent: ({ type }) => type === 'content_block_delta',
-  // The message is whole once it says why it ends; `message_stop` is but the mark behind it.
+  // A message is complete once it has a stop reason; `message_stop` is only an end mark.
   complete: (events) => events.some(({ data }) => endsMessage(asObject(data))),
   failureIn: (data) => (data.type === 'error' ? data : undefined),
 }
@@ -20,19 +20,19 @@ export const messageRules: StreamRules = {
 const endsMessage = (data: JsonObject | undefined): boolean =>
   data?.type === 'message_delta' && asText(asObject(data.delta)?.stop_reason) !== undefined
 
-/** What is known of a stream besides its chunks. */
+/** What is known about a stream besides its chunks. */
 interface MessageStream {
   /** A chunk with its model as the request named it. */
   rename(chunk: JsonObject): JsonObject
   /** The body of an error. */
   failure(error: JsonObject): object
-  /** The token counts, as far as they are known when it begins. */
+  /** The token counts, if known at the beginning. */
   usage: unknown
-  /** The stop sequence that ends the text, when that is known. */
+  /** The stop sequence that ends the text, if known. */
   stoppedBy: string | undefined
 }
 
-/** The events of a message from those of a completion. */
+/** Converts the events of a completion to those of a message. */
 export function messageEvents(events: EventStream, stream: MessageStream): EventStream {
   const message = growingMessage(stream)
   return mapEvents(events, ({ data, text, tokens }): EventBatch => {
@@ -46,7 +46,7 @@ export function messageEvents(events: EventStream, stream: MessageStream): Event
 const delta = (index: number, type: string, more: object, tokens?: number): StreamEvent =>
   named('content_block_delta', { index, delta: { type, ...more } }, tokens)
 
-/** The blocks of a message as far as they have come: one of them is open. */
+/** The blocks of a message so far; the last one may be open. */
 function growingBlocks() {
   let index = -1
   let open: string | undefined
@@ -99,7 +99,7 @@ function growingBlocks() {
   }
 }
 
-/** A message as far as it has come, and why it ends. */
+/** A message so far, and its stop reason. */
 function growingMessage({ usage: known, stoppedBy }: MessageStream) {
   const blocks = growingBlocks()
   let begun = false
@@ -111,7 +111,7 @@ function growingMessage({ usage: known, stoppedBy }: MessageStream) {
       if (!begun) {
         begun = true
         const open = messageEnd({ finish: null, stoppedBy: undefined, refused: false })
-        // As there, one token of the answer is counted when it begins.
+        // Like Anthropic, counts one output token at the beginning.
         const counted = { ...messageUsage(known), output_tokens: 1 }
         yield named('message_start', { message: { ...emptyMessage(chunk), ...open, usage: counted } })
       }

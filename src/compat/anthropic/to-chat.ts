@@ -1,4 +1,4 @@
-// A request of Anthropic's Messages API as a chat completion: its blocks as messages, parts and tool calls.
+// Converts a request of Anthropic's Messages API to a chat completion.
 import type { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
 import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
@@ -7,15 +7,15 @@ import { THREAD_NOT_FOUND } from './from-chat.ts'
 import { AnthropicCountRequest, AnthropicRequest, HOSTED_BLOCKS } from './request-schema.ts'
 
 /**
- * The body of a chat completion that asks the same; fields that both APIs have, and those of the router, stay as they are.
- * What is wrong is found here, where it still has the names that the client gave it.
+ * The equivalent body of a chat completion; shared fields and those of the router are unchanged. Validated first, so
+ * that errors have the client's field names.
  */
 export const completionRequestOf = (body: unknown): JsonObject =>
   asCompletion(parseRequest(AnthropicRequest, withoutThread(body)))
 
 /**
- * A body without the thread in which the provider would keep the conversation: none is kept here, and clients who would go on
- * in one send all of it when they are told so. What is called a thread by the router stays.
+ * A body without Anthropic's `thread`. Conversations are not stored here: clients that continue a thread get an error,
+ * and then send the whole conversation. A `thread` of the router is kept.
  */
 function withoutThread(body: unknown): unknown {
   const { thread, ...rest } = asObject(body) ?? {}
@@ -26,7 +26,7 @@ function withoutThread(body: unknown): unknown {
   throw new ApiError(404, THREAD_NOT_FOUND, message, { param: 'thread' })
 }
 
-/** The same of a request that only counts. */
+/** The equivalent body for a token count. */
 export const countRequestOf = (body: unknown): JsonObject =>
   asCompletion(parseRequest(AnthropicCountRequest, withoutThread(body)))
 
@@ -58,13 +58,13 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
   }
 }
 
-/** What the provider itself would run, such as a search, has no schema: it is accepted, and never called here. */
+/** Provider tools, such as web search, have no schema: they are accepted, and never called. */
 const toolsOf = (tools: unknown): unknown =>
   objectsIn(tools).flatMap(({ name, description, input_schema: parameters, strict }) =>
     parameters === undefined ? [] : [{ type: 'function', function: { name, description, parameters, strict } }],
   )
 
-/** Whether a choice leaves nothing but tools of the provider, which are never called here. */
+/** Whether a tool choice leaves only provider tools, which are never called. */
 function choosesHosted({ type, name }: JsonObject, tools: readonly JsonObject[]): boolean {
   const chosen = type === 'tool' ? tools.filter((tool) => tool.name === name) : type === 'any' ? tools : []
   return chosen.length > 0 && chosen.every((tool) => tool.input_schema === undefined)
@@ -75,13 +75,13 @@ function choiceOf({ type, name }: JsonObject): unknown {
   return type === 'any' ? 'required' : type
 }
 
-/** Instructions as a message; as none when they have no text. */
+/** Instructions as a system message; an empty list when they have no text. */
 function systemMessages(content: unknown): unknown[] {
   const texts = asText(content) ?? objectsIn(content).filter(({ type }) => type === 'text')
   return content == null || (Array.isArray(content) && texts.length === 0) ? [] : [{ role: 'system', content: texts }]
 }
 
-/** One message as one or more: the results of tools are messages of their own there. */
+/** A message as one or more: tool results are separate messages in chat completions. */
 function messagesOf(message: unknown): unknown[] {
   const given = asObject(message)
   if (given?.role === 'system') return systemMessages(given.content)
@@ -103,7 +103,7 @@ function messagesOf(message: unknown): unknown[] {
   ]
 }
 
-/** Whether a block is of a tool at the provider: a chat completion has no place for it. */
+/** Whether a block belongs to a provider tool, which chat completions cannot express. */
 const isHosted = ({ type }: JsonObject) => HOSTED_BLOCKS.some((hosted) => hosted === type)
 
 const textIn = (content: unknown): string =>
@@ -133,7 +133,7 @@ function assistantOf(blocks: readonly JsonObject[]): JsonObject {
   }
 }
 
-/** A block of a user as a part: pictures and documents by address, by file, or in the request. */
+/** A user block as a content part: images and documents by URL, by file id, or inline. */
 function partOf(block: unknown): unknown {
   const given = asObject(block)
   if (given?.type === 'search_result') return { type: 'text', text: searchResultText(given) }
