@@ -1,4 +1,4 @@
-// Answers attempts by calling real providers. It is only made when a provider is set to be forwarded to.
+// Responds to attempts by calling real providers. Created only when a provider is configured for forwarding.
 import type { Backend, BackendCall, PassingBackend } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
@@ -12,19 +12,19 @@ import { maskedForms, secretFormsOf } from './secret-forms.ts'
 import { createSpending, type Spending } from './spending.ts'
 import type { Transport } from './transport.ts'
 
-/** Answers from afar, and so never at once. */
+/** A backend whose response is always asynchronous. */
 interface ForwardBackend extends Backend {
   answer(call: BackendCall): Promise<Reply>
   readonly passing: PassingBackend
 }
 
-/** What a backend may do: what is sent is counted in `spending`, and `maxResponse` bytes of a response are read. */
+/** Limits of a backend: `spending` counts what is sent, and at most `maxResponse` bytes of a response are read. */
 interface ForwardLimits {
   spending?: Spending
   maxResponse?: number
 }
 
-/** A backend over the providers that are forwarded to; any other model is refused with 400. */
+/** Creates a backend for the providers to forward to; any other model is rejected with 400. */
 export function forwardBackend(
   providers: readonly Upstream[],
   transport: Transport,
@@ -34,7 +34,7 @@ export function forwardBackend(
     transport: async (url, init) => guarded(upstream, await transport(url, init), maxResponse),
     addressOf: addressesOf(upstream),
   })
-  /** The reply, which knows what must not be kept of it. */
+  /** The reply, with a function that removes the provider's key from texts to be stored. */
   const redacting = async ({ key }: Upstream, work: Promise<Reply>): Promise<Reply> => {
     const reply = await work
     const secrets = secretFormsOf(key)
@@ -43,7 +43,7 @@ export function forwardBackend(
   }
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
   const ways = new Map(providers.map((upstream) => [upstream, wayTo(upstream)]))
-  /** Where a call goes; throws `ApiError` when it cannot. */
+  /** The provider of a call; throws `ApiError` when it cannot be called. */
   const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
     const upstream = byName.get(providerIn(call.model))
     if (!upstream) throw notForwarded(call.model, byName)
@@ -68,7 +68,7 @@ export function forwardBackend(
   }
   return {
     passing,
-    // No async function: there is a promise already, and every one more that it goes through takes its time.
+    // Not an async function, since every additional promise takes time.
     answer(call) {
       try {
         const { signal } = call
@@ -84,7 +84,7 @@ export function forwardBackend(
   }
 }
 
-/** The transport of a call whose client named a trace: its provider is told of that. */
+/** A transport that adds the client's trace headers, if any, to the request. */
 function inTraceOf({ headers }: BackendCall, transport: Transport): Transport {
   const context = traceHeaders(headers)
   if (!context) return transport

@@ -1,5 +1,5 @@
-// The response of a provider within limits, unpacked where it is packed although that was not asked for, and without the key that
-// it was sent, should it repeat that.
+// A provider's response within limits: decompressed even if compression was not requested, and without the key, in case
+// the provider repeats it.
 import { Readable, type Transform } from 'node:stream'
 import {
   constants,
@@ -13,38 +13,37 @@ import { ConnectionFailure, Unreadable } from '../../contract/core/reply.ts'
 import type { Upstream } from '../../providers/endpoints.ts'
 import { maskedForms, SecretMask, secretFormsOf } from './secret-forms.ts'
 
-/** Bytes of a response that are read, unpacked. */
+/** Maximum size of a decompressed response in bytes. */
 export const MAX_RESPONSE = 64 * 2 ** 20
 
 const SYNC = { flush: constants.Z_SYNC_FLUSH }
-// Whatever was sent so far is passed on at once, as each event of a stream must be.
+// Flushes at once, so that each event of a stream is passed on.
 const UNPACKERS: Record<string, (first: Uint8Array) => Transform> = {
   gzip: () => createGunzip(SYNC),
   'x-gzip': () => createGunzip(SYNC),
-  // With the header of zlib, as the standard has it, or without, as some servers send it.
+  // With the zlib header, as the standard requires, or without it, as some servers send it.
   deflate: ([first = 0]) => ((first & 0x0f) === 8 ? createInflate(SYNC) : createInflateRaw(SYNC)),
   br: () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }),
   zstd: () => createZstdDecompress({ flush: constants.ZSTD_e_flush }),
 }
 const MAX_ENCODINGS = 3
 
-/** What a provider sends, as a client may have it. */
+/** A provider's response that is safe to send to a client. */
 export interface ProviderResponse {
   status: number
-  /** As they came: `masked` takes the key out of a value. */
+  /** The original headers; `masked` removes the key from a value. */
   headers: Headers
   masked(value: string): string
-  /** Bytes of the body by its own account; undefined when it says nothing, or comes unpacked. */
+  /** Announced size of the body; undefined when unknown or decompressed. */
   length: number | undefined
-  /** The body; reading fails with `Unreadable` for what the provider is to blame for. */
+  /** The body; reading throws `Unreadable` for errors of the provider. */
   body: ChunkReader | undefined
 }
 
 /**
- * A response within limits.
- * @param most bytes of the body, unpacked
- * @throws Unreadable when it is larger than that by its own account, packed in a way that is not known, or of a status that no client
- *   can be sent
+ * Applies limits to a response.
+ * @param most maximum size of the decompressed body in bytes
+ * @throws Unreadable when the announced size is larger, the compression is unknown, or the status is invalid
  */
 export async function bounded(
   upstream: Upstream,
@@ -77,7 +76,7 @@ export async function bounded(
   }
 }
 
-/** The same as a response for programs that read one. Throws as `bounded` does. */
+/** `bounded` as a `Response`. Throws as `bounded` does. */
 export async function guarded(upstream: Upstream, response: Response, most: number): Promise<Response> {
   const { status, headers: given, masked, length, body } = await bounded(upstream, response, most)
   const headers = new Headers()
@@ -100,7 +99,7 @@ function encodingsOf({ name }: Upstream, headers: Headers): string[] {
   return packed
 }
 
-/** RFC 9110, section 15; what is below 200 is no response yet. */
+/** RFC 9110, section 15; a status below 200 is not a final response. */
 const isStatus = (status: number) => status >= 200 && status <= 599
 
 const NONE: string[] = []
@@ -108,13 +107,13 @@ const NONE: string[] = []
 const tooLarge = ({ name }: Upstream, most: number) =>
   new Unreadable(`the response of ${name} is larger than ${most} bytes (--max-response)`)
 
-/** Who gives pieces; one that is canceled gives no more, even while its next piece is waited for. */
+/** A source of pieces. After `cancel` it ends, even during a pending read. */
 export interface ChunkReader {
   read(): Promise<{ done?: boolean | undefined; value?: Uint8Array | undefined }>
   cancel(): Promise<void>
 }
 
-/** The pieces without secrets, up to the limit. */
+/** The pieces without secrets, up to the size limit. */
 class BoundedReader implements ChunkReader {
   readonly #source: ChunkReader
   readonly #mask: SecretMask
@@ -150,7 +149,7 @@ class BoundedReader implements ChunkReader {
   }
 }
 
-/** The pieces as a stream; each is read when it is asked for. */
+/** The pieces as a stream; each is read on demand. */
 const streamOf = (reader: ChunkReader) =>
   new ReadableStream<Uint8Array>(
     {
@@ -182,7 +181,7 @@ async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, most }: B
   }
 }
 
-/** The pieces unpacked, in small ones: what is not read any more is not unpacked. */
+/** The decompressed pieces, in small ones: only what is read is decompressed. */
 async function* unpacked(
   pieces: AsyncGenerator<Uint8Array>,
   { encoding, upstream, most }: Bounds & { encoding: string },
@@ -196,7 +195,7 @@ async function* unpacked(
     (async function* () {
       try {
         yield first.value
-        // No more is read of it than of what is in it.
+        // The compressed input may not exceed the limit of its content either.
         yield* limited(pieces, { upstream, most })
       } catch (error) {
         broken = error

@@ -1,4 +1,4 @@
-// A chat request as the model packages take it.
+// Converts a chat request for the model packages.
 import type {
   LanguageModelV4CallOptions as CallOptions,
   LanguageModelV4FilePart as FilePart,
@@ -19,7 +19,7 @@ type Assistant = Extract<Message, { role: 'assistant' }>
 type AssistantParts = Extract<ModelMessage, { role: 'assistant' }>['content']
 type UserPart = Exclude<Extract<Message, { role: 'user' }>['content'], string>[number]
 
-/** The call of a chat request; 400 for what neither Anthropic nor Google can do. */
+/** The call for a chat request; throws 400 for what neither Anthropic nor Google supports. */
 export function callOptions(request: ChatRequest, modelPackage: ModelPackage): CallOptions {
   refuseUnsupported(request)
   const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
@@ -39,7 +39,7 @@ export function callOptions(request: ChatRequest, modelPackage: ModelPackage): C
   })
 }
 
-/** The object less what nobody gave. */
+/** The object without missing values. */
 const given = (options: { [K in keyof CallOptions]: CallOptions[K] | null }): CallOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)) as CallOptions
 
@@ -66,7 +66,7 @@ function formatOf({ response_format: format }: ChatRequest): CallOptions['respon
 function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'> {
   const { given: all, tools, choice } = offerOf(request)
   if (all.length === 0) return {}
-  // Of the tools that a call allows, the others are left out; a choice by name or none leaves the list as it is.
+  // With allowed tools, the others are left out; choosing a name or `none` keeps the list.
   const listed = choice === 'auto' || choice === 'required' ? tools : all
   return {
     tools: listed.map(({ name, description, parameters, strict }) => ({
@@ -80,7 +80,7 @@ function toolsOf(request: ChatRequest): Pick<CallOptions, 'tools' | 'toolChoice'
   }
 }
 
-/** How hard to think, and how many tools at a time. */
+/** Reasoning effort, and whether tools are called in parallel. */
 function reasoningOf(
   { reasoning_effort: effort, thinking, parallel_tool_calls: parallel }: ChatRequest,
   modelPackage: ModelPackage,
@@ -96,11 +96,11 @@ function reasoningOf(
   return optionsFor(thinking ? 'adaptive' : 'unasked')
 }
 
-/** Options of a package under its own name; nothing when it has none. */
+/** Options under the name of the package; empty without options. */
 const optionsOf = ({ key }: ModelPackage, options: JSONObject | undefined): { providerOptions?: ProviderOptions } =>
   options && Object.keys(options).length > 0 ? { providerOptions: { [key]: options } } : {}
 
-/** Marks the end of a prefix that the provider shall keep. */
+/** Marks the end of a prefix for the provider's prompt cache. */
 const cacheOptions = ({ cache_control: cache }: CacheMark, modelPackage: ModelPackage) =>
   cache ? optionsOf(modelPackage, modelPackage.cacheOptions?.(cache)) : {}
 
@@ -142,7 +142,7 @@ function promptOf(messages: readonly Message[], modelPackage: ModelPackage): Mod
 const textParts = (content: string | readonly ({ text: string } & CacheMark)[]) =>
   typeof content === 'string' ? [{ text: content }] : content
 
-/** Results of one round of calls belong into one message. */
+/** Adds a tool result; all results of one round form one message. */
 function addToolResult(
   prompt: ModelMessage[],
   { content, tool_call_id: id }: Extract<Message, { role: 'tool' }>,
@@ -221,7 +221,7 @@ function userPart(part: UserPart, modelPackage: ModelPackage): TextPart | FilePa
 
 const DATA_URL = /^data:([^;,]*)(?:;[^,]*)?,/
 
-/** A file from a data URL, an address or plain base64; `mediaType` where it does not say itself. */
+/** A file from a data URL, a URL or plain base64; `mediaType` is the default. */
 function filePart(source: string, mediaType: string): FilePart {
   const inline = DATA_URL.exec(source)
   if (inline) {
@@ -233,7 +233,7 @@ function filePart(source: string, mediaType: string): FilePart {
   return { type: 'file', mediaType: typeOfName(url.pathname) ?? mediaType, data: { type: 'url', url } }
 }
 
-/** The media type that a file name's ending stands for. */
+/** The media type for a file name's extension. */
 function typeOfName(name: string): string | undefined {
   const [type = ''] = Bun.file(name).type.split(';')
   return type === 'application/octet-stream' ? undefined : type

@@ -1,4 +1,4 @@
-// Anthropic and Google through their model packages, over our transport.
+// Anthropic and Google through their model packages, on top of our transport.
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { type Reply, Unreadable } from '../../contract/core/reply.ts'
@@ -13,10 +13,10 @@ import { sdkFailure, streamFailure } from './sdk-errors.ts'
 import { callOptions } from './sdk-prompt.ts'
 import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } from './transport.ts'
 
-/** A provider that is reached through its model package. */
+/** A provider with a model package. */
 type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
 
-/** A provider's answer that is no success, on its way through a package. */
+/** Carries a provider's error reply through a package. */
 class ProviderRefusal extends Error {
   readonly reply: Reply
   constructor(reply: Reply) {
@@ -25,13 +25,14 @@ class ProviderRefusal extends Error {
   }
 }
 
-/** Forwards one attempt; the operation is one that the provider has. */
+/** Forwards one attempt for an operation that the provider has. */
 export async function answerThroughSdk(
   upstream: PackagedUpstream,
   call: BackendCall,
   transport: Transport,
 ): Promise<Reply> {
-  // What a package cannot do before the provider has answered is a mistake in the call or of ours; after that, of the answer.
+  // Before the provider has responded, an error of the package is one of the call or of ours; afterwards, one of the
+  // response.
   let answered = false
   const noting: Transport = async (url, init) => {
     const response = await transport(url, init)
@@ -109,7 +110,7 @@ async function chat(model: LanguageModelV4, upstream: PackagedUpstream, call: Ba
   return reply
 }
 
-/** The items, with what goes wrong between them in our words. */
+/** The items; errors are converted. */
 async function* failing<T>(items: AsyncIterable<T>, upstream: Upstream, call: BackendCall): AsyncGenerator<T> {
   try {
     yield* items

@@ -1,4 +1,4 @@
-// Guard rails for the user's money: what is forwarded is counted, and refused once a limit is reached.
+// Limits the cost of real providers: counts forwarded calls, and rejects them once a limit is reached.
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { ApiError, SPENDING_LIMIT } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
@@ -8,19 +8,19 @@ import type { JsonObject } from '../../lib/values.ts'
 import { costOf } from '../../providers/catalogue.ts'
 import { usageIn, usageInText } from './usage.ts'
 
-/** The most that a process may forward; no limit where one is undefined. */
+/** The limits of a process; undefined for none. */
 interface Limits {
   calls: number | undefined
   /** USD at list price. */
   cost: number | undefined
 }
 
-/** What was forwarded since the start. */
+/** The totals since the start. */
 interface SpendingTotals {
   calls: number
-  /** USD at list price of all answers whose usage and price are known; only counted when it is limited. */
+  /** USD at list price, for responses with known usage and price; only counted with a cost limit. */
   cost: number
-  /** Answers that have ended, and whose cost is not known: they count as 0. */
+  /** Completed responses of unknown cost, which count as 0. */
   unpriced: number
 }
 
@@ -29,21 +29,21 @@ export interface Spending {
   readonly limits: Limits
   spent(): SpendingTotals
   /**
-   * Sends an attempt on and counts it, failed ones too; its cost is added when the answer has told its usage. Calls that are
-   * under way when a limit of cost is reached are still answered, so their cost can go beyond it.
-   * @throws ApiError 429 `spending_limit` when a limit is reached already.
+   * Forwards an attempt and counts it, even if it fails. Its cost is added when its usage is known. Calls in progress
+   * continue when the cost limit is reached, so the total may exceed it.
+   * @throws ApiError 429 `spending_limit` when a limit has been reached.
    */
   forward(call: Pick<BackendCall, 'model'>, send: () => Promise<Reply>): Promise<Reply>
 }
 
-/** Begins to count. */
+/** Creates the counter. */
 export function createSpending(limits: Limits): Spending {
   const spent: SpendingTotals = { calls: 0, cost: 0, unpriced: 0 }
   const add = (model: string, usage: JsonObject | null) => {
     const cost = usage && costOf(model, usage)
-    // A price of nothing is one by the picture or the minute, which providers do not count.
+    // A price of 0 means a price per image or minute, which providers do not report.
     if (!cost) spent.unpriced++
-    // To a tenth of a millionth of a dollar, as the costs themselves are.
+    // Rounded to 1e-10 dollars, as the costs are.
     else spent.cost = Math.round((spent.cost + cost) * 1e10) / 1e10
   }
   return {
@@ -53,7 +53,7 @@ export function createSpending(limits: Limits): Spending {
       refuseBeyond(limits, spent)
       spent.calls++
       const replying = send()
-      // Looking for the usage takes time, so it is only done when somebody asks.
+      // Reading the usage takes time, so it is only done for a cost limit.
       if (limits.cost === undefined) return replying
       return replying.then((reply) => {
         if (reply.status < 400) onUsage(reply, (usage) => add(model, usage))
@@ -74,11 +74,11 @@ function refuseBeyond({ calls, cost }: Limits, spent: SpendingTotals): void {
 
 function refused(reached: string, flag: string): ApiError {
   const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to continue, or use fixtures`
-  // Neither a client nor we can mend it by trying again.
+  // Retrying cannot fix this.
   return new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
 }
 
-/** Tells the usage of a reply once, when it has ended or nobody reads on; null when it is not known. */
+/** Reports the usage of a reply once, when it ends or is no longer read; null when it is unknown. */
 function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void {
   const { body } = reply
   if (body.kind === 'value') {
@@ -106,13 +106,13 @@ function onUsage(reply: Reply, notify: (usage: JsonObject | null) => void): void
 
 const decoder = new TextDecoder()
 
-/** Finds the counts in bytes as they pass. */
+/** Finds token counts in bytes as they pass. */
 interface UsageCounter {
   add(bytes: Uint8Array): void
   usage(): JsonObject | undefined
 }
 
-/** Keeps the last counts of a stream of events, and nothing else of it. */
+/** Keeps only the last token counts of a stream. */
 function eventCounter(): UsageCounter {
   const reader = sseReader()
   let last: JsonObject | undefined
@@ -140,7 +140,7 @@ async function* withEnd<Item>(items: AsyncIterable<Item>, ended: () => void): As
   }
 }
 
-/** No generator: who leaves it while the next piece is waited for leaves the stream below at once. */
+/** Not a generator: leaving it during a pending read cancels the stream below at once. */
 function bytesWithEnd(
   bytes: AsyncIterable<Uint8Array>,
   came: (piece: Uint8Array) => void,
