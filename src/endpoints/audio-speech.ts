@@ -67,10 +67,10 @@ async function compose(
 ): Promise<RenderedAnswer> {
   const { input, voice, response_format: format, speed } = request
   const text = script.text ?? input
-  const spoken = { text, voice: voiceOf(voice), format: format === 'pcm' ? ('pcm16' as const) : format, speed }
+  const speech = { text, voice: voiceOf(voice), format: format === 'pcm' ? ('pcm16' as const) : format, speed }
   // Audio files were read together with the fixture.
   const audio =
-    script.audio === undefined ? (await inWorker('speak', spoken, { signal })).bytes.toBase64() : String(script.audio)
+    script.audio === undefined ? (await inWorker('speak', speech, { signal })).bytes.toBase64() : String(script.audio)
   const tokens = countCached(text)
   return {
     usage: { prompt_tokens: tokens, total_tokens: tokens },

@@ -25,14 +25,14 @@ export const audioTranscriptions: Operation<Request, TranslationScript> = {
   request: TranscriptionForm,
   response: Transcription,
   async resolve(request: TranscriptionForm): Promise<TranscriptionRequest> {
-    const asked = request['timestamp_granularities[]']
+    const requested = request['timestamp_granularities[]']
     const timestamps_granularity =
-      asked === undefined ? request.timestamps_granularity : asked === 'word' ? 'word' : 'none'
+      requested === undefined ? request.timestamps_granularity : requested === 'word' ? 'word' : 'none'
     return { ...request, timestamps_granularity, file: await readAudioFile(request.file) }
   },
   compose(request: TranscriptionRequest, script: TranslationScript): RenderedAnswer {
-    const spoken = { ...script, language: script.language ?? request.language }
-    const { body, ...rest } = composeTranslation(request, spoken)
+    const spokenScript = { ...script, language: script.language ?? request.language }
+    const { body, ...rest } = composeTranslation(request, spokenScript)
     return {
       ...rest,
       body() {

@@ -68,11 +68,11 @@ export const audioTranslations: Operation<Request, TranslationScript> = {
 
 /** The response to a call, with timings that match its file. */
 export function composeTranslation(request: TranslationRequest, script: TranslationScript): RenderedAnswer {
-  const heard = { request, script, segments: segmentsOf(script, request) }
+  const response = { request, script, segments: segmentsOf(script, request) }
   return {
-    body: () => answerOf(heard),
+    body: () => answerOf(response),
     events: () => [],
     usage: { seconds: request.file.seconds },
-    tokens: countCached(translationText(heard)),
+    tokens: countCached(translationText(response)),
   }
 }

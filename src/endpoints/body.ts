@@ -47,8 +47,8 @@ async function readPieces(request: Request, { maxBody, clientTimeout }: BodyLimi
   const began = realClock.now()
   const reader = request.body?.getReader()
   while (reader) {
-    const left = began + clientTimeout + size / BYTES_PER_MS - realClock.now()
-    const { done, value } = await within(reader.read(), left, NOT_READ)
+    const remaining = began + clientTimeout + size / BYTES_PER_MS - realClock.now()
+    const { done, value } = await within(reader.read(), remaining, NOT_READ)
     if (done) break
     size += value.byteLength
     if (size > maxBody) throw tooLarge(maxBody)
@@ -76,8 +76,8 @@ export type RequestBody = { text: string } & ({ value: unknown } | { refused: Ap
 const forms = lazy<typeof import('./form.ts')>(() => require('./form.ts'))
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
-const unsupported = (type: string | null, wanted: string) =>
-  new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${wanted}`)
+const unsupported = (type: string | null, expected: string) =>
+  new ApiError(415, 'unsupported_media_type', `content-type ${quote(type)} is not supported; send ${expected}`)
 
 const decoder = new TextDecoder()
 /** Reads a JSON body at once; throws 415 for another content type. */
@@ -96,20 +96,24 @@ export const CALL_VALUES = 400_000
 export const RECORD_VALUES = 100_000
 
 /** Reads a JSON body of any size, a large one in slices; 400 when it has more than `most` values. */
-export function readAnyJson(bytes: Uint8Array, type: string | null, most: number): RequestBody | Promise<RequestBody> {
-  return isLarge(bytes) ? readLargeJson(bytes, type, most) : readJson(bytes, type)
+export function readAnyJson(
+  bytes: Uint8Array,
+  type: string | null,
+  maxValues: number,
+): RequestBody | Promise<RequestBody> {
+  return isLarge(bytes) ? readLargeJson(bytes, type, maxValues) : readJson(bytes, type)
 }
 
-async function readLargeJson(bytes: Uint8Array, type: string | null, most: number): Promise<RequestBody> {
+async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: number): Promise<RequestBody> {
   await nextTurn()
   const text = bodyText(bytes, type)
   try {
-    const value = await parseInSlices(text, { most })
+    const value = await parseInSlices(text, { most: maxValues })
     await nextTurn()
     const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
-    return half ? refuse(text, half) : { text, value }
+    return half ? rejected(text, half) : { text, value }
   } catch (error) {
-    return refuse(text, refusalOf(error))
+    return rejected(text, refusalOf(error))
   }
 }
 
@@ -127,7 +131,7 @@ function bodyText(bytes: Uint8Array, type: string | null): string {
 }
 
 /** A body that is not JSON is kept as text. */
-const refuse = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
+const rejected = (text: string, error: ApiError): RequestBody => ({ text: JSON.stringify(text), refused: error })
 const invalidJson = (message: string) => new ApiError(400, 'invalid_json', message)
 
 const notJson = ({ message }: Error) =>
@@ -137,16 +141,16 @@ function parsedJson(text: string): RequestBody {
   try {
     return { text, value: JSON.parse(text) }
   } catch (error) {
-    return refuse(text, notJson(error as Error))
+    return rejected(text, notJson(error as Error))
   }
 }
 
 /** Finds what is invalid in any body, whatever its schema. */
 function problemIn(text: string, value: unknown): RequestBody | undefined {
   const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
-  if (nested) return refuse(text, invalidJson(`the body ${nested}`))
+  if (nested) return rejected(text, invalidJson(`the body ${nested}`))
   const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
-  return half && refuse(text, half)
+  return half && rejected(text, half)
 }
 
 /** Reads a form; its fields are texts or `File`s. Throws 415 for another content type. */

@@ -102,21 +102,22 @@ function listJson(rest: Rest, items: readonly VectorItem[]): string {
 const DEFAULT_LENGTH = 1536
 
 /** Length of the vectors: the model's own, or the shorter one that the call requests. Not every model supports that. */
-function lengthOf(model: string, wanted: number | undefined): number {
-  const { dimensions = wanted ?? DEFAULT_LENGTH, shortens = true } = modelOf(model) ?? {}
-  if (wanted === undefined || wanted === dimensions) return dimensions
+function lengthOf(model: string, requested: number | undefined): number {
+  const { dimensions = requested ?? DEFAULT_LENGTH, shortens = true } = modelOf(model) ?? {}
+  if (requested === undefined || requested === dimensions) return dimensions
   const refuse = (message: string) =>
     new ApiError(400, 'invalid_value', `'dimensions' ${message}`, { param: 'dimensions' })
-  if (!shortens) throw refuse(`must be left out or ${dimensions}: ${model} has no shorter vectors, got ${wanted}`)
-  if (wanted > dimensions) throw refuse(`must be at most ${dimensions}, which is what ${model} has, got ${wanted}`)
-  return wanted
+  if (!shortens) throw refuse(`must be left out or ${dimensions}: ${model} has no shorter vectors, got ${requested}`)
+  if (requested > dimensions)
+    throw refuse(`must be at most ${dimensions}, which is what ${model} has, got ${requested}`)
+  return requested
 }
 
 /** The vectors of a fixture, cut to the requested length. */
-function vectorsOf({ embedding, embeddings }: EmbeddingScript, wanted: number | undefined): number[][] {
-  const given = embeddings ?? (embedding ? [embedding] : [])
-  return given.map((vector) =>
-    wanted === undefined || wanted >= vector.length ? vector : Array.from(shorten(vector, wanted)),
+function vectorsOf({ embedding, embeddings }: EmbeddingScript, requested: number | undefined): number[][] {
+  const fixtureVectors = embeddings ?? (embedding ? [embedding] : [])
+  return fixtureVectors.map((vector) =>
+    requested === undefined || requested >= vector.length ? vector : Array.from(shorten(vector, requested)),
   )
 }
 
@@ -129,8 +130,8 @@ function embeddingsScriptOf(answer: unknown): EmbeddingScript | undefined {
   )
   const tokens = asObject(usage)?.prompt_tokens
   const counted = EmbeddingScript.safeParse({ usage: { prompt_tokens: tokens } }).data
-  const given = vectors.length === 1 ? { embedding: vectors[0] } : { embeddings: vectors }
-  return EmbeddingScript.safeParse({ ...given, ...counted }).data
+  const script = vectors.length === 1 ? { embedding: vectors[0] } : { embeddings: vectors }
+  return EmbeddingScript.safeParse({ ...script, ...counted }).data
 }
 
 function numbersIn(base64: string): number[] {

@@ -15,10 +15,10 @@ export interface FormOf {
 /** The fields of a form by name; of repeated names, the last one. Throws when the body is not a form. */
 export async function readFields(bytes: Uint8Array, type: string, { request }: FormOf): Promise<Fields> {
   const form = await new Response(bytes.slice(), { headers: { 'content-type': type } }).formData()
-  const wanted = typesOf(request)
+  const types = typesOf(request)
   // Browsers and generated clients send a JSON part with a file name, which turns it into a file.
   const read = ([name, value]: [string, string | File]) =>
-    typeof value !== 'string' && wanted.has(name) && !wanted.get(name)?.includes(FILE) ? value.text() : value
+    typeof value !== 'string' && types.has(name) && !types.get(name)?.includes(FILE) ? value.text() : value
   const entries = [...form.entries()] as [string, string | File][]
   return Object.fromEntries(await Promise.all(entries.map(async (entry) => [entry[0], await read(entry)])))
 }
@@ -35,28 +35,29 @@ export const describeFields = (fields: Fields): string =>
  * @throws ApiError for an object or a list that is not JSON. Other errors are left to the schema.
  */
 export function typedFields(fields: object, { request, invalidStatus = 400 }: FormOf): Record<string, unknown> {
-  const wanted = typesOf(request)
-  const structureOf = (name: string) => wanted.get(name)?.find((type) => type === 'object' || type === 'array')
-  const refused = (name: string, problem: string) =>
+  const types = typesOf(request)
+  const structureOf = (name: string) => types.get(name)?.find((type) => type === 'object' || type === 'array')
+  const rejection = (name: string, problem: string) =>
     new ApiError(
       invalidStatus,
       'invalid_json',
       `'${name}' must be one form field with a JSON ${structureOf(name)}; ${problem}`,
       { param: name },
     )
-  const typed = Object.entries(fields).map(([name, value]) => {
+  const typedEntries = Object.entries(fields).map(([name, value]) => {
     const [whole = ''] = name.split('[', 1)
-    if (whole !== name && structureOf(whole)) throw refused(whole, `got a field '${name}'`)
-    const types = wanted.get(name)
-    if (typeof value !== 'string' || !types || types.includes('string') || types.includes(FILE)) return [name, value]
+    if (whole !== name && structureOf(whole)) throw rejection(whole, `got a field '${name}'`)
+    const allowedTypes = types.get(name)
+    if (typeof value !== 'string' || !allowedTypes || allowedTypes.includes('string') || allowedTypes.includes(FILE))
+      return [name, value]
     try {
       return [name, JSON.parse(value)]
     } catch (error) {
       if (!structureOf(name)) return [name, value]
-      throw refused(name, `this is not JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
+      throw rejection(name, `this is not JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}`)
     }
   })
-  const result = Object.fromEntries(typed)
+  const result = Object.fromEntries(typedEntries)
   // Only JSON can contain half of a surrogate pair: the form itself is UTF-8.
   const half = halfCharacterIn(result)
   if (!half) return result

@@ -9,7 +9,7 @@ import { imageFormatOf } from '../lib/media/image-format.ts'
 import { images } from './images.ts'
 
 /** A validated image of a request. */
-interface GivenPicture {
+interface InputPicture {
   name: string
   sha256: string
   /** The file itself, for forwarded calls. */
@@ -21,7 +21,7 @@ type Request<Form> = Form | DrawnRequest
 
 const isFile = (value: unknown): value is File => value instanceof File
 
-async function lookedAt(file: File, field: string): Promise<GivenPicture> {
+async function readPicture(file: File, field: string): Promise<InputPicture> {
   const bytes = await file.bytes()
   if (imageFormatOf(bytes.toBase64()) === undefined) {
     const message = `'${field}' must be a PNG, JPEG or WebP file, got ${JSON.stringify(file.name)} of ${bytes.length} bytes`
@@ -31,10 +31,10 @@ async function lookedAt(file: File, field: string): Promise<GivenPicture> {
 }
 
 /** Validates the images of a request, and adds the hash of all their bytes, from which the result is drawn. */
-async function resolved(form: object, prompt: string): Promise<DrawnRequest> {
+async function resolvePictures(form: object, prompt: string): Promise<DrawnRequest> {
   const pictures = await Promise.all(
     Object.entries(form).flatMap(([field, value]) =>
-      isFile(value) ? [lookedAt(value, field).then((one) => [field, one] as const)] : [],
+      isFile(value) ? [readPicture(value, field).then((one) => [field, one] as const)] : [],
     ),
   )
   const picture = sha256(new TextEncoder().encode(pictures.map(([, one]) => one.sha256).join()))
@@ -66,14 +66,16 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
     prompt: (form) => ({ system: '', user: promptOf(form), turn: 1, tools: [], toolResult: false }),
     promptTokens: (form, count = countCached) => count(promptOf(form)),
     attachments: (form) => [{ kind: 'image', name: nameIn(form) }],
-    resolve: (form) => resolved(form, promptOf(form)),
+    resolve: (form) => resolvePictures(form, promptOf(form)),
     generate: () => ({}),
-    compose(request, given, answerContext) {
+    compose(request, imageScript, answerContext) {
       const { picture, prompt } = request as DrawnRequest
-      const own = given.images || given.prompt !== undefined
+      const own = imageScript.images || imageScript.prompt !== undefined
       return images.compose(
         request as DrawnRequest,
-        own ? given : { ...given, prompt: `${prompt} (${picture})`, revised_prompt: given.revised_prompt ?? prompt },
+        own
+          ? imageScript
+          : { ...imageScript, prompt: `${prompt} (${picture})`, revised_prompt: imageScript.revised_prompt ?? prompt },
         answerContext,
       )
     },

@@ -103,7 +103,7 @@ async function compose(
   const n = request.n ?? 1
   const prompt = script.prompt ?? request.prompt
   const sources = Array.from({ length: n }, (_, index) =>
-    script.images ? given(script.images, index) : drawn({ ...request, prompt }, model, index),
+    script.images ? fixtureSource(script.images, index) : drawnSource({ ...request, prompt }, model, index),
   )
   const pictures =
     chosen.response_format === 'url' && !request.stream
@@ -148,13 +148,13 @@ const unfinished = (source: ImageSource | undefined, count: number): ImageSource
         'base64' in source ? source : { ...source, coarseness: COARSEST / 2 ** index },
       )
 
-function given(images: NonNullable<ImageScript['images']>, index: number): ImageSource {
+function fixtureSource(images: NonNullable<ImageScript['images']>, index: number): ImageSource {
   // Files were read with the fixture.
   const base64 = String(images[index % images.length] ?? '')
   return { base64, format: imageFormatOf(base64) ?? 'png' }
 }
 
-function drawn(request: ImageRequest, model: string, index: number): ImageSource {
+function drawnSource(request: ImageRequest, model: string, index: number): ImageSource {
   const { size = '', quality, style, background, output_format: format = 'png' } = choicesOf(request, model)
   const [width, height] = sidesOf(size)
   return {

@@ -98,12 +98,12 @@ function foundIn(text: string): ModerationCategory[] {
 function resultOf(text: string, flagged: readonly ModerationCategory[]): ModerationList['results'][number] {
   const each = <Value>(value: (category: ModerationCategory) => Value) =>
     Object.fromEntries(MODERATION_CATEGORIES.map((one) => [one, value(one)])) as Record<ModerationCategory, Value>
-  const luck = (category: string) => chance(0, text, category)
+  const random = (category: string) => chance(0, text, category)
   return {
     flagged: flagged.length > 0,
     categories: each((category) => flagged.includes(category)),
     category_scores: each((category) =>
-      flagged.includes(category) ? 0.9 + 0.099 * luck(category) : 0.001 * luck(category),
+      flagged.includes(category) ? 0.9 + 0.099 * random(category) : 0.001 * random(category),
     ),
     category_applied_input_types: each(() => ['text']),
   }

@@ -48,7 +48,7 @@ export const rerank: Operation<RerankRequest, RerankScript> = {
 const DIGITS = 1e6
 
 /** Maximum length, in characters, that is processed on the main thread, which takes some milliseconds. */
-const MADE_HERE = 20_000
+const MAX_MAIN_THREAD_LENGTH = 20_000
 
 function compose(
   request: RerankRequest,
@@ -57,8 +57,8 @@ function compose(
 ): RenderedAnswer | Promise<RenderedAnswer> {
   const texts = request.documents.map((document) => (typeof document === 'string' ? document : document.text))
   const length = texts.reduce((sum, text) => sum + text.length, request.query.length)
-  return length > MADE_HERE
-    ? composeApart({ request, texts }, script, context)
+  return length > MAX_MAIN_THREAD_LENGTH
+    ? composeInWorker({ request, texts }, script, context)
     : composed({ request, texts }, script, context)
 }
 
@@ -69,7 +69,7 @@ interface RankedTexts {
 }
 
 /** Composes a response for long documents, with tokens and vectors from workers. */
-async function composeApart(
+async function composeInWorker(
   { request, texts }: RankedTexts,
   script: RerankScript,
   context: AttemptContext,
@@ -91,7 +91,7 @@ function composed(
   { scores }: RerankScript,
   { id, model, vectors }: Composing,
 ): RenderedAnswer {
-  const { query, top_n: most, return_documents: shown } = request
+  const { query, top_n: limit, return_documents: withDocuments } = request
   const tokens = countAll(request, texts, countCached)
   const usage = { prompt_tokens: tokens, total_tokens: tokens }
   return {
@@ -99,23 +99,23 @@ function composed(
     tokens: 0,
     events: () => [],
     body(): RerankList {
-      const sought = vectors?.[0] ?? embed(query, DIMENSIONS)
+      const queryVector = vectors?.[0] ?? embed(query, DIMENSIONS)
       const scored = texts.map((text, index) => ({
         object: 'rerank' as const,
         index,
         relevance_score: scores
           ? (scores[Math.min(index, scores.length - 1)] ?? 0)
-          : likeness(sought, vectors?.[index + 1] ?? embed(text, DIMENSIONS)),
-        ...(shown !== false && { document: { text } }),
+          : likeness(queryVector, vectors?.[index + 1] ?? embed(text, DIMENSIONS)),
+        ...(withDocuments !== false && { document: { text } }),
       }))
       const results = scored.toSorted((one, other) => other.relevance_score - one.relevance_score)
-      return { object: 'list', id: `rerank-${id}`, model, results: results.slice(0, most ?? undefined), usage }
+      return { object: 'list', id: `rerank-${id}`, model, results: results.slice(0, limit ?? undefined), usage }
     },
   }
 }
 
 /** The cosine of two unit vectors, from 0 to 1. */
-function likeness(sought: Float32Array, found: Float32Array): number {
-  const cosine = found.reduce((sum, value, index) => sum + value * (sought[index] ?? 0), 0)
+function likeness(queryVector: Float32Array, found: Float32Array): number {
+  const cosine = found.reduce((sum, value, index) => sum + value * (queryVector[index] ?? 0), 0)
   return Math.round(Math.min(1, Math.max(0, cosine)) * DIGITS) / DIGITS
 }

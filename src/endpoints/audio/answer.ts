@@ -11,33 +11,33 @@ import { encodeTokens } from '../../lib/tokens.ts'
 import { charactersOf, type Segment, type TimedText } from './timeline.ts'
 
 /** A script with timings for the file of its call. */
-interface AudioAnswer {
+interface AudioResponse {
   request: TranslationRequest
   script: TranslationScript
   segments: readonly Segment[]
 }
 
 /** The response in the requested format. */
-export function answerOf(heard: AudioAnswer): Translation {
-  const format = heard.request.response_format
+export function answerOf(response: AudioResponse): Translation {
+  const format = response.request.response_format
   switch (format) {
     case 'json':
-      return { text: translationText(heard) }
+      return { text: translationText(response) }
     case 'text':
-      return translationText(heard)
+      return translationText(response)
     case 'srt':
-      return heard.segments.map((segment, index) => `${index + 1}\n${cue(segment, ',', labelled(segment))}`).join('')
+      return response.segments.map((segment, index) => `${index + 1}\n${cue(segment, ',', labelled(segment))}`).join('')
     case 'vtt':
-      return `WEBVTT\n\n${heard.segments.map((segment) => cue(segment, '.', escapeCue(labelled(segment)))).join('')}`
+      return `WEBVTT\n\n${response.segments.map((segment) => cue(segment, '.', escapeCue(labelled(segment)))).join('')}`
     case 'verbose_json':
-      return verbose(heard)
+      return verbose(response)
     default:
       return format satisfies never
   }
 }
 
 /** The whole text; with diarization, every change of speaker begins a line with the speaker's name. */
-export function translationText({ request, script, segments }: AudioAnswer): string {
+export function translationText({ request, script, segments }: AudioResponse): string {
   if (script.text !== undefined && !request.diarize) return script.text
   return segments
     .map((segment, index) => {
@@ -64,15 +64,15 @@ function stamp(milliseconds: number, point: string): string {
 const escapeCue = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 const seconds = ({ start, end }: TimedText) => ({ start: start / 1000, end: end / 1000 })
-const said = (speaker: string | undefined) => (speaker === undefined ? {} : { speaker })
+const speakerField = (speaker: string | undefined) => (speaker === undefined ? {} : { speaker })
 
-function verbose({ request, script, segments }: AudioAnswer): VerboseTranslation {
+function verbose({ request, script, segments }: AudioResponse): VerboseTranslation {
   const { timestamps_granularity: granularity, file } = request
   const words = segments.flatMap(({ words, speaker }) =>
     words.map((word) => ({
       word: word.text,
       ...seconds(word),
-      ...said(speaker),
+      ...speakerField(speaker),
       ...(granularity === 'character'
         ? { characters: charactersOf(word).map((one) => ({ text: one.text, ...seconds(one) })) }
         : {}),
@@ -84,7 +84,11 @@ function verbose({ request, script, segments }: AudioAnswer): VerboseTranslation
     duration: file.seconds,
     text: script.text ?? segments.map((segment) => segment.text).join(' '),
     ...(granularity === 'none' ? {} : { words }),
-    segments: segments.map((segment, id) => ({ id, ...measured(segment, id, request), ...said(segment.speaker) })),
+    segments: segments.map((segment, id) => ({
+      id,
+      ...measured(segment, id, request),
+      ...speakerField(segment.speaker),
+    })),
   }
 }
 

@@ -25,15 +25,15 @@ const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== ''
 
 /** The segments of a script, for the length and the options of a call. */
 export function segmentsOf(script: TranslationScript, options: Options): Segment[] {
-  const said = script.segments ?? split(sentences, script.text ?? '').map((text): ScriptSegment => ({ text }))
-  const parts = said
+  const scriptSegments = script.segments ?? split(sentences, script.text ?? '').map((text): ScriptSegment => ({ text }))
+  const parts = scriptSegments
     .map(({ text, event, ...part }): Part => {
       const tags = event !== undefined && options.tag_audio_events ? [`(${event})`] : []
       return { ...part, words: [...wordsOf(text), ...tags] }
     })
     .filter((part) => part.words.length > 0)
   const names = [...new Set(parts.map((part) => part.speaker))]
-  const most = options.num_speakers ?? 32
+  const maxSpeakers = options.num_speakers ?? 32
   const times = timesOf(parts, Math.round(options.file.seconds * 1000))
   return parts.map(({ words, speaker }, index) => {
     const { start = 0, end = 0 } = times[index] ?? {}
@@ -41,7 +41,7 @@ export function segmentsOf(script: TranslationScript, options: Options): Segment
       text: words.join(' '),
       start,
       end,
-      ...(options.diarize ? { speaker: `speaker_${names.indexOf(speaker) % most}` } : {}),
+      ...(options.diarize ? { speaker: `speaker_${names.indexOf(speaker) % maxSpeakers}` } : {}),
       words: spread(words, start, end),
     }
   })

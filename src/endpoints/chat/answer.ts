@@ -31,7 +31,7 @@ export function composeChat(
   const speaking =
     script.audio === undefined
       ? speech(joinTokenChunks(answer.content), audio, answerContext)
-      : givenSound(script.audio)
+      : fixtureAudio(script.audio)
   return composedWithSound(request, script, answerContext, { answer, speaking })
 }
 
@@ -49,12 +49,12 @@ async function composedWithSound(
 
 function answerOf(request: ChatRequest, script: TextScript): TextAnswer {
   const { thinking } = request
-  const mute = request.reasoning_effort === 'none' || thinking?.type === 'disabled'
+  const isReasoningOff = request.reasoning_effort === 'none' || thinking?.type === 'disabled'
   const { given, legacy } = offerOf(request)
   const answer = cutText(script, {
     maxTokens: request.max_completion_tokens ?? request.max_tokens ?? undefined,
     stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
-    reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    reasoningTokens: isReasoningOff ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: legacy ? false : (request.parallel_tool_calls ?? undefined),
     customTools: given.length === 0 ? NO_NAMES : given.filter(isCustom).map(nameOf),
   })
@@ -77,7 +77,7 @@ const speech = (
 ): Promise<SpokenText> => inWorker('speak', { text, voice, format }, { signal })
 
 /** The audio of a fixture, unchanged. Files were read with the fixture. */
-async function givenSound(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {
+async function fixtureAudio(audio: NonNullable<TextScript['audio']>): Promise<SpokenText> {
   const { readAudioInfo } = await import('../../lib/media/audio-info.ts')
   const bytes = Buffer.from(String(audio), 'base64')
   return { bytes, seconds: (await readAudioInfo(bytes))?.seconds ?? 0 }
@@ -130,9 +130,9 @@ const callIdsOf = ({ toolCalls }: TextAnswer, answer: string, choice: number): r
     : toolCalls.map(({ id }, call) => id ?? `call_${fingerprint(`${answer}:${choice}:${call}`)}`)
 
 const logprobsIn =
-  ({ top_logprobs: most }: ChatRequest, model: string): NonNullable<ChoiceParts['logprobs']> =>
+  ({ top_logprobs: topLogprobs }: ChatRequest, model: string): NonNullable<ChoiceParts['logprobs']> =>
   (pieces) =>
-    logprobsOf(pieces, most ?? 0, `${model}:${joinTokenChunks(pieces)}`)
+    logprobsOf(pieces, topLogprobs ?? 0, `${model}:${joinTokenChunks(pieces)}`)
 
 /** A chat response; each form is created on demand. */
 class ComposedChat implements RenderedAnswer {
@@ -192,11 +192,11 @@ const textChoices = new WeakMap<readonly TextChunk[], string>()
 /** The only choice of a text response, as JSON. Cached, since a fixture returns the same pieces each time. */
 function textChoice(choice: TextChoice): string {
   const { content } = choice.answer
-  const known = textChoices.get(content)
-  if (known !== undefined) return known
-  const made = JSON.stringify(wholeChoice(choice, 0))
-  textChoices.set(content, made)
-  return made
+  const cached = textChoices.get(content)
+  if (cached !== undefined) return cached
+  const json = JSON.stringify(wholeChoice(choice, 0))
+  textChoices.set(content, json)
+  return json
 }
 
 const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`

@@ -65,19 +65,19 @@ function allEnds(choices: readonly ChoiceParts[], usage: Usage | undefined): Chu
 }
 
 /** Maximum length of a text whose chunks are cached, in characters. */
-const SHORT = 4_000
-const known = byteCache<readonly ChunkEnd[]>(8 << 20)
+const MAX_CACHED_TEXT = 4_000
+const endsByText = byteCache<readonly ChunkEnd[]>(8 << 20)
 /** Estimated size of a cached chunk, without its text. */
 const CHUNK_BYTES = 500
 
 /** The chunks of a choice that is a plain text, cached because the same texts are returned repeatedly. */
 function textEnds(choice: TextChoice): readonly ChunkEnd[] {
   const text = joinTokenChunks(choice.answer.content)
-  if (text.length > SHORT) return allEnds([choice], undefined)
-  const before = known.get(text)
-  if (before) return before
+  if (text.length > MAX_CACHED_TEXT) return allEnds([choice], undefined)
+  const cached = endsByText.get(text)
+  if (cached) return cached
   const ends = allEnds([choice], undefined)
-  known.set(text, ends, 2 * text.length + ends.length * CHUNK_BYTES)
+  endsByText.set(text, ends, 2 * text.length + ends.length * CHUNK_BYTES)
   return ends
 }
 

@@ -111,9 +111,9 @@ function contentOf(value: unknown): string | undefined {
 }
 
 function callOf(call: JsonObject): NormalCall {
-  const own = asObject(call.custom)
-  const custom = own !== undefined || call.type === 'custom'
-  const called = own ?? asObject(call.function) ?? {}
+  const customCall = asObject(call.custom)
+  const custom = customCall !== undefined || call.type === 'custom'
+  const called = customCall ?? asObject(call.function) ?? {}
   return {
     index: asIndex(call.index),
     id: asText(call.id) || undefined,
@@ -152,11 +152,11 @@ function logprobsIn(value: unknown): Logprobs | null {
 
 /** Why a value is not a chat completion; undefined for a valid one. A filtered choice needs no message. */
 export function chatProblem(value: unknown): string | undefined {
-  const given = asObject(value)
-  if (!given) return 'it is not an object'
-  const { choices } = normalizeChat(given)
+  const completion = asObject(value)
+  if (!completion) return 'it is not an object'
+  const { choices } = normalizeChat(completion)
   if (choices.length === 0) return "it has no 'choices'"
-  if (choices.length < asList(given.choices).length) return 'a choice is not an object'
+  if (choices.length < asList(completion.choices).length) return 'a choice is not an object'
   const open = choices.findIndex(({ finish }) => finish === undefined)
   if (open >= 0) return `choices[${open}] has no finish reason`
   const empty = choices.findIndex(({ hasMessage, finish }) => !hasMessage && finish !== 'content_filter')

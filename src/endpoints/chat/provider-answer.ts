@@ -101,11 +101,11 @@ function partsOf({ texts, calls, functionCall, audio, finish, logprobs }: Normal
 
 /** Distributes stored log probabilities over token chunks: those of the text first, then of the refusal. */
 function inOrder(stored: readonly TokenLogprob[]): (tokenChunks: readonly TextChunk[]) => TokenLogprob[] {
-  const left = [...stored]
-  return (asked) =>
-    left.splice(
+  const remaining = [...stored]
+  return (chunks) =>
+    remaining.splice(
       0,
-      asked.reduce((total, piece) => total + piece.tokens, 0),
+      chunks.reduce((total, piece) => total + piece.tokens, 0),
     )
 }
 

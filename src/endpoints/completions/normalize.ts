@@ -34,11 +34,11 @@ export function normalizeCompletion(value: unknown): NormalCompletion {
 
 /** Why a value is not a completion; undefined for a valid one. A filtered choice needs no text. */
 export function completionProblem(value: unknown): string | undefined {
-  const given = asObject(value)
-  if (!given) return 'it is not an object'
-  const { choices } = normalizeCompletion(given)
+  const completion = asObject(value)
+  if (!completion) return 'it is not an object'
+  const { choices } = normalizeCompletion(completion)
   if (choices.length === 0) return "it has no 'choices'"
-  if (choices.length < asList(given.choices).length) return 'a choice is not an object'
+  if (choices.length < asList(completion.choices).length) return 'a choice is not an object'
   const open = choices.findIndex(({ finish }) => finish === undefined)
   if (open >= 0) return `choices[${open}] has no finish reason`
   const empty = choices.findIndex(({ text, finish }) => text === undefined && finish !== 'content_filter')

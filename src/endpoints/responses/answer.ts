@@ -19,11 +19,11 @@ export function composeResponse(
   answerContext: AttemptContext,
 ): RenderedAnswer {
   const { reasoning, thinking } = request
-  const mute = reasoning?.effort === 'none' || thinking?.type === 'disabled'
+  const isReasoningOff = reasoning?.effort === 'none' || thinking?.type === 'disabled'
   const answer = cutText(script, {
     maxTokens: request.max_output_tokens ?? undefined,
     stop: [],
-    reasoningTokens: mute ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
+    reasoningTokens: isReasoningOff ? 0 : thinking?.type === 'enabled' ? thinking.budget_tokens : undefined,
     parallelToolCalls: request.parallel_tool_calls ?? undefined,
     customTools: calledTools(request.tools).flatMap(({ type, name }) => (type === 'custom' ? [name] : [])),
   })

@@ -71,8 +71,8 @@ function continued(earlier: Summary, items: readonly InputItem[]): Summary {
   }
 }
 
-const firstOf = (known: string | undefined, user: InputMessage | undefined): Pick<Summary, 'first'> =>
-  known === undefined && !user ? {} : { first: known ?? fingerprint(itemText(user?.content ?? '')) }
+const firstOf = (earlier: string | undefined, user: InputMessage | undefined): Pick<Summary, 'first'> =>
+  earlier === undefined && !user ? {} : { first: earlier ?? fingerprint(itemText(user?.content ?? '')) }
 
 const callsIn = (items: readonly InputItem[]) =>
   items.flatMap((item) =>
@@ -184,11 +184,11 @@ export function keep(
   if (!id || (status !== 'completed' && status !== 'incomplete')) return []
   const about = { id: keptId(id, store), expires: store.now + RESPONSE_LIFE }
   if (request.store === false) return [{ kind: UNSTORED_KIND, value: true, ...about }]
-  const said = output.flatMap(storedItem)
+  const outputItems = output.flatMap(storedItem)
   const value: StoredResponse = {
     previous: request.previous_response_id ?? null,
-    items: [...ownItems(request), ...said],
-    summary: continued(summaryOf(request), said),
+    items: [...ownItems(request), ...outputItems],
+    summary: continued(summaryOf(request), outputItems),
   }
   return [{ kind: KIND, value, ...about }]
 }
@@ -196,8 +196,8 @@ export function keep(
 /** An output item as an input step, without parts and items that only its provider understands. */
 function storedItem(item: OutputItem): InputItem[] {
   if (item.type === 'message') {
-    const known = item.content.filter(({ type }) => type === 'output_text' || type === 'refusal')
-    return [{ ...item, content: known } as InputItem]
+    const supported = item.content.filter(({ type }) => type === 'output_text' || type === 'refusal')
+    return [{ ...item, content: supported } as InputItem]
   }
   return 'role' in item || FOREIGN.includes(item.type) ? [] : [item as InputItem]
 }

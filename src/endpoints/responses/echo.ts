@@ -54,6 +54,6 @@ const toolsEcho = ({ tools }: ResponsesRequest): ModelResponse['tools'] =>
   (tools ?? []).map((tool) => {
     if (tool.type !== 'function') return tool
     const { type, name, description, parameters, strict } = tool
-    const given = { ...(description == null ? {} : { description }), ...(parameters == null ? {} : { parameters }) }
-    return { type, name, ...given, strict: strict ?? true }
+    const optional = { ...(description == null ? {} : { description }), ...(parameters == null ? {} : { parameters }) }
+    return { type, name, ...optional, strict: strict ?? true }
   })

@@ -40,11 +40,11 @@ export function normalizeEvent(value: unknown): NormalEvent {
 
 /** Reads a response; invalid parts are left out. */
 export function normalizeResponse(value: unknown): NormalResponse {
-  const given = asObject(value) ?? {}
-  const response = { ...given, output: objectsIn(given.output).map(itemOf) } as JsonObject
-  if (!asText(given.id)) delete response.id
-  if ('usage' in given) {
-    const usage = usageOf(given.usage)
+  const fields = asObject(value) ?? {}
+  const response = { ...fields, output: objectsIn(fields.output).map(itemOf) } as JsonObject
+  if (!asText(fields.id)) delete response.id
+  if ('usage' in fields) {
+    const usage = usageOf(fields.usage)
     if (usage) response.usage = usage
     else delete response.usage
   }

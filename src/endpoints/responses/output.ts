@@ -59,11 +59,11 @@ function reasoningItem({ request, answer, answerContext, index }: ItemContext): 
 }
 
 function messageItem({ request, answer, answerContext, index }: ItemContext): OutputItem {
-  const { content: said, refusal } = answer
+  const { content: chunks, refusal } = answer
   const content: ContentPart[] = []
-  if (said && (said.length > 0 || !refusal)) {
-    const logprobs = withLogprobs(request) ? logprobsOf(said, request.top_logprobs ?? 0, answerContext.id) : []
-    content.push({ type: 'output_text', text: joinTokenChunks(said), annotations: [], logprobs })
+  if (chunks && (chunks.length > 0 || !refusal)) {
+    const logprobs = withLogprobs(request) ? logprobsOf(chunks, request.top_logprobs ?? 0, answerContext.id) : []
+    content.push({ type: 'output_text', text: joinTokenChunks(chunks), annotations: [], logprobs })
   }
   if (refusal) content.push({ type: 'refusal', refusal: joinTokenChunks(refusal) })
   return {
@@ -76,9 +76,9 @@ function messageItem({ request, answer, answerContext, index }: ItemContext): Ou
 }
 
 const callItem =
-  ({ kind, name, id, arguments: said }: TextAnswer['toolCalls'][number]) =>
+  ({ kind, name, id, arguments: chunks }: TextAnswer['toolCalls'][number]) =>
   ({ answerContext, index }: ItemContext): OutputItem => {
-    const text = joinTokenChunks(said)
+    const text = joinTokenChunks(chunks)
     const call = {
       status: 'completed' as const,
       call_id: id ?? `call_${fingerprint(`${answerContext.id}:${index}`)}`,
