@@ -20,8 +20,8 @@ export const openaiWire: Wire = {
     return value === body.value ? reply : { ...reply, body: { kind: 'value', value } }
   },
   error(error) {
-    const { error: said } = envelope(error)
-    return { error: error.codeless ? { ...said, code: null } : said }
+    const { error: body } = envelope(error)
+    return { error: error.codeless ? { ...body, code: null } : body }
   },
 }
 

@@ -51,13 +51,13 @@ export const toolUse = (id: unknown, name: unknown): JsonObject => ({
 })
 
 /** The signature of a thinking block, which is required: that of the provider, or ours. */
-export const signatureOf = (thought: string, given: unknown): string => asText(given) || signThought(thought)
+export const signatureOf = (thought: string, value: unknown): string => asText(value) || signThought(thought)
 
 const count = (value: unknown) => Number(value ?? 0)
 
 /** The token counts at the end of a stream. Input tokens exclude those read from and written to the prompt cache. */
-export function usageAtEnd(given: unknown): JsonObject {
-  const usage = asObject(given) ?? {}
+export function usageAtEnd(value: unknown): JsonObject {
+  const usage = asObject(value) ?? {}
   const details = asObject(usage.prompt_tokens_details) ?? {}
   const thought = count(asObject(usage.completion_tokens_details)?.reasoning_tokens)
   const read = count(details.cached_tokens)
@@ -73,8 +73,8 @@ export function usageAtEnd(given: unknown): JsonObject {
 }
 
 /** The token counts of a whole message. */
-export function messageUsage(given: unknown): JsonObject {
-  const usage = usageAtEnd(given)
+export function messageUsage(value: unknown): JsonObject {
+  const usage = usageAtEnd(value)
   const cache_creation = { ephemeral_5m_input_tokens: usage.cache_creation_input_tokens, ephemeral_1h_input_tokens: 0 }
   return { ...usage, cache_creation, inference_geo: null, service_tier: 'standard', speed: null }
 }

@@ -52,9 +52,9 @@ function growingBlocks() {
   let open: string | undefined
   let thoughts = ''
   let signed = false
-  const sign = (given: unknown): StreamEvent => {
+  const sign = (signature: unknown): StreamEvent => {
     signed = true
-    return delta(index, 'signature_delta', { signature: signatureOf(thoughts, given) })
+    return delta(index, 'signature_delta', { signature: signatureOf(thoughts, signature) })
   }
   const close = (): StreamEvent[] => {
     if (open === undefined) return []
@@ -69,10 +69,10 @@ function growingBlocks() {
     index++
     return [...before, named('content_block_start', { index, content_block })]
   }
-  function* think(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
-    const thought = asText(given.reasoning)
-    const signature = asText(given.reasoning_signature)
-    const redacted = asText(given.redacted_reasoning)
+  function* think(piece: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+    const thought = asText(piece.reasoning)
+    const signature = asText(piece.reasoning_signature)
+    const redacted = asText(piece.redacted_reasoning)
     if (thought || signature) yield* block('thinking', { type: 'thinking', thinking: '', signature: '' })
     if (thought) {
       thoughts += thought
@@ -83,14 +83,14 @@ function growingBlocks() {
   }
   return {
     close,
-    *grow(given: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
-      yield* think(given, tokens)
-      const text = asText(given.content) || asText(given.refusal)
+    *grow(piece: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
+      yield* think(piece, tokens)
+      const text = asText(piece.content) || asText(piece.refusal)
       if (text) {
         yield* block('text', { type: 'text', text: '' })
         yield delta(index, 'text_delta', { text }, tokens)
       }
-      for (const { index: at, id, function: called } of objectsIn(given.tool_calls)) {
+      for (const { index: at, id, function: called } of objectsIn(piece.tool_calls)) {
         const { name, arguments: json } = asObject(called) ?? {}
         yield* block(`call ${at}`, toolUse(id, name))
         if (asText(json)) yield delta(index, 'input_json_delta', { partial_json: json }, tokens)
@@ -100,26 +100,26 @@ function growingBlocks() {
 }
 
 /** A message so far, and its stop reason. */
-function growingMessage({ usage: known, stoppedBy }: MessageStream) {
+function growingMessage({ usage: initialUsage, stoppedBy }: MessageStream) {
   const blocks = growingBlocks()
   let begun = false
   let finish: unknown
   let refused = false
-  let usage = known
+  let usage = initialUsage
   return {
     *add(chunk: JsonObject, tokens: number | undefined): Generator<StreamEvent> {
       if (!begun) {
         begun = true
         const open = messageEnd({ finish: null, stoppedBy: undefined, refused: false })
         // Like Anthropic, counts one output token at the beginning.
-        const counted = { ...messageUsage(known), output_tokens: 1 }
+        const counted = { ...messageUsage(initialUsage), output_tokens: 1 }
         yield named('message_start', { message: { ...emptyMessage(chunk), ...open, usage: counted } })
       }
       usage = chunk.usage ?? usage
       const [choice] = objectsIn(chunk.choices)
-      const given = asObject(choice?.delta) ?? {}
-      if (asText(given.refusal)) refused = true
-      yield* blocks.grow(given, tokens)
+      const piece = asObject(choice?.delta) ?? {}
+      if (asText(piece.refusal)) refused = true
+      yield* blocks.grow(piece, tokens)
       finish = choice?.finish_reason ?? finish
     },
     *end(): Generator<StreamEvent> {

@@ -30,7 +30,7 @@ function withoutThread(body: unknown): unknown {
 export const countRequestOf = (body: unknown): JsonObject =>
   asCompletion(parseRequest(AnthropicCountRequest, withoutThread(body)))
 
-function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject): JsonObject {
+function asCompletion(fields: z.infer<typeof AnthropicCountRequest> & JsonObject): JsonObject {
   const {
     system,
     messages,
@@ -40,7 +40,7 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
     metadata,
     output_config: out,
     ...rest
-  } = given
+  } = fields
   const user = asText(asObject(metadata)?.user_id)
   const effort = out?.effort === 'max' ? 'xhigh' : out?.effort
   const schema = out?.format?.schema
@@ -54,7 +54,7 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
     ...(user !== undefined && { metadata: { user_id: user } }),
     ...(effort != null && { reasoning_effort: effort }),
     ...(schema && { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } } }),
-    ...(given.stream === true && { stream_options: { include_usage: true } }),
+    ...(fields.stream === true && { stream_options: { include_usage: true } }),
   }
 }
 
@@ -83,11 +83,11 @@ function systemMessages(content: unknown): unknown[] {
 
 /** A message as one or more: tool results are separate messages in chat completions. */
 function messagesOf(message: unknown): unknown[] {
-  const given = asObject(message)
-  if (given?.role === 'system') return systemMessages(given.content)
-  if (!given || !Array.isArray(given.content)) return [message]
-  const blocks = given.content
-  if (given.role === 'assistant') {
+  const fields = asObject(message)
+  if (fields?.role === 'system') return systemMessages(fields.content)
+  if (!fields || !Array.isArray(fields.content)) return [message]
+  const blocks = fields.content
+  if (fields.role === 'assistant') {
     const own = objectsIn(blocks).filter((block) => !isHosted(block))
     return own.length === 0 && blocks.length > 0 ? [] : [assistantOf(own)]
   }
@@ -99,7 +99,7 @@ function messagesOf(message: unknown): unknown[] {
       tool_call_id: result.tool_use_id,
       content: textIn(result.content),
     })),
-    ...(parts.length > 0 || results.length === 0 ? [{ ...given, content: parts.map(partOf) }] : []),
+    ...(parts.length > 0 || results.length === 0 ? [{ ...fields, content: parts.map(partOf) }] : []),
   ]
 }
 
@@ -135,19 +135,19 @@ function assistantOf(blocks: readonly JsonObject[]): JsonObject {
 
 /** A user block as a content part: images and documents by URL, by file id, or inline. */
 function partOf(block: unknown): unknown {
-  const given = asObject(block)
-  if (given?.type === 'search_result') return { type: 'text', text: searchResultText(given) }
-  if (given?.type === 'container_upload') return { type: 'file', file: { file_id: given.file_id } }
-  const source = asObject(given?.source)
-  if (!given || !source) return block
+  const fields = asObject(block)
+  if (fields?.type === 'search_result') return { type: 'text', text: searchResultText(fields) }
+  if (fields?.type === 'container_upload') return { type: 'file', file: { file_id: fields.file_id } }
+  const source = asObject(fields?.source)
+  if (!fields || !source) return block
   if (source.type === 'file') return { type: 'file', file: { file_id: source.file_id } }
   const data = `data:${source.media_type};base64,${source.data}`
-  if (given.type === 'image')
+  if (fields.type === 'image')
     return { type: 'image_url', image_url: { url: source.type === 'url' ? source.url : data } }
-  if (given.type !== 'document') return block
+  if (fields.type !== 'document') return block
   if (source.type === 'text') return { type: 'text', text: source.data }
   if (source.type === 'content') return { type: 'text', text: textIn(source.content) }
-  const name = asText(given.title)
+  const name = asText(fields.title)
   const file = source.type === 'url' ? { uri: source.url } : { file_data: data }
   return { type: 'file', file: { ...file, ...(name !== undefined && { filename: name }) } }
 }
