@@ -4,7 +4,7 @@ import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
 import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
-import { answerCompatible, type CompatibleWay } from './openai-compatible.ts'
+import { answerCompatible, type CompatibleRoute } from './openai-compatible.ts'
 import { passOn, type Receive } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
 import { addressesOf } from './request.ts'
@@ -30,7 +30,7 @@ export function forwardBackend(
   transport: Transport,
   { spending = createSpending({ calls: undefined, cost: undefined }), maxResponse = MAX_RESPONSE }: ForwardLimits = {},
 ): ForwardBackend {
-  const wayTo = (upstream: Upstream): CompatibleWay => ({
+  const routeTo = (upstream: Upstream): CompatibleRoute => ({
     transport: async (url, init) => guarded(upstream, await transport(url, init), maxResponse),
     addressOf: addressesOf(upstream),
   })
@@ -42,13 +42,13 @@ export function forwardBackend(
     return reply
   }
   const byName = new Map(providers.map((upstream) => [upstream.name, upstream]))
-  const ways = new Map(providers.map((upstream) => [upstream, wayTo(upstream)]))
+  const routes = new Map(providers.map((upstream) => [upstream, routeTo(upstream)]))
   /** The provider of a call; throws `ApiError` when it cannot be called. */
   const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
     const upstream = byName.get(providerIn(call.model))
     if (!upstream) throw notForwarded(call.model, byName)
-    const lack = lackOf(upstream)
-    if (lack) throw new ApiError(400, 'provider_not_configured', lack)
+    const problem = lackOf(upstream)
+    if (problem) throw new ApiError(400, 'provider_not_configured', problem)
     if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
       throw unsupported(upstream, call, providers)
     }
@@ -74,9 +74,9 @@ export function forwardBackend(
         const { signal } = call
         if (signal.aborted) signal.throwIfAborted()
         const upstream = upstreamOf(call)
-        const { transport, addressOf } = ways.get(upstream) ?? wayTo(upstream)
-        const way = { transport: inTraceOf(call, transport), addressOf }
-        return spending.forward(call, () => redacting(upstream, answered(upstream, call, way)))
+        const { transport, addressOf } = routes.get(upstream) ?? routeTo(upstream)
+        const route = { transport: inTraceOf(call, transport), addressOf }
+        return spending.forward(call, () => redacting(upstream, answered(upstream, call, route)))
       } catch (error) {
         return Promise.reject(error)
       }
@@ -97,10 +97,10 @@ function inTraceOf({ headers }: BackendCall, transport: Transport): Transport {
 
 const providerIn = (model: string) => model.slice(0, model.indexOf('/'))
 
-function answered(upstream: Upstream, call: BackendCall, way: CompatibleWay): Promise<Reply> {
+function answered(upstream: Upstream, call: BackendCall, route: CompatibleRoute): Promise<Reply> {
   const { modelPackage } = upstream
-  if (!modelPackage) return answerCompatible(upstream, call, way)
-  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, way.transport))
+  if (!modelPackage) return answerCompatible(upstream, call, route)
+  return import('./sdk.ts').then((sdk) => sdk.answerThroughSdk({ ...upstream, modelPackage }, call, route.transport))
 }
 
 const notForwarded = (model: string, byName: ReadonlyMap<string, Upstream>) =>
@@ -116,11 +116,12 @@ function unsupported(
   { operation }: Pick<BackendCall, 'operation'>,
   providers: readonly Upstream[],
 ): ApiError {
-  const able = providers
+  const supporting = providers
     .filter((one) => !lackOf(one) && (one.operations?.includes(operation.name) ?? true))
     .map((one) => one.name)
-  const who = able.length > 0 ? `of those forwarded to, ${able.join(', ')} can` : 'none of those forwarded to can'
-  return new ApiError(400, 'unsupported_operation', `${name} does not answer ${operation.name}; ${who}`, {
+  const hint =
+    supporting.length > 0 ? `of those forwarded to, ${supporting.join(', ')} can` : 'none of those forwarded to can'
+  return new ApiError(400, 'unsupported_operation', `${name} does not answer ${operation.name}; ${hint}`, {
     param: 'model',
   })
 }

@@ -7,7 +7,7 @@ import { BARE, connected, errorReply, keptHeaders, type Transport, unconnected }
 import { onlyUsage } from './usage-filter.ts'
 
 /** How to reach an upstream. */
-export interface CompatibleWay {
+export interface CompatibleRoute {
   transport: Transport
   addressOf: AddressOf
 }
@@ -16,7 +16,7 @@ export interface CompatibleWay {
 export async function answerCompatible(
   upstream: Upstream,
   call: BackendCall,
-  { transport, addressOf }: CompatibleWay,
+  { transport, addressOf }: CompatibleRoute,
 ): Promise<Reply> {
   const { url, headers: sent, body, countsForUs } = outgoing(upstream, call, addressOf)
   const { signal } = call

@@ -42,13 +42,13 @@ export interface ProviderResponse {
 
 /**
  * Applies limits to a response.
- * @param most maximum size of the decompressed body in bytes
+ * @param maxBytes maximum size of the decompressed body in bytes
  * @throws Unreadable when the announced size is larger, the compression is unknown, or the status is invalid
  */
 export async function bounded(
   upstream: Upstream,
   { status, headers, body }: Response,
-  most: number,
+  maxBytes: number,
 ): Promise<ProviderResponse> {
   const secrets = secretFormsOf(upstream.key)
   const masked = (value: string) => maskedForms(value, secrets)
@@ -61,15 +61,15 @@ export async function bounded(
     const encodings = encodingsOf(upstream, headers)
     const announced = headers.get('content-length')
     const length = announced === null || encodings.length > 0 ? undefined : Number(announced)
-    if (length !== undefined && length > most) throw tooLarge(upstream, most)
+    if (length !== undefined && length > maxBytes) throw tooLarge(upstream, maxBytes)
     const reader = body.getReader()
     let source: ChunkReader = reader
     if (encodings.length > 0) {
       let pieces = piecesOf(reader)
-      for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, most })
+      for (const encoding of encodings) pieces = unpacked(pieces, { encoding, upstream, maxBytes })
       source = { read: () => pieces.next(), cancel: () => reader.cancel() }
     }
-    return { status, headers, masked, length, body: new BoundedReader(source, secrets, { upstream, most }) }
+    return { status, headers, masked, length, body: new BoundedReader(source, secrets, { upstream, maxBytes }) }
   } catch (error) {
     await body.cancel().catch(() => {})
     throw error
@@ -77,10 +77,10 @@ export async function bounded(
 }
 
 /** `bounded` as a `Response`. Throws as `bounded` does. */
-export async function guarded(upstream: Upstream, response: Response, most: number): Promise<Response> {
-  const { status, headers: given, masked, length, body } = await bounded(upstream, response, most)
+export async function guarded(upstream: Upstream, response: Response, maxBytes: number): Promise<Response> {
+  const { status, headers: original, masked, length, body } = await bounded(upstream, response, maxBytes)
   const headers = new Headers()
-  for (const [name, value] of given) headers.append(name, masked(value))
+  for (const [name, value] of original) headers.append(name, masked(value))
   headers.delete('content-encoding')
   if (length === undefined) headers.delete('content-length')
   return new Response(body ? streamOf(body) : null, { status, headers })
@@ -88,13 +88,13 @@ export async function guarded(upstream: Upstream, response: Response, most: numb
 
 /** The encodings of a body, the last one first. */
 function encodingsOf({ name }: Upstream, headers: Headers): string[] {
-  const given = headers.get('content-encoding')
-  if (given === null) return NONE
-  const encodings = given.split(',').map((one) => one.trim().toLowerCase())
+  const original = headers.get('content-encoding')
+  if (original === null) return NONE
+  const encodings = original.split(',').map((one) => one.trim().toLowerCase())
   const packed = encodings.filter((one) => one !== '' && one !== 'identity').reverse()
   if (packed.length > MAX_ENCODINGS || packed.some((one) => !Object.hasOwn(UNPACKERS, one)))
     throw new Unreadable(
-      `the response of ${name} has the content-encoding ${JSON.stringify(given.slice(0, 100))}: only ${Object.keys(UNPACKERS).join(', ')} can be read`,
+      `the response of ${name} has the content-encoding ${JSON.stringify(original.slice(0, 100))}: only ${Object.keys(UNPACKERS).join(', ')} can be read`,
     )
   return packed
 }
@@ -104,8 +104,8 @@ const isStatus = (status: number) => status >= 200 && status <= 599
 
 const NONE: string[] = []
 
-const tooLarge = ({ name }: Upstream, most: number) =>
-  new Unreadable(`the response of ${name} is larger than ${most} bytes (--max-response)`)
+const tooLarge = ({ name }: Upstream, maxBytes: number) =>
+  new Unreadable(`the response of ${name} is larger than ${maxBytes} bytes (--max-response)`)
 
 /** A source of pieces. After `cancel` it ends, even during a pending read. */
 export interface ChunkReader {
@@ -127,7 +127,7 @@ class BoundedReader implements ChunkReader {
   }
 
   async read(): Promise<{ done: boolean; value?: Uint8Array }> {
-    const { upstream, most } = this.#bounds
+    const { upstream, maxBytes } = this.#bounds
     for (;;) {
       const { done, value } = await this.#source.read()
       if (done || !value) {
@@ -135,9 +135,9 @@ class BoundedReader implements ChunkReader {
         return rest.length > 0 ? { done: false, value: rest } : { done: true }
       }
       this.#length += value.byteLength
-      if (this.#length > most) {
+      if (this.#length > maxBytes) {
         await this.cancel().catch(() => {})
-        throw tooLarge(upstream, most)
+        throw tooLarge(upstream, maxBytes)
       }
       const bytes = this.#mask.next(value)
       if (bytes.length > 0) return { done: false, value: bytes }
@@ -169,14 +169,14 @@ async function* piecesOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
 
 interface Bounds {
   upstream: Upstream
-  most: number
+  maxBytes: number
 }
 
-async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, most }: Bounds): AsyncGenerator<Uint8Array> {
+async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, maxBytes }: Bounds): AsyncGenerator<Uint8Array> {
   let length = 0
   for await (const piece of pieces) {
     length += piece.byteLength
-    if (length > most) throw tooLarge(upstream, most)
+    if (length > maxBytes) throw tooLarge(upstream, maxBytes)
     yield piece
   }
 }
@@ -184,7 +184,7 @@ async function* limited(pieces: AsyncIterable<Uint8Array>, { upstream, most }: B
 /** The decompressed pieces, in small ones: only what is read is decompressed. */
 async function* unpacked(
   pieces: AsyncGenerator<Uint8Array>,
-  { encoding, upstream, most }: Bounds & { encoding: string },
+  { encoding, upstream, maxBytes }: Bounds & { encoding: string },
 ): AsyncGenerator<Uint8Array> {
   let broken: unknown
   const first = await pieces.next()
@@ -196,7 +196,7 @@ async function* unpacked(
       try {
         yield first.value
         // The compressed input may not exceed the limit of its content either.
-        yield* limited(pieces, { upstream, most })
+        yield* limited(pieces, { upstream, maxBytes })
       } catch (error) {
         broken = error
         throw error

@@ -6,7 +6,7 @@ import type { Upstream } from '../../providers/endpoints.ts'
 import { ACCEPTED, UNPACKED } from './transport.ts'
 
 // Fields that the router adds to the provider's API; they have been processed before an attempt.
-const OURS: ReadonlySet<string> = new Set([
+const ROUTER_FIELDS: ReadonlySet<string> = new Set([
   'svc',
   'name',
   'fallbacks',
@@ -22,7 +22,7 @@ const OURS: ReadonlySet<string> = new Set([
   'guardrails',
   'knowledge',
 ])
-const OURS_IN_FORMS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
+const ROUTER_FORM_FIELDS = ['enable_logging', 'diarize', 'tag_audio_events', 'num_speakers', 'timestamps_granularity']
 // Providers store metadata with responses. In other operations it belongs to the trace, and some providers reject it.
 const KEEPS_METADATA = 'responses'
 
@@ -66,10 +66,11 @@ function headersFor(upstream: Upstream, form: boolean): Record<string, string> {
 
 function fieldsFor({ operation, model, request }: BackendCall): JsonObject {
   const fields: JsonObject = {}
-  const given = request as JsonObject
+  const original = request as JsonObject
   // Copied, since deleting fields makes an object slow.
-  for (const key in given) {
-    if (!OURS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA)) fields[key] = given[key]
+  for (const key in original) {
+    if (!ROUTER_FIELDS.has(key) && (key !== 'metadata' || operation.name === KEEPS_METADATA))
+      fields[key] = original[key]
   }
   fields.model = bareModel(model)
   return fields
@@ -107,7 +108,7 @@ export function addressesOf({ baseUrl = '', address }: Upstream): AddressOf {
 function formOf(fields: JsonObject): FormData {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) {
-    if (value == null || OURS_IN_FORMS.includes(name)) continue
+    if (value == null || ROUTER_FORM_FIELDS.includes(name)) continue
     // A parsed file has the original as its `source`.
     const file = value instanceof File ? value : (value as { source?: unknown }).source
     if (file instanceof File) form.append(name, file, file.name)

@@ -25,11 +25,11 @@ export async function embedThroughSdk(model: EmbeddingModelV4, call: BackendCall
       },
     )
   }
-  const most = (await model.maxEmbeddingsPerCall) ?? texts.length
+  const batchSize = (await model.maxEmbeddingsPerCall) ?? texts.length
   const vectors: number[][] = []
-  for (let at = 0; at < texts.length; at += most) {
+  for (let at = 0; at < texts.length; at += batchSize) {
     const { embeddings } = await model.doEmbed({
-      values: texts.slice(at, at + most),
+      values: texts.slice(at, at + batchSize),
       abortSignal: call.signal,
       ...(dimensions == null ? {} : { dimensions }),
     })

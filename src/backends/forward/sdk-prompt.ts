@@ -23,7 +23,7 @@ type UserPart = Exclude<Extract<Message, { role: 'user' }>['content'], string>[n
 export function callOptions(request: ChatRequest, modelPackage: ModelPackage): CallOptions {
   refuseUnsupported(request)
   const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
-  return given({
+  return defined({
     prompt: promptOf(request.messages, modelPackage),
     maxOutputTokens: request.max_completion_tokens ?? request.max_tokens,
     temperature: request.temperature,
@@ -40,20 +40,20 @@ export function callOptions(request: ChatRequest, modelPackage: ModelPackage): C
 }
 
 /** The object without missing values. */
-const given = (options: { [K in keyof CallOptions]: CallOptions[K] | null }): CallOptions =>
+const defined = (options: { [K in keyof CallOptions]: CallOptions[K] | null }): CallOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value != null)) as CallOptions
 
 function refuseUnsupported(request: ChatRequest): void {
   const { n, logprobs, modalities } = request
-  const refuse = (param: string, why: string) => {
+  const reject = (param: string, why: string) => {
     throw new ApiError(400, 'unsupported_value', `'${param}' ${why} with this provider`, { param })
   }
-  if (n != null && n > 1) refuse('n', 'must be 1')
-  if (logprobs) refuse('logprobs', 'must be false')
-  if (modalities?.includes('audio')) refuse('modalities', 'must be ["text"]')
+  if (n != null && n > 1) reject('n', 'must be 1')
+  if (logprobs) reject('logprobs', 'must be false')
+  if (modalities?.includes('audio')) reject('modalities', 'must be ["text"]')
   const other = (request.tools ?? []).findIndex(({ type }) => type !== 'function')
-  if (other >= 0) refuse(`tools[${other}].type`, 'must be "function"')
-  if (request.functions?.length) refuse('functions', "must be sent as 'tools'")
+  if (other >= 0) reject(`tools[${other}].type`, 'must be "function"')
+  if (request.functions?.length) reject('functions', "must be sent as 'tools'")
 }
 
 function formatOf({ response_format: format }: ChatRequest): CallOptions['responseFormat'] {

@@ -17,7 +17,7 @@ import { BARE, connected, errorReply, keptHeaders, type Transport, withoutKey } 
 type PackagedUpstream = Upstream & { modelPackage: ModelPackage }
 
 /** Carries a provider's error reply through a package. */
-class ProviderRefusal extends Error {
+class ProviderErrorReply extends Error {
   readonly reply: Reply
   constructor(reply: Reply) {
     super('refused')
@@ -34,18 +34,18 @@ export async function answerThroughSdk(
   // Before the provider has responded, an error of the package is one of the call or of ours; afterwards, one of the
   // response.
   let answered = false
-  const noting: Transport = async (url, init) => {
+  const observed: Transport = async (url, init) => {
     const response = await transport(url, init)
     answered = true
     return response
   }
   try {
-    const models = await modelsOf(upstream, call, noting)
+    const models = await modelsOf(upstream, call, observed)
     const id = upstream.modelPackage.modelsInPaths ? modelPath(bareModel(call.model)) : bareModel(call.model)
     if (call.operation.name === 'embeddings') return await embedThroughSdk(models.embeddingModel(id), call)
     return await chat(models.languageModel(id), upstream, call)
   } catch (error) {
-    if (error instanceof ProviderRefusal) return error.reply
+    if (error instanceof ProviderErrorReply) return error.reply
     throw await sdkFailure(error, upstream, { signal: call.signal, answered })
   }
 }
@@ -62,7 +62,7 @@ async function modelsOf(
     generateId: () => `call_${answerContext.id}_${ids++}`,
     fetch: (async (url: string | URL | Request, init: RequestInit = {}) => {
       const response = await connected(upstream, signal, () => transport(String(url), init))
-      if (!response.ok) throw new ProviderRefusal(await errorReply(upstream, response, signal))
+      if (!response.ok) throw new ProviderErrorReply(await errorReply(upstream, response, signal))
       return response
     }) as typeof fetch,
   }

@@ -8,13 +8,13 @@ const MIN_LENGTH = 8
 /** The forms in which a key may appear: plain, JSON, URL-encoded, escaped. */
 export function secretFormsOf(key: string | undefined): readonly string[] {
   if (key === undefined || key.length < MIN_LENGTH) return []
-  const known = forms.get(key)
-  if (known) return known
+  const cached = forms.get(key)
+  if (cached) return cached
   const json = JSON.stringify(key).slice(1, -1)
   const inSlashes = json.replaceAll('/', '\\/')
-  const found = [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
-  forms.set(key, found)
-  return found
+  const secretForms = [...new Set([key, json, inSlashes, encodeURIComponent(key.toWellFormed()), escaped(key)])]
+  forms.set(key, secretForms)
+  return secretForms
 }
 const escaped = (key: string) =>
   key.replaceAll(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -30,7 +30,7 @@ const NOTHING: Buffer = Buffer.alloc(0)
 /** Masks them in the pieces of a body. Holds back only bytes that may begin one. */
 export class SecretMask {
   readonly #needles: readonly Buffer[]
-  #held = NOTHING
+  #pending = NOTHING
 
   constructor(secrets: readonly string[]) {
     this.#needles = secrets.map((secret) => Buffer.from(secret))
@@ -39,17 +39,17 @@ export class SecretMask {
   /** The bytes that can be passed on after this piece. */
   next(piece: Uint8Array): Uint8Array {
     if (this.#needles.length === 0) return piece
-    let bytes = this.#held.length > 0 ? Buffer.concat([this.#held, piece]) : asBuffer(piece)
+    let bytes = this.#pending.length > 0 ? Buffer.concat([this.#pending, piece]) : asBuffer(piece)
     for (const needle of this.#needles) bytes = without(bytes, needle)
-    const begun = Math.max(...this.#needles.map((needle) => beginningOf(bytes, needle)))
-    this.#held = bytes.subarray(bytes.length - begun)
-    return begun === 0 ? bytes : bytes.subarray(0, bytes.length - begun)
+    const prefixLength = Math.max(...this.#needles.map((needle) => beginningOf(bytes, needle)))
+    this.#pending = bytes.subarray(bytes.length - prefixLength)
+    return prefixLength === 0 ? bytes : bytes.subarray(0, bytes.length - prefixLength)
   }
 
   /** The bytes held back, at the end of the body. */
   end(): Uint8Array {
-    const rest = this.#held
-    this.#held = NOTHING
+    const rest = this.#pending
+    this.#pending = NOTHING
     return rest
   }
 }

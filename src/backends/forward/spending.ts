@@ -50,7 +50,7 @@ export function createSpending(limits: Limits): Spending {
     limits,
     spent: () => ({ ...spent }),
     forward({ model }, send) {
-      refuseBeyond(limits, spent)
+      checkLimits(limits, spent)
       spent.calls++
       const replying = send()
       // Reading the usage takes time, so it is only done for a cost limit.
@@ -63,16 +63,16 @@ export function createSpending(limits: Limits): Spending {
   }
 }
 
-function refuseBeyond({ calls, cost }: Limits, spent: SpendingTotals): void {
+function checkLimits({ calls, cost }: Limits, spent: SpendingTotals): void {
   if (calls !== undefined && spent.calls >= calls) {
-    throw refused(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
+    throw limitError(`${spent.calls} of at most ${calls} calls to real providers were made`, '--max-calls')
   }
   if (cost !== undefined && spent.cost >= cost) {
-    throw refused(`calls to real providers cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
+    throw limitError(`calls to real providers cost ${spent.cost} of at most ${cost} USD by list price`, '--max-cost')
   }
 }
 
-function refused(reached: string, flag: string): ApiError {
+function limitError(reached: string, flag: string): ApiError {
   const message = `this call is not forwarded: ${reached} (${flag}); restart with a higher ${flag} to continue, or use fixtures`
   // Retrying cannot fix this.
   return new ApiError(429, SPENDING_LIMIT, message, { headers: { 'x-should-retry': 'false' } })
@@ -143,21 +143,21 @@ async function* withEnd<Item>(items: AsyncIterable<Item>, ended: () => void): As
 /** Not a generator: leaving it during a pending read cancels the stream below at once. */
 function bytesWithEnd(
   bytes: AsyncIterable<Uint8Array>,
-  came: (piece: Uint8Array) => void,
+  onPiece: (piece: Uint8Array) => void,
   ended: () => void,
 ): AsyncIterable<Uint8Array> {
   const pieces = byteChunks(bytes)
-  let over = false
+  let isEnded = false
   const end = () => {
-    if (!over) ended()
-    over = true
+    if (!isEnded) ended()
+    isEnded = true
   }
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {
       try {
         const step = await pieces.next()
         if (step.done) end()
-        else if (!over) came(step.value)
+        else if (!isEnded) onPiece(step.value)
         return step
       } catch (error) {
         end()

@@ -15,16 +15,16 @@ export type Transport = (url: string, init: RequestInit) => Promise<Response>
  * because it has no size limit.
  */
 export const network: Transport = (url, init) => {
-  const { headers: given = {} } = init
-  const headers = ACCEPTED in given ? given : unpacked(given)
+  const { headers: original = {} } = init
+  const headers = ACCEPTED in original ? original : unpacked(original)
   return directFetch(url, { ...init, headers, redirect: 'manual', timeout: false, decompress: false })
 }
 
 /** The request header that disables compression, and its value. */
 export const [ACCEPTED, UNPACKED] = ['accept-encoding', 'identity']
 
-function unpacked(given: HeadersInit): Headers {
-  const headers = new Headers(given)
+function unpacked(original: HeadersInit): Headers {
+  const headers = new Headers(original)
   headers.set(ACCEPTED, UNPACKED)
   return headers
 }
@@ -68,7 +68,7 @@ export const BARE = { usage: null, fixture: null, generated: false } as const
 /** The reply for an error response: status and body unchanged, without the key. */
 export async function errorReply(upstream: Upstream, response: Response, signal: AbortSignal): Promise<Reply> {
   const { status } = response
-  if (status < 400) return unusable(upstream, await strayMessage(upstream, response))
+  if (status < 400) return unusable(upstream, await unusableMessage(upstream, response))
   const headers = keptHeaders(response.headers)
   const text = await connected(upstream, signal, () => response.text())
   const contentType = headers['content-type'] ?? 'text/plain'
@@ -77,15 +77,15 @@ export async function errorReply(upstream: Upstream, response: Response, signal:
 }
 
 /** The reply instead of a redirect. */
-export const redirected = async (upstream: Upstream, response: StrayResponse): Promise<Reply> =>
-  unusable(upstream, await strayMessage(upstream, response))
+export const redirected = async (upstream: Upstream, response: UnusableResponse): Promise<Reply> =>
+  unusable(upstream, await unusableMessage(upstream, response))
 
 /** The parts of an unusable response that are read. */
-interface StrayResponse extends Pick<Response, 'status' | 'headers'> {
+interface UnusableResponse extends Pick<Response, 'status' | 'headers'> {
   body?: { cancel(): Promise<unknown> } | null | undefined
 }
 
-async function strayMessage({ name }: Upstream, { status, headers, body }: StrayResponse): Promise<string> {
+async function unusableMessage({ name }: Upstream, { status, headers, body }: UnusableResponse): Promise<string> {
   // A broken body cannot be canceled, and is not needed.
   await body?.cancel().catch(() => {})
   const target = headers.get('location')
