@@ -37,7 +37,7 @@ export function runLines(run: SuiteRun): string[] {
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
-    ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
+    ...run.unmatched_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
     ...savedLines(run),
   ]

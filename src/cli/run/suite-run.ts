@@ -38,7 +38,7 @@ export interface SuiteRun {
   /** What is found of the run as a whole. */
   findings: Finding[]
   /** Rules of the scenario that are about none of the sessions. */
-  idle_rules: string[]
+  unmatched_rules: string[]
   /** The sessions that were used, each part of one by itself, those that broke first. */
   sessions: RunSession[]
   /** Ways through the gateway that the calls configure, with how often they were taken. */

@@ -250,7 +250,7 @@ function asRun({
     inconclusive,
     ok: verdict === 'pass',
     findings,
-    idle_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
+    unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
     recovery_paths,
     url,
