@@ -31,6 +31,10 @@ const about = { tag: 'Agents', response: Task }
 const PATH = '/v2/agents/:key'
 const taskPath = `${PATH}/tasks/:task_id`
 
+/**
+ * All task routes: submit, stream, read, cancel and decide about tool calls (the specification, "Submit a task to an
+ * agent").
+ */
 export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   submitRoute(deps),
   streamRoute(deps),

@@ -21,7 +21,9 @@ export class TurnEnded extends ApiError {
   }
 }
 
+/** The end of a turn whose task was canceled. */
 export const canceled = (): TurnEnded => new TurnEnded('canceled', 'canceled', 'the task was canceled')
+/** The end of a turn that reached its `max_execution_time`, in seconds. The task waits for input. */
 export const timeUp = (seconds: number): TurnEnded =>
   new TurnEnded('input-required', 'max_time', `the turn has taken its max_execution_time of ${seconds} s`)
 

@@ -2,6 +2,7 @@
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
 
+/** Runs an agent of the team in a sub-task and returns its response. */
 export const callSubAgent: ToolKind = {
   types: ['call_sub_agent'],
   definitions: (_, { team_of_agents }) => [

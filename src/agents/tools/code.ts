@@ -4,6 +4,7 @@ import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'
 import { standInBySchema } from './stand-in.ts'
 
+/** Code tools of the workspace. The code is never executed: a fixture or a generated value is the result. */
 export const codeTool: ToolKind = {
   types: ['code'],
   definitions(entry) {

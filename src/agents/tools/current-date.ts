@@ -2,6 +2,7 @@
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 
+/** Returns the current time of the session's clock in UTC. */
 export const currentDate: ToolKind = {
   types: ['current_date'],
   definitions: () => [

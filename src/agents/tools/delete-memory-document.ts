@@ -6,6 +6,7 @@ import type { ToolKind } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 
+/** Deletes one document of a memory store. */
 export const deleteMemoryDocument: ToolKind = {
   types: ['delete_memory_document'],
   definitions: (_, { memory_stores }) => [

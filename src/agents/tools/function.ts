@@ -3,6 +3,7 @@ import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'
 
+/** Functions of the client. The task stops until the client sends the results. */
 export const functionTool: ToolKind = {
   types: ['function'],
   definitions(entry) {

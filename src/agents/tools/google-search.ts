@@ -5,6 +5,7 @@ import { standIn } from './stand-in.ts'
 
 const RESULTS = 3
 
+/** Web search. No request leaves the program: a fixture or generated hits are the result. */
 export const googleSearch: ToolKind = {
   types: ['google_search'],
   definitions: () => [

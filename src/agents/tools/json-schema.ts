@@ -3,6 +3,7 @@ import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'
 
+/** Structured-output tools: the arguments that the model sends are the result. */
 export const jsonSchemaTool: ToolKind = {
   types: ['json_schema'],
   definitions(entry) {

@@ -8,6 +8,7 @@ import { standInBySchema } from './stand-in.ts'
 const serverTool = (entry: ToolEntry) =>
   storedTool(entry).mcp?.tools.find(({ id, name }) => id === entry.tool_id || name === entry.tool_id)
 
+/** Tools of MCP servers. No server is called: a fixture or a generated value is the result. */
 export const mcpTool: ToolKind = {
   types: ['mcp'],
   definitions(entry) {

@@ -11,6 +11,7 @@ const ASKED_BY: readonly [RegExp, string, string][] = [
   [/fetch|url/, 'url', 'Address of the page.'],
 ]
 
+/** Tools that a provider runs itself (`<provider>:<tool>`), emulated as functions that fixtures answer. */
 export const providerTool: ToolKind = {
   types: ['*:*'],
   definitions({ type }) {

@@ -7,6 +7,7 @@ import { argumentsSchema, textSchema } from './schema.ts'
 const DIMENSIONS = 256
 const TOP_K = 5
 
+/** Searches the memories of the task's entity and returns the nearest documents. */
 export const queryMemoryStore: ToolKind = {
   types: ['query_memory_store'],
   definitions: (_, { memory_stores }) => [

@@ -3,6 +3,7 @@ import { agents } from '../../resources/agents.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 
+/** Lists the agents of the team. */
 export const retrieveAgents: ToolKind = {
   types: ['retrieve_agents'],
   definitions: () => [

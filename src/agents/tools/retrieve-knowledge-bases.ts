@@ -3,6 +3,7 @@ import { knowledgeBases } from '../../resources/knowledge/knowledge.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 
+/** Lists the agent's knowledge bases. */
 export const retrieveKnowledgeBases: ToolKind = {
   types: ['retrieve_knowledge_bases'],
   definitions: () => [

@@ -3,6 +3,7 @@ import type { ToolKind } from './define.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
 
+/** Reads a web page. No request leaves the program: a fixture or a generated text is the result. */
 export const webScraper: ToolKind = {
   types: ['web_scraper'],
   definitions: () => [

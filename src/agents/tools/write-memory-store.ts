@@ -11,6 +11,7 @@ import type { ToolCall, ToolContext, ToolKind } from './define.ts'
 import { memoryPlace, storeArgument } from './memory.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 
+/** Stores a document about the task's entity. A repeated call writes the same document. */
 export const writeMemoryStore: ToolKind = {
   types: ['write_memory_store'],
   definitions: (_, { memory_stores }) => [
