@@ -90,6 +90,7 @@ export const preflight = (request: Request): Response => {
   })
 }
 
+/** Whether a request is a CORS preflight (Fetch standard, "CORS-preflight request"). */
 export const isPreflight = ({ method, headers }: Request): boolean =>
   method === 'OPTIONS' && headers.has('access-control-request-method')
 
