@@ -30,6 +30,7 @@ interface Options extends Record<string, unknown> {
 /** Settings whose flags mean something else here, or nothing. */
 const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin']
 
+/** `understudy exec`: runs a command against a temporary server and prints its verdict. */
 export function execCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('exec')
     .description('run a command against a temporary server and report faults, retries and problems')

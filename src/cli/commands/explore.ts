@@ -66,6 +66,7 @@ const OWN = [
 ]
 const MAX_JOBS = 16
 
+/** `understudy explore`: tests every failure mode at every injection point of a command. */
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
     .description('inject every applicable fault into every call of a command and report which ones are not handled')

@@ -10,6 +10,7 @@ import type { Printer } from '../print/output.ts'
 
 const DEFAULT_FOLDER = 'fixtures'
 
+/** `understudy fixture`: lists the fixtures in files and those that ship. */
 export function fixtureCommand({ stdout }: CommandIo): Command {
   const fixture = new Command('fixture').description('list fixtures')
   fixture

@@ -10,6 +10,7 @@ import { jsonAnswer } from '../run/server.ts'
 /** Less than what containers wait for a check. */
 const PATIENCE_MS = 2_000
 
+/** `understudy health`: exit code 0 if the server accepts calls, 1 if it does not respond or is shutting down. */
 export const healthCommand = ({ env, stdout }: CommandIo): Command =>
   new Command('health')
     .description(

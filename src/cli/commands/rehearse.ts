@@ -35,6 +35,7 @@ interface Options {
 const STANDARD_CALLS = 6
 const MAX_CALLS = 200
 
+/** `understudy rehearse`: runs a scenario with built-in calls and shows what happens over time. */
 export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
   return new Command('rehearse')
     .description('dry-run a scenario with built-in calls and show what happens over time')

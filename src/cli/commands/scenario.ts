@@ -5,6 +5,7 @@ import type { CommandIo } from '../io.ts'
 import type { Printer } from '../print/output.ts'
 import { wrapLine } from '../print/terminal.ts'
 
+/** `understudy scenario`: lists the shipped scenarios, or prints one as a file to start from. */
 export function scenarioCommand({ stdout }: CommandIo): Command {
   const scenario = new Command('scenario').description('list the shipped scenarios, or print one')
   scenario.addCommand(

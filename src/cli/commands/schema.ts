@@ -19,6 +19,7 @@ const schemas: Record<string, () => object> = {
   'rehearse-report': () => outputSchema('Understudy report of rehearse --json', RehearseJson),
 }
 
+/** `understudy schema`: prints the JSON Schema of a file format or a JSON report. */
 export function schemaCommand({ stdout }: CommandIo): Command {
   return new Command('schema')
     .description('print the JSON Schema of a file format or a JSON report')

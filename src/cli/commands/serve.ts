@@ -29,6 +29,7 @@ const LEAVE_MS = 250
 /** One signal may come twice within so long: to the group, and from the one in front of us. */
 const TWICE_MS = 1_000
 
+/** `understudy serve`: runs the server until it is stopped. */
 export function serveCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('serve').description('start the server and run until stopped')
   addSettingFlags(command)

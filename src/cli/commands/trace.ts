@@ -23,6 +23,7 @@ interface Options extends TraceOptions {
   brief?: boolean
 }
 
+/** `understudy trace`: shows the traces of a running server or of a database file. */
 export function traceCommand(io: CommandIo): Command {
   const { stdout } = io
   const trace = new Command('trace')
