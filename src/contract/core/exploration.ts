@@ -21,6 +21,7 @@ export const FAILURE_MODES = [
   'wrong-arguments',
   'tool-failure',
 ] as const
+/** Name of a failure mode: a column of an exploration. */
 export type FailureModeName = (typeof FAILURE_MODES)[number]
 
 /**
@@ -39,6 +40,7 @@ export const VERDICTS = [
   'not-applied',
   'accepted',
 ] as const
+/** The result of one case. */
 export type CaseVerdict = (typeof VERDICTS)[number]
 
 /** One of the calls that the command makes. */
@@ -124,6 +126,7 @@ export interface CoverageNumbers {
 
 /** How far a fault goes. */
 export const ROUTE_TARGETS = ['once', 'primary', 'every'] as const
+/** How many attempts a fault affects: the first one, all at the first target, or all at every target. */
 export type RouteTarget = (typeof ROUTE_TARGETS)[number]
 
 /** What a client hears when a provider fails in one way. */

@@ -7,6 +7,7 @@ import type { Wire } from './wire.ts'
 
 /** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, on what an agent hears of a tool, on an iteration of a task, on a decision about its tools, or on what becomes of a call under way when its task is canceled. */
 export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool', 'task', 'approval', 'cancel'] as const
+/** Where a fault is injected. */
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
 /** The iteration of an agent's task that a call is. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { VOCABULARIES } from '../../lib/tokens.ts'
 import type { Problem } from './problem.ts'
 
+/** One text, several texts, or the token ids of one or several (the specification, "Create embeddings"). */
 export type TextInput = string | string[] | number[] | number[][]
 
 // Of the largest vocabulary: which one a model has is not known here.

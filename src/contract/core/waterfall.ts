@@ -6,6 +6,7 @@ const milliseconds = z.number().describe('Milliseconds from the start of the cal
 const WaterfallTone = z
   .enum(['good', 'bad', 'warning', 'idle', 'plain'])
   .describe('Result class: `plain` is neutral; `idle` means that nothing was done.')
+/** Result class of a row, from which its color is derived. */
 export type WaterfallTone = z.infer<typeof WaterfallTone>
 
 /** When a line was. */
@@ -15,6 +16,7 @@ const WaterfallSpan = z.object({
   first: milliseconds.nullable().describe('Time of the first content, or null.'),
   wait: z.number().describe('Milliseconds of the wait before it.'),
 })
+/** Time span of a row, in milliseconds from the start of the waterfall. */
 export type WaterfallSpan = z.infer<typeof WaterfallSpan>
 
 const STEPS = ['scenario', 'knowledge', 'guardrail', 'cache', 'attempt', 'faults', 'usage'] as const

@@ -3,6 +3,7 @@ import type { Problem } from '../core/problem.ts'
 
 /** Fields whose values are a matter of the model. */
 const CHOICES = ['size', 'quality', 'style', 'background', 'moderation', 'output_format', 'response_format'] as const
+/** Name of a request field whose valid values depend on the image model. */
 export type ImageChoice = (typeof CHOICES)[number]
 
 /** What one model takes and gives. */

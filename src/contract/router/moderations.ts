@@ -19,6 +19,7 @@ export const MODERATION_CATEGORIES = [
   'violence',
   'violence/graphic',
 ] as const
+/** Name of a moderation category, such as `violence/graphic`. */
 export type ModerationCategory = (typeof MODERATION_CATEGORIES)[number]
 
 const Part = z.discriminatedUnion('type', [

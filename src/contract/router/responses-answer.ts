@@ -20,6 +20,7 @@ const ContentPart = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('refusal'), refusal: text.describe('The refusal of the model.') }),
 ])
+/** One part of an output message: text or a refusal (the specification, "Model response"). */
 export type ContentPart = z.infer<typeof ContentPart>
 
 /** One item of an answer. */

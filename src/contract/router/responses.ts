@@ -83,6 +83,7 @@ const InputMessage = z.discriminatedUnion('role', [
     content: z.union([z.string(), z.array(AssistantPart)]).describe('The text, or its parts.'),
   }),
 ])
+/** A message of the input; its content is a text or a list of parts (the specification, "Create a model response"). */
 export type InputMessage = z.infer<typeof InputMessage>
 /** One part of a message's content. */
 export type MessagePart = Exclude<InputMessage['content'], string>[number]

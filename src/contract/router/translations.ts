@@ -118,6 +118,7 @@ const ScriptSegment = z
     error: "must have a 'text', an 'event' or both",
   })
   .refine(({ start = 0, end }) => end === undefined || end >= start, { error: "'end' must not be before 'start'" })
+/** One segment of a fixture's text; `start` and `end` are seconds. */
 export type ScriptSegment = z.infer<typeof ScriptSegment>
 
 /** What was said, as a fixture writes it: one text, or its segments. */

@@ -14,6 +14,7 @@ export const TASK_STATES = [
   'rejected',
   'auth-required',
 ] as const
+/** State of a task (the specification, "States and transitions"). */
 export type TaskState = (typeof TASK_STATES)[number]
 /** The states in which nothing of a task runs, so that a message may continue it. */
 export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'completed', 'failed', 'canceled', 'rejected']
@@ -70,6 +71,7 @@ const TaskMessagePart = z.discriminatedUnion('kind', [
   DataPart,
   ToolCallPart,
 ])
+/** One part of a stored message: text, data, a file, an error, a tool call or its result. */
 export type TaskPart = z.infer<typeof TaskMessagePart>
 
 /** A message that a client sends: of a user, or the results of tools. */

@@ -44,11 +44,13 @@ export const ChunkSearch = ChunkFilter.extend({
   limit: z.int().min(1).max(200).default(100).describe('Chunks per page.'),
   page: z.int().min(1).default(1).describe('Page number, from 1.'),
 })
+/** The response to counting the chunks of a datasource. */
 export const ChunkCount = z.object({ count: z.int().min(0).describe('Number of records.') })
 /** What deletes chunks. */
 export const ChunkIds = z.object({
   chunk_ids: z.array(z.string()).min(1).max(MAX_CHUNKS).describe('Ids of the chunks.'),
 })
+/** The response to deleting several chunks by id. */
 export const ChunksDeleted = z.object({
   deleted_count: z.int().min(0).describe('Number of deleted chunks.'),
   failed_ids: z.array(z.string()).optional().describe('Ids that were not found in the datasource.'),

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { common, prefixedForm } from './shared.ts'
 
+/** Form of a contact's id: `contact_` and a ULID. */
 export const contactId = prefixedForm('contact')
 
 const fields = {

@@ -114,6 +114,7 @@ export const Evaluator = z.object({
 /** An evaluator as it works, from what is stored. */
 export type EvaluatorFields = Pick<z.infer<typeof Evaluator>, '_id' | 'key' | 'type' | 'guardrail_config'> &
   Partial<z.infer<typeof EvaluatorPatch>>
+/** How the value of an evaluator decides whether a guardrail blocks. */
 export type GuardrailConfig = z.infer<typeof GuardrailConfig>
 
 /** What an evaluator is run on. */

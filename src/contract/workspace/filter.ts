@@ -34,4 +34,5 @@ export const FilterBy = z
     'Conditions on chunks, by metadata key or by `chunk_id`, `datasource_id`, `datasource` (display name), or `position`. A plain value means `eq`.',
   )
 export type FilterBy = z.infer<typeof FilterBy>
+/** One condition on a field: a value, or an operator with its operand. */
 export type Condition = z.infer<typeof condition>

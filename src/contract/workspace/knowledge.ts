@@ -5,7 +5,9 @@ import { ChunkMetadata, SourceStatus } from './chunks.ts'
 import { FilterBy } from './filter.ts'
 import { common, Key, Path, prefixedForm, Ulid, Uuid } from './shared.ts'
 
+/** Form of a file's id: `file_` and a ULID. */
 export const fileId = prefixedForm('file')
+/** Form of a knowledge base's id: `knowledge_` and a ULID. */
 export const knowledgeId = prefixedForm('knowledge')
 
 /** What a file may be for. */

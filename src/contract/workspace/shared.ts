@@ -18,7 +18,9 @@ const form = (pattern: string, says: string, make: IdForm['make']): IdForm => {
   return { pattern: whole, says, make, schema: z.string().regex(whole, { error: `must be ${says}` }) }
 }
 
+/** Form of ids that are a ULID: 26 digits and capital letters. */
 export const ulidForm = form(ULID, 'a ULID (26 digits and capital letters)', ({ ulid }) => ulid())
+/** Form of ids that are a UUID in lower case (RFC 9562). */
 export const uuidForm = form(UUID, 'a UUID in lower case', ({ uuid }) => uuid())
 /** Ids such as `tool_01J...`. */
 export const prefixedForm = (prefix: string): IdForm =>
@@ -28,7 +30,9 @@ export const prefixedForm = (prefix: string): IdForm =>
     ({ ulid }) => `${prefix}_${ulid()}`,
   )
 
+/** Schema of a ULID. */
 export const Ulid = ulidForm.schema
+/** Schema of a UUID in lower case. */
 export const Uuid = uuidForm.schema
 
 /** `project/folder/subfolder`. */
@@ -93,6 +97,7 @@ export function pageQuery(size: number | null, { most = MAX_IN_PAGE, described, 
       path: ['ending_before'],
     })
 }
+/** Query parameters of a paged list: cursors and the page size. */
 export type PageQuery = z.infer<ReturnType<typeof pageQuery>>
 
 /** A page of a list. */

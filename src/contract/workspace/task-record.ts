@@ -9,10 +9,13 @@ import type { Caller } from './record.ts'
  * long as it is active.
  */
 export const AGENT_TASK = 'agent_task'
+/** Kind of the record that has the agent's manifest and the options of a task's calls. */
 export const AGENT_TURN = 'agent_turn'
 /** How many tasks of clients an agent has had. */
 export const AGENT_COUNT = 'agent_count'
+/** Kind of the records that are the messages of a task. */
 export const AGENT_MESSAGE = 'agent_message'
+/** Kind of the records that are the journal of a task's steps. */
 export const AGENT_STEP = 'agent_step'
 
 /** Why a turn ended or waits. */

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { common, Key, Path, prefixedForm, Uuid, VersionPatch } from './shared.ts'
 
+/** Form of a tool's id: `tool_` and a ULID. */
 export const toolId = prefixedForm('tool')
 
 const FunctionName = z
