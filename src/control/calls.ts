@@ -33,6 +33,7 @@ const Calls = z.object({
   next: z.string().nullable().describe('Cursor of the next page, or null.'),
 })
 
+/** `GET /_understudy/calls`: summaries of calls, in pages. */
 export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
   return asRoute({
     method: 'get',

@@ -7,6 +7,7 @@ import { FILE_KIND, isStoredFile } from '../contract/router/images.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
 
+/** `GET /files/:name`: the image that a `url` in an image response refers to. */
 export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   method: 'get',
   path: '/files/:name',

@@ -28,6 +28,7 @@ const Listing = z.object({
 const One = z.looseObject({}).describe('A fixture in the file format, with `match.operation`.')
 const Body = z.union([z.array(z.unknown()), One], { error: 'must be a fixture or a list of fixtures' })
 
+/** `/_understudy/fixtures`: lists the session's active fixtures; sets and removes its own. */
 export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/fixtures', tag: 'Emulator', response: Listing }
   const listing = ({ name: session }: Session): z.infer<typeof Listing> => {

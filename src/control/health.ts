@@ -123,6 +123,7 @@ const Health = z.object({
     .describe('Trace export. Null without --otlp.'),
 })
 
+/** `GET /_understudy/health`: state and version of the server. It needs no token. */
 export function healthRoute({ sessions, runs, about, strays, events, fixtures, droppedTraces }: ControlDeps): Route {
   return {
     method: 'get',

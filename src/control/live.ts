@@ -15,6 +15,7 @@ const LiveQuery = z.strictObject({
     .describe('`numbers` reports only what changed. Default: full events.'),
 })
 
+/** `GET /_understudy/live`: the events of one or all sessions as a stream of server-sent events. */
 export const liveRoute = ({ observers, sessionNameOf }: ControlDeps): Route =>
   asRoute({
     method: 'get',

@@ -47,6 +47,7 @@ export const ScenarioBody = z
     'A complete scenario as JSON, `{"text": ...}` with the text of a scenario file, or `{"name": ...}` for a known scenario.',
   )
 
+/** `/_understudy/scenario`: shows, activates and deactivates the session's scenario; lists the scenarios. */
 export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
   const report = (session: Session): z.infer<typeof Report> => {

@@ -7,6 +7,7 @@ import { LAST_INSTANT } from '../lib/clock.ts'
 import type { Session } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
 
+/** Kind of a session's clock. */
 export const ClockKind = z.enum(['real', 'virtual'])
 
 /** The clock of a session. */

@@ -82,6 +82,7 @@ const infoOf =
     origin: session.slot.origin,
   })
 
+/** `/_understudy/sessions`: lists, creates, resets and deletes sessions. */
 export function sessionRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, earlier } = deps
   const info = infoOf(deps)

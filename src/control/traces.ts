@@ -38,6 +38,7 @@ const ListQuery = z.strictObject({
   until: Instant.optional().describe('Latest start.'),
 })
 
+/** `/_understudy/traces`: lists traces; returns one, its timeline or its wire data. */
 export function traceRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, sessionOf, mustBeSeen, readers } = deps
   const list: Route<z.infer<typeof ListQuery>> = {

@@ -59,6 +59,7 @@ export const lookWith =
     })
   }
 
+/** `/_understudy/verify`: the verdict of a session, with the scenario's expectations or those in the request. */
 export function verifyRoutes(deps: ControlDeps): Route[] {
   const { sessions, sessionOf, observers, earlier } = deps
   const watches = createCallWatches(observers)
