@@ -16,6 +16,7 @@ function dot(a: Float32Array, b: Float32Array): number {
   return sum
 }
 
+/** The store of file bytes, and of chunks with their text and vector, in SQLite. */
 export function contentStore(connection: Database): Contents {
   const database = drizzle(connection)
   const nearness = ({ seq, vector: stored }: { seq: number; vector: unknown }, vector: Float32Array): number =>

@@ -26,6 +26,7 @@ export interface RecordRow {
   /** What is known of the client, and the rest of the record: two tuples. */
   record: string
 }
+/** The columns of a `RecordRow`, for SQL. */
 export const RECORD_COLUMNS = 'seq, id, session, started, arrived, left, model, status, record'
 
 /** A whole row. */
