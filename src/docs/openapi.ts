@@ -33,6 +33,7 @@ export interface DocumentSource {
   version: string
 }
 
+/** The `info` object of the OpenAPI document. */
 export const INFO = (version: string) => ({
   title: 'Understudy',
   description:

@@ -34,6 +34,7 @@ const headersOf = (headers: Readonly<Record<string, string>>): Json =>
 
 /** References to the headers of every answer, and of those of the router. */
 export const COMMON = headersOf(COMMON_HEADERS)
+/** References to the headers of every router response. */
 export const ANSWER_HEADERS = { ...COMMON, ...headersOf(ROUTER_HEADERS) }
 
 /** All headers, by name. */

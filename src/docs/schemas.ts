@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { describe } from './common.ts'
 import { ANSWER_NAMES, REQUEST_NAMES } from './names.ts'
 
+/** A JSON Schema or another part of the OpenAPI document. */
 export type SchemaJson = Record<string, unknown>
 type Io = 'input' | 'output'
 
