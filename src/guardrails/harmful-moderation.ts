@@ -8,6 +8,10 @@ const DRUGS = '(?:crystal )?(?:meth|methamphetamine|heroin|cocaine|crack|fentany
 const GROUP =
   '(?:jews|muslims|christians|black people|white people|asians|immigrants|refugees|gays|gay people|women|disabled people)'
 
+/**
+ * The built-in guardrail `svc_harmful_moderation`: English phrases about violence, weapons, self-harm, hate, drugs
+ * and crime.
+ */
 export const harmfulModeration = wordGuardrail('harmful_moderation', {
   violence: [
     `(?:kill|killing|murder|murdering|stab|stabbing|strangle|poison|poisoning|shoot|behead|torture|torturing|hurt) ${SOMEBODY}`,

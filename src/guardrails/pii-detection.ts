@@ -21,6 +21,7 @@ function without(text: string, spans: readonly Span[]): string {
   return `${parts.join('')}${text.slice(end)}`
 }
 
+/** The built-in guardrail `svc_pii_detection`: names the kinds of personal data in texts, never their values. */
 export const piiDetection: BuiltIn = {
   name: 'pii_detection',
   async check(texts) {
