@@ -3,6 +3,7 @@ import type { CallRow } from '../../../contract/core/call-row.ts'
 
 /** Parameters of the address that narrow the list by one value. */
 export const CHOICES = ['session', 'operation', 'model', 'outcome', 'status', 'fault', 'fixture'] as const
+/** Name of a filter that selects calls by one value. */
 export type Choice = (typeof CHOICES)[number]
 
 /** All parameters that narrow it. */

@@ -122,6 +122,7 @@ export const editorPart = {
     return () => view.destroy()
   },
 }
+/** The exports of the editor bundle, which is loaded on first use. */
 export type EditorPart = typeof editorPart
 
 Object.assign(globalThis, { understudyEditor: editorPart })
