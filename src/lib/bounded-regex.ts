@@ -14,6 +14,7 @@ export class RegexLimit extends Error {}
 export interface RegexBudget {
   steps: number
 }
+/** A new budget of `MAX_STEPS` steps. */
 export const regexBudget = (): RegexBudget => ({ steps: MAX_STEPS })
 
 /** A compiled expression; `exec` gives the named groups of its first match, undefined where there is none. */

@@ -31,6 +31,7 @@ const LONG_BLANKS = /\s{64,}/g
 /** Blanks that are looked at in a step. */
 const BLANK_LOOKS = 512
 
+/** A new budget for the templates of one request. Its methods throw `TemplateTooLong` when a limit is exceeded. */
 export function templateBudget(limits: TemplateLimits): TemplateBudget {
   let steps = 0
   let characters = 0

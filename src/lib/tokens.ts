@@ -8,6 +8,7 @@ import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
 
 /** Number of tokens in each vocabulary: ids are below it. */
 export const VOCABULARIES = { o200k: 199_998, cl100k: 100_256 } as const
+/** Name of a token vocabulary. */
 export type Vocabulary = keyof typeof VOCABULARIES
 
 /** Each part is valid where it was asked for. */

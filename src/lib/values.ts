@@ -1,6 +1,7 @@
 // Values of unknown origin, each read as what it should be or not at all.
 import { mayNestTooDeep, nestingProblem } from './nesting.ts'
 
+/** A JSON object whose values are not checked yet. */
 export type JsonObject = Record<string, unknown>
 
 /** Whether a value is an object that is not a list. */
