@@ -25,6 +25,7 @@ export interface TaskReaders {
 /** Of a client that reads nothing, only so many are known: those begun last. */
 const MAX_UNREAD = 10_000
 
+/** A new list of unread turns, at most 10,000 per session. */
 export function createTaskReaders(): TaskReaders {
   const slots = new WeakMap<SessionHandle, Map<string, UnreadTurn>>()
   return {
