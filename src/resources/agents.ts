@@ -49,6 +49,7 @@ const StoredAgent = z.looseObject({
   tool_entries: z.array(z.looseObject({ id: z.string() })),
 })
 
+/** Agents of the workspace (the specification, "Agent"). */
 export const agents: Resource = defineResource({
   kind: 'agent',
   noun: 'agent',
@@ -110,6 +111,7 @@ export const agents: Resource = defineResource({
   show: shownAgent,
 })
 
+/** The versions of agents. */
 export const agentVersions = versionsOf(agents, {})
 
 type ModelChoice = AgentBody['model']

@@ -2,6 +2,7 @@
 import { Contact, ContactBody, ContactPatch, contactId } from '../contract/workspace/contact.ts'
 import { defineResource, PAGED } from './define.ts'
 
+/** Contacts (the specification, "Contact"). */
 export const contacts = defineResource({
   kind: 'contact',
   noun: 'contact',

@@ -18,6 +18,7 @@ const question = {
   expected_output: 'Ask for the order number.',
 }
 
+/** Datapoints of a dataset (the specification, "Datapoint"). */
 export const datapoints = defineResource({
   kind: 'datapoint',
   noun: 'datapoint',

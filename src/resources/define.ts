@@ -8,6 +8,7 @@ import { quote } from '../schema/validation.ts'
 /** The verbs that every resource may have. */
 /** What a resource can do unless it says otherwise. */
 export const VERBS = ['create', 'list', 'get', 'update', 'delete'] as const
+/** An operation of a resource. */
 export type Verb = (typeof VERBS)[number]
 
 /** What a change is made with. All of it happens inside one transaction, at one instant. */

@@ -12,6 +12,7 @@ import { createRecord, saveRecord } from './verbs.ts'
 import { noteWarning } from './warnings.ts'
 import { workOf } from './work.ts'
 
+/** Feedback on traces (the specification, "Feedback record"). */
 export const feedback = defineResource({
   kind: 'feedback',
   noun: 'feedback',

@@ -19,6 +19,7 @@ import { deleteRecord, type PathParams } from './verbs.ts'
 
 const answers = { createdStatus: 201, deletedStatus: 204, ...PAGED } as const
 
+/** Memory stores. */
 export const memoryStores = defineResource({
   ...answers,
   kind: 'memory_store',
@@ -49,6 +50,7 @@ export const memoryStores = defineResource({
   show: ({ path: _, project_id: __, workspace_id: ___, ...store }) => store,
 })
 
+/** The entities of a memory store. */
 export const memories = defineResource({
   ...answers,
   kind: 'memory',
@@ -78,6 +80,7 @@ export const memories = defineResource({
   }),
 })
 
+/** The documents of an entity. */
 export const memoryDocuments = defineResource({
   ...answers,
   kind: 'memory_document',

@@ -7,6 +7,7 @@ import { uuidForm } from '../contract/workspace/shared.ts'
 import { defineResource, recordOf, type Transaction } from './define.ts'
 import { createRecord, saveRecord } from './verbs.ts'
 
+/** Projects, which the paths of other records create when they first name them. */
 export const projects = defineResource({
   kind: 'project',
   noun: 'project',

@@ -6,6 +6,7 @@ import { ulidForm } from '../contract/workspace/shared.ts'
 import { defineResource, recordOf } from './define.ts'
 import { projectOf, projects } from './projects.ts'
 
+/** Human review sets (the specification, "Human review set"). */
 export const reviewSets = defineResource({
   kind: 'human_review_set',
   noun: 'human review set',

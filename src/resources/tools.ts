@@ -25,6 +25,7 @@ const weather = {
   },
 }
 
+/** Tools (the specification, "Tool"). */
 export const tools = defineResource({
   kind: 'tool',
   noun: 'tool',
@@ -58,4 +59,5 @@ function withIds({ key, mcp }: { key?: unknown } & ToolParts): ToolParts {
   return { mcp: { ...mcp, tools } }
 }
 
+/** The versions of tools (the specification, "Version record"). */
 export const toolVersions = versionsOf(tools, { shown: ['get'] })

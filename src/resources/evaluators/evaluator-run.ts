@@ -9,6 +9,7 @@ import { EVALUATION_ERRORS, evaluate } from './evaluate.ts'
 import { passes } from './evaluator-value.ts'
 import { evaluators } from './evaluators.ts'
 
+/** `POST /_understudy/evaluators/:id/run`: evaluates a text with one evaluator. */
 export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Route {
   return asRoute({
     method: 'post',

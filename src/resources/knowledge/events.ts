@@ -8,6 +8,7 @@ import { defineResource, type Transaction } from '../define.ts'
 import { createRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 
+/** Dispatched events, read-only (the specification, "Events"). */
 export const events = defineResource({
   kind: EVENT,
   noun: 'event',

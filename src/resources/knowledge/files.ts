@@ -9,6 +9,7 @@ import type { ResourceDeps } from '../routes.ts'
 import { createRecord, findRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 
+/** Uploaded files, whose bytes are returned unchanged. */
 export const files = defineResource({
   kind: 'file',
   noun: 'file',

@@ -22,6 +22,7 @@ import { saveRecord } from '../verbs.ts'
 import { dispatch } from './events.ts'
 import { files } from './files.ts'
 
+/** Knowledge bases. */
 export const knowledgeBases = defineResource({
   kind: 'knowledge',
   noun: 'knowledge base',
@@ -100,6 +101,7 @@ function shownKnowledge(stored: Fields): Fields {
 /** The event that a file waits to be cut. */
 export const QUEUED = 'datasource.queued'
 
+/** Datasources of a knowledge base (the specification, "Datasource"). */
 export const datasources = defineResource({
   kind: 'datasource',
   noun: 'datasource',
@@ -159,6 +161,7 @@ export const datasources = defineResource({
   show: ({ chunking_options: _, tries: __, ...datasource }) => datasource,
 })
 
+/** Chunks of a datasource. */
 export const chunks = defineResource({
   kind: 'chunk',
   noun: 'chunk',

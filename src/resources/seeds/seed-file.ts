@@ -63,6 +63,7 @@ export const SeedSchema = z.strictObject({
     .default([])
     .describe('Feedback by id. The trace that it names need not be there.'),
 })
+/** The content of a seed file. */
 export type Seed = z.infer<typeof SeedSchema>
 
 /** A seed file with its documents, by the path that it calls them. */
