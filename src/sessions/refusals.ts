@@ -46,6 +46,7 @@ export const foreignFile = (name: string, file: string) =>
     `cannot be used: ${file} is not a session file of understudy; move it away, or use another session name`,
   )
 
+/** The error 429 `session_limit`, with the value of `--max-sessions`. */
 export const tooMany = (most: number) =>
   new ApiError(
     429,
@@ -53,11 +54,13 @@ export const tooMany = (most: number) =>
     `there are ${most} sessions already, as many as --max-sessions allows: delete one (DELETE /_understudy/sessions/<name>), use one of them, or let idle ones be dropped with --session-ttl`,
   )
 
+/** The error 503 `draining` of a server that is shutting down. */
 export const shuttingDown = () =>
   new ApiError(503, 'draining', 'this instance is being stopped and begins no more sessions: call again, elsewhere', {
     headers: { 'retry-after': '1' },
   })
 
+/** The error 409 `session_exists`. */
 export const alreadyThere = (name: string) =>
   new ApiError(
     409,
@@ -66,5 +69,6 @@ export const alreadyThere = (name: string) =>
     { param: 'name' },
   )
 
+/** The error 400 `default_session`. */
 export const undeletable = () =>
   new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')
