@@ -73,8 +73,11 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   completions: 'text_completion',
   embeddings: 'embeddings',
 }
+/** The `gen_ai.operation.name` of an agent's turn. */
 export const INVOKE_AGENT = 'invoke_agent'
+/** The `gen_ai.operation.name` of a tool call. */
 export const EXECUTE_TOOL = 'execute_tool'
+/** The `gen_ai.operation.name` of a knowledge search. */
 export const RETRIEVAL = 'retrieval'
 /** The `gen_ai.operation.name` of an operation. */
 export const genAiOperation = (operation: string): string => OPERATIONS[operation] ?? operation
