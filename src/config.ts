@@ -38,6 +38,7 @@ export type Config = Readonly<
 // Most starts export nothing.
 const telemetry = lazy<typeof import('./config/telemetry.ts')>(() => require('./config/telemetry.ts'))
 
+/** The flag of a setting. */
 export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
 /** The environment variable of a setting. */
 export const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
