@@ -6,7 +6,11 @@ import { type Yaml, yaml } from '../lib/yaml.ts'
 import { quote } from '../schema/validation.ts'
 import { FILE_LIMITS, type ReadYaml, readYaml, YamlError } from '../schema/yaml-text.ts'
 
-/** A setting that cannot be used; the message is one line that names the value and what would be valid. */
+/**
+ * A setting that cannot be used; the message is one line that names the value and what would be valid.
+ * @example
+ * new ConfigError("'port' must be at most 65535, got 70000").message // => "'port' must be at most 65535, got 70000"
+ */
 export class ConfigError extends Error {}
 
 /** What may be shown of the value of a setting: all of it, what is no secret of an address, or nothing. */

@@ -11,7 +11,11 @@ const FOLDER = 'assets'
 const embedded = /^.*(?:\$bunfs|~BUN)[\\/]root/.exec(import.meta.dir)?.[0] ?? import.meta.dir
 const root = isCompiled ? join(embedded, FOLDER) : join(import.meta.dir, '..', '..')
 
-/** One shipped file by its path from the project's root, such as `fixtures/chat.completions/greeting.yaml`. */
+/**
+ * One shipped file by its path from the project's root, such as `fixtures/chat.completions/greeting.yaml`.
+ * @example
+ * new TextDecoder().decode(readAsset('package.json')).includes('"name"') // => true
+ */
 export function readAsset(path: string): Uint8Array {
   return readFileSync(join(root, path))
 }

@@ -84,7 +84,14 @@ function descriptors(): number[] {
 }
 const MAX_DESCRIPTORS = 65_536
 
-/** Resolves in the runtime's next turn, when what was given to the server has left. */
+/**
+ * Resolves in the runtime's next turn, when what was given to the server has left.
+ * @example
+ * let turned = false
+ * setImmediate(() => { turned = true })
+ * await nextTurn()
+ * turned // => true
+ */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Whether a descriptor is the connection between two ends. */

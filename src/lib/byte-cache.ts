@@ -34,6 +34,11 @@ const OVERHEAD = 100
 /**
  * A cache of at most `limit` bytes. It has two halves: what is used moves to the young one, and when that is full, the old one
  * is dropped as a whole. So a look-up moves nothing about, and what goes has not been used for the longest time.
+ * @example
+ * const cache = byteCache(1000)
+ * cache.set('a', 1, 10)
+ * cache.get('a') // => 1
+ * cache.get('b') // => undefined
  */
 export function byteCache<Value>(limit: number): ByteCache<Value> {
   type Entries = Map<string, { value: Value; bytes: number }>

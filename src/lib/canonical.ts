@@ -1,7 +1,11 @@
 // One text for equal JSON values, whatever the order of their keys.
 import { wholeCharacters } from './well-formed.ts'
 
-/** Canonical JSON (RFC 8785) of a JSON value; what it cannot say, half of a character, becomes U+FFFD. */
+/**
+ * Canonical JSON (RFC 8785) of a JSON value; what it cannot say, half of a character, becomes U+FFFD.
+ * @example
+ * canonicalJson({ b: 1, a: [2] }) // => '{"a":[2],"b":1}'
+ */
 export const canonicalJson = (value: unknown): string => canonicalText(value) ?? 'null'
 
 /** Undefined for what JSON leaves out of objects. */

@@ -137,7 +137,12 @@ async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** The machine's own clock. */
+/**
+ * The machine's own clock.
+ * @example
+ * realClock.kind // => 'real'
+ * Number.isInteger(realClock.now()) // => true
+ */
 export const realClock: RealClock = {
   kind: 'real',
   now: Date.now,

@@ -35,6 +35,9 @@ function writeHash(text: string, seed: bigint, end: number): number {
  * `ulid` asks for each digit by a function; it is the yardstick in test/unit/ids.test.ts.
  *
  * @param now milliseconds since the epoch, below 2 ** 48
+ * @example
+ * ulidOf(1, 0, 'trace', 17) === ulidOf(1, 0, 'trace', 17) // => true
+ * ulidOf(1, 0, 'trace', 17).slice(0, 10) // => '0000000000'
  */
 export function ulidOf(seed: number, now: number, purpose: string, count: number): string {
   const text = `${purpose}:${count}`
@@ -45,7 +48,12 @@ export function ulidOf(seed: number, now: number, purpose: string, count: number
   return id.toString('latin1')
 }
 
-/** A short hexadecimal fingerprint of a text. */
+/**
+ * A short hexadecimal fingerprint of a text.
+ * @example
+ * fingerprint('a') === fingerprint('a') // => true
+ * fingerprint('a').length // => 16
+ */
 export const fingerprint = (text: string): string => Bun.hash(text).toString(16).padStart(16, '0')
 
 /** A text that only this process knows, the same for as long as it runs. */

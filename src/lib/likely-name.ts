@@ -21,7 +21,12 @@ function beginningWith(written: string, known: readonly string[]): string | unde
   return longer.length === 1 ? longer[0] : undefined
 }
 
-/** " (did you mean 'x'?)", or nothing when no known name is near. */
+/**
+ * " (did you mean 'x'?)", or nothing when no known name is near.
+ * @example
+ * suggestion('modle', ['model', 'messages']) // => " (did you mean 'model'?)"
+ * suggestion('temperature', ['model', 'messages']) // => ''
+ */
 export function suggestion(written: string, known: readonly string[]): string {
   const name = likelyName(written, known)
   return name === undefined ? '' : ` (did you mean '${name}'?)`

@@ -32,7 +32,12 @@ interface Glob {
   test(text: string): boolean
 }
 
-/** A pattern in which `*` stands for any characters, for whole texts. */
+/**
+ * A pattern in which `*` stands for any characters, for whole texts.
+ * @example
+ * globRegex('gpt-*').test('gpt-4o') // => true
+ * globRegex('gpt-*').test('my-gpt-4o') // => false
+ */
 export function globRegex(pattern: string): Glob {
   let glob = globs.get(pattern)
   if (!glob) {
@@ -105,7 +110,11 @@ export function isWithin(
   return value >= min && value <= max
 }
 
-/** The value at a path such as `messages[0].content`, undefined where there is none. */
+/**
+ * The value at a path such as `messages[0].content`, undefined where there is none.
+ * @example
+ * valueAtPath({ user: { tier: 'gold' } }, 'user.tier') // => 'gold'
+ */
 export const valueAtPath = (root: unknown, path: string): unknown =>
   path
     .split(/[.[\]]/)

@@ -1,4 +1,9 @@
 // Time that never jumps, for how long something really took.
 
-/** Milliseconds since some instant; only differences mean anything. */
+/**
+ * Milliseconds since some instant; only differences mean anything.
+ * @example
+ * const from = monotonicMs()
+ * monotonicMs() >= from // => true
+ */
 export const monotonicMs = (): number => performance.now()

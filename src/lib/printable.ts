@@ -31,7 +31,11 @@ function shown(character: string, at: number, text: string): string {
 /** A text, of lines, whose characters all are what they look like: others are `\uXXXX`. Tabs and line feeds stay. */
 export const printable = (text: string): string => (ASCII.test(text) ? text : text.replace(UNSEEN, shown))
 
-/** The same, as one line: a line feed is `\n`. */
+/**
+ * The same, as one line: a line feed is `\n`.
+ * @example
+ * printableLine('a\nb') // => 'a\\nb'
+ */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
 
 /**

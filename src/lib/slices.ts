@@ -11,7 +11,13 @@ export function sliceEnd(): () => boolean {
   return () => performance.now() >= until
 }
 
-/** Does something with each item, and gives the event loop back between slices. */
+/**
+ * Does something with each item, and gives the event loop back between slices.
+ * @example
+ * const seen: number[] = []
+ * await inSlices([1, 2], (item) => seen.push(item))
+ * seen // => [1, 2]
+ */
 export async function inSlices<Item>(items: Iterable<Item>, run: (item: Item) => void): Promise<void> {
   let until = performance.now() + SLICE_MS
   for (const item of items) {

@@ -14,7 +14,12 @@ export interface EventDetails {
   wire?: readonly Uint8Array[] | undefined
 }
 
-/** One event of a stream: its data as text, JSON but for the end mark, and what the text means once somebody asks. */
+/**
+ * One event of a stream: its data as text, JSON but for the end mark, and what the text means once somebody asks.
+ * @example
+ * new StreamEvent('{"a":1}').data // => { a: 1 }
+ * new StreamEvent('{}', { event: 'ping' }).event // => 'ping'
+ */
 export class StreamEvent {
   readonly text: string
   readonly event: string | undefined
@@ -50,6 +55,8 @@ const NO_DETAILS: EventDetails = {}
 /**
  * The event with these data.
  * @throws TypeError for data that cannot be JSON.
+ * @example
+ * dataEvent({ a: 1 }).text // => '{"a":1}'
  */
 export const dataEvent = (data: unknown, details?: EventDetails): StreamEvent =>
   new StreamEvent(JSON.stringify(data), details, data)
@@ -78,7 +85,12 @@ export function mapEvents(stream: EventStream, change: (event: StreamEvent) => E
   })()
 }
 
-/** The event as it is on the wire. */
+/**
+ * The event as it is on the wire.
+ * @example
+ * encodeEvent({ text: '{}' }) // => 'data: {}\n\n'
+ * encodeEvent({ text: '{}', event: 'ping' }) // => 'event: ping\ndata: {}\n\n'
+ */
 export function encodeEvent({ event, text, multiline }: Pick<StreamEvent, 'text'> & EventDetails): string {
   const lines = multiline ? text.replaceAll('\n', '\ndata: ') : text
   return event ? `event: ${event}\ndata: ${lines}\n\n` : `data: ${lines}\n\n`
@@ -88,7 +100,11 @@ export function encodeEvent({ event, text, multiline }: Pick<StreamEvent, 'text'
 export const eventOfType = (data: object): StreamEvent =>
   dataEvent(data, { event: 'type' in data && typeof data.type === 'string' ? data.type : undefined })
 
-/** The end mark of a router stream. */
+/**
+ * The end mark of a router stream.
+ * @example
+ * encodeEvent(DONE_EVENT) // => 'data: [DONE]\n\n'
+ */
 export const DONE_EVENT: StreamEvent = new StreamEvent('[DONE]')
 
 /** One piece of a stream of events up to its blank line. */

@@ -19,5 +19,10 @@ export const parseSize = (text: string | number): number | undefined => parse(St
 export const durationText = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(1))} s`
 
-/** A number with its noun: `1 call`, `2 calls`. */
+/**
+ * A number with its noun: `1 call`, `2 calls`.
+ * @example
+ * counted(1, 'call') // => '1 call'
+ * counted(2, 'call') // => '2 calls'
+ */
 export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`

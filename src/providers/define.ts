@@ -30,7 +30,11 @@ export interface Model {
 export const text = ['text'] as const
 /** Modalities of a model that reads text and images. */
 export const seeing = ['text', 'image'] as const
-/** A chat model: context window in tokens, and prices in USD per million input and output tokens. */
+/**
+ * A chat model: context window in tokens, and prices in USD per million input and output tokens.
+ * @example
+ * chat(128_000, 2.5, 10).price // => { input: 2.5, output: 10 }
+ */
 export const chat = (context: number, input: number, output: number, reads: readonly Modality[] = seeing): Model => ({
   context,
   input: reads,
@@ -97,7 +101,12 @@ export interface Provider {
   readonly refusesUnsafe: boolean
 }
 
-/** A provider, which is like OpenAI in all that is left out. */
+/**
+ * A provider, which is like OpenAI in all that is left out.
+ * @example
+ * defineProvider({ name: 'acme' }).sendsRetryAfter // => true
+ * defineProvider({ name: 'acme', sendsRetryAfter: false }).sendsRetryAfter // => false
+ */
 export const defineProvider = (own: Partial<Provider> & Pick<Provider, 'name'>): Provider => ({
   models: {},
   error: openaiError,

@@ -7,7 +7,11 @@ import { type Yaml, yaml } from '../lib/yaml.ts'
 import { formatPath, valueAt } from './validation.ts'
 import { FILE_LIMITS, type ReadYaml, readYaml, YamlError, type YamlLimits } from './yaml-text.ts'
 
-/** Files that cannot be used; the message has a line a problem, each with file, line and path. */
+/**
+ * Files that cannot be used; the message has a line a problem, each with file, line and path.
+ * @example
+ * new FileError(['a.yaml:1:1: rule must be a list']).problems // => ['a.yaml:1:1: rule must be a list']
+ */
 export class FileError extends Error {
   /** The lines: names of files and what is in them may hold line feeds, which are escaped. */
   readonly problems: readonly string[]
@@ -37,6 +41,11 @@ export interface SourceFile {
 /**
  * Parses a file of YAML or JSON, or a text in a request that is written like one.
  * @throws FileError where it is neither, or more than `limits`.
+ * @example
+ * const source = parseSource('a.yaml', 'rules: [1, 2]')
+ * source.value // => { rules: [1, 2] }
+ * source.at(['rules', 1]) // => 'a.yaml:1:12'
+ * parseSource('a.yaml', 'rules: [1') // throws a.yaml:1:
  */
 export function parseSource(path: string, text: string, limits: YamlLimits = FILE_LIMITS): SourceFile {
   const lines = new (yaml().LineCounter)()

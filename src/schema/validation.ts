@@ -7,7 +7,12 @@ import { suggestion } from '../lib/likely-name.ts'
 import { cutWhole } from '../lib/well-formed.ts'
 
 type Issue = z.core.$ZodIssue
-/** `messages[0].content` from its steps; the empty string is the whole value. */
+/**
+ * `messages[0].content` from its steps; the empty string is the whole value.
+ * @example
+ * formatPath(['messages', 0, 'content']) // => 'messages[0].content'
+ * formatPath([]) // => ''
+ */
 export const formatPath = (path: readonly PropertyKey[]): string =>
   path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`
@@ -17,7 +22,12 @@ export const formatPath = (path: readonly PropertyKey[]): string =>
 /** Characters of a quoted value. */
 const QUOTED = 80
 
-/** A value as it is quoted in an error: JSON, cut when long. */
+/**
+ * A value as it is quoted in an error: JSON, cut when long.
+ * @example
+ * quote('a') // => '"a"'
+ * quote(undefined) // => 'nothing'
+ */
 export function quote(value: unknown): string {
   if (value === undefined) return 'nothing'
   const text = JSON.stringify(value, beginningOf) ?? String(value)
@@ -147,7 +157,13 @@ function isRare(schema: z.ZodType): boolean {
   return count < COMPILED_AFTER
 }
 
-/** Parses as the schema does, with the valid keys in the message of a key that is not known. */
+/**
+ * Parses as the schema does, with the valid keys in the message of a key that is not known.
+ * @example
+ * import { z } from 'zod'
+ * safeParse(z.int(), 3).data // => 3
+ * safeParse(z.int(), 'three').success // => false
+ */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> {
   const isLarge = hasLongList(value)
   const tooLong = isLarge ? tooLongList(schema, value) : undefined
@@ -302,7 +318,13 @@ const TOO_MANY: Issue = {
 /** Problems that are told at a time. */
 const MAX_PROBLEMS = 100
 
-/** The problems of a failed parse, in the order zod found them; every key that is not known is one. */
+/**
+ * The problems of a failed parse, in the order zod found them; every key that is not known is one.
+ * @example
+ * import { z } from 'zod'
+ * const { error } = z.strictObject({ a: z.int() }).safeParse({ a: 1, b: 2 })
+ * problemsOf(error, { a: 1, b: 2 })[0].path // => ['b']
+ */
 export const problemsOf = (
   { issues }: Pick<z.core.$ZodError, 'issues'>,
   root: unknown,
@@ -318,7 +340,13 @@ export const problemsOf = (
     .slice(0, most)
     .map((issue) => deepest(issue, root))
 
-/** The value as the schema makes it; a 400 that names the first field at fault, below `under`, or `whole`, otherwise. */
+/**
+ * The value as the schema makes it; a 400 that names the first field at fault, below `under`, or `whole`, otherwise.
+ * @example
+ * import { z } from 'zod'
+ * parseRequest(z.object({ n: z.int() }), { n: 2 }) // => { n: 2 }
+ * parseRequest(z.object({ n: z.int() }), { n: 'two' }) // throws 'n' must be a number
+ */
 export function parseRequest<T>(
   schema: z.ZodType<T>,
   value: unknown,

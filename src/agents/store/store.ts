@@ -41,7 +41,12 @@ export interface WholeTask {
   history: readonly MessageRecord[]
 }
 
-/** 404: no such task. */
+/**
+ * 404: no such task.
+ * @example
+ * taskNotFound('17').status // => 404
+ * taskNotFound('17').param // => 'task_id'
+ */
 export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
   new ApiError(404, 'task_not_found', `Task not found: no task has the id ${quote(id)} in this workspace`, {
     param,

@@ -10,7 +10,12 @@ interface ErrorDetails {
   asText?: boolean
 }
 
-/** What a refused caller reads: see `envelope` for the body. */
+/**
+ * What a refused caller reads: see `envelope` for the body.
+ * @example
+ * new ApiError(404, 'model_not_found', 'no such model').status // => 404
+ * new ApiError(400, 'invalid_value', "'n' must be 1", { param: 'n' }).param // => 'n'
+ */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -60,7 +65,13 @@ const errorType = (status: number): string =>
 
 type EnvelopeContent = Pick<ApiError, 'status' | 'message' | 'param' | 'code'> & { type?: string | undefined }
 
-/** The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family. */
+/**
+ * The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family.
+ * @example
+ * const body = envelope({ status: 404, message: 'no such model', param: 'model', code: 'model_not_found' })
+ * body.code // => '404'
+ * body.error // => { message: 'no such model', type: 'not_found_error', param: 'model', code: 'model_not_found' }
+ */
 export function envelope({ status, message, param, code, type = errorType(status) }: EnvelopeContent) {
   const said = shortened(message, MAX_MESSAGE)
   const error = { message: said, type, param: param && shortened(param, MAX_PARAM), code }

@@ -51,7 +51,12 @@ export interface BytesBody {
   hides?: (data: string) => boolean
 }
 
-/** A value that is answered as it is, with status 200: what the workspace or a tool gives. */
+/**
+ * A value that is answered as it is, with status 200: what the workspace or a tool gives.
+ * @example
+ * valueReply({ id: 1 }).status // => 200
+ * valueReply({ id: 1 }).body // => { kind: 'value', value: { id: 1 } }
+ */
 export const valueReply = (value: unknown): Reply => ({
   status: 200,
   headers: {},
@@ -71,7 +76,11 @@ export const jsonReply = (status: number, value: unknown, headers: Record<string
   generated: false,
 })
 
-/** There is no answer, or no more of it; the message says what happened. */
+/**
+ * There is no answer, or no more of it; the message says what happened.
+ * @example
+ * new ConnectionFailure('the connection was closed', 'closed').how // => 'closed'
+ */
 export class ConnectionFailure extends Error {
   /** How a client would see it on its own connection; `garbled` is what cannot be the size of the next chunk, and then the end. */
   readonly how: 'reset' | 'closed' | 'garbled'

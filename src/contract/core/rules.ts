@@ -36,7 +36,12 @@ function regexProblems(source: string): [string, string][] {
 type Given<Names extends string> = { readonly [Name in Names]?: unknown }
 const countOf = (values: readonly unknown[]) => values.filter((one) => one !== undefined).length
 
-/** All of them. */
+/**
+ * All of them.
+ * @example
+ * rules.isDuration('2s') // => true
+ * rules.milliseconds('2s') // => 2000
+ */
 export const rules = {
   chat: finding(chatProblems),
   regex: finding(regexProblems),

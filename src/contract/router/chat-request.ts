@@ -249,7 +249,13 @@ const ResponseFormat = z.discriminatedUnion('type', [
 
 const penalty = z.number().min(-2).max(2).nullish()
 
-/** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
+/**
+ * The body of `POST /v2/router/chat/completions`; unknown fields are kept.
+ * @example
+ * const messages = [{ role: 'user', content: 'Hello' }]
+ * ChatRequest.safeParse({ model: 'openai/gpt-4o', messages }).success // => true
+ * ChatRequest.safeParse({ model: 'openai/gpt-4o' }).success // => false
+ */
 export const ChatRequest = z
   .looseObject({
     messages: z.array(Message).min(1).describe('The conversation so far.'),

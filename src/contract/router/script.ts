@@ -34,7 +34,12 @@ export const ErrorScript = z.strictObject({
 })
 export type ErrorScript = z.infer<typeof ErrorScript>
 
-/** A text reply as a fixture writes it. */
+/**
+ * A text reply as a fixture writes it.
+ * @example
+ * TextScript.safeParse({ content: 'Hello' }).success // => true
+ * TextScript.safeParse({}).success // => false
+ */
 export const TextScript = z
   .strictObject({
     content: z

@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { MAX_METADATA_PAIRS, rules } from '../core/rules.ts'
 import { FilterBy } from '../workspace/filter.ts'
 
-/** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
+/**
+ * `<provider>/<model>`; that the provider exists is checked later, with its own error.
+ * @example
+ * ModelId.parse('openai/gpt-4o') // => 'openai/gpt-4o'
+ * ModelId.parse('gpt-4o') // throws must be '<provider>/<model>'
+ */
 export const ModelId = z
   .string()
   .regex(/^[^/\s]+\/\S+$/, { error: "must be '<provider>/<model>', such as 'openai/gpt-4o'" })

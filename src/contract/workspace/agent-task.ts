@@ -19,7 +19,12 @@ export type TaskState = (typeof TASK_STATES)[number]
 /** The states in which nothing of a task runs, so that a message may continue it. */
 export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'completed', 'failed', 'canceled', 'rejected']
 
-/** Whether a task in a state is at work. */
+/**
+ * Whether a task in a state is at work.
+ * @example
+ * isActive('working') // => true
+ * isActive('completed') // => false
+ */
 export const isActive = (state: string): boolean => state === 'submitted' || state === 'working'
 
 const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string().describe('The text.') })

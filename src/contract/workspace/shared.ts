@@ -18,7 +18,12 @@ const form = (pattern: string, says: string, make: IdForm['make']): IdForm => {
   return { pattern: whole, says, make, schema: z.string().regex(whole, { error: `must be ${says}` }) }
 }
 
-/** Form of ids that are a ULID: 26 digits and capital letters. */
+/**
+ * Form of ids that are a ULID: 26 digits and capital letters.
+ * @example
+ * ulidForm.schema.safeParse('01ARZ3NDEKTSV4RRFFQ69G5FAV').success // => true
+ * ulidForm.schema.safeParse('17').success // => false
+ */
 export const ulidForm = form(ULID, 'a ULID (26 digits and capital letters)', ({ ulid }) => ulid())
 /** Form of ids that are a UUID in lower case (RFC 9562). */
 export const uuidForm = form(UUID, 'a UUID in lower case', ({ uuid }) => uuid())

@@ -53,7 +53,11 @@ export interface Keywords {
 /** A prepared schema. */
 export type Schema = boolean | Keywords
 
-/** The schema cannot be used or nothing can satisfy it: the message says why, `path` (a JSON pointer) where in the schema. */
+/**
+ * The schema cannot be used or nothing can satisfy it: the message says why, `path` (a JSON pointer) where in the schema.
+ * @example
+ * new SchemaError('no text has this length', '/properties/name').path // => '/properties/name'
+ */
 export class SchemaError extends Error {
   override name = 'SchemaError'
   readonly path: string

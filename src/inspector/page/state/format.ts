@@ -1,6 +1,11 @@
 // Figures and times as people read them.
 
-/** A length of time; below nothing for what was before. */
+/**
+ * A length of time; below nothing for what was before.
+ * @example
+ * spanText(0.4) // => '0.4 ms'
+ * spanText(1_500) // => '1.5 s'
+ */
 export function spanText(ms: number): string {
   if (ms < 0) return `-${spanText(-ms)}`
   if (ms < 1) return ms === 0 ? '0 ms' : `${ms.toFixed(1)} ms`
@@ -38,6 +43,11 @@ export const countText = (value: number): string => {
 export const costText = (value: number): string =>
   `$${value.toLocaleString('en', { maximumSignificantDigits: 3, useGrouping: false })}`
 
-/** A number and its noun. */
+/**
+ * A number and its noun.
+ * @example
+ * countedText(1, 'call') // => '1 call'
+ * countedText(2, 'call') // => '2 calls'
+ */
 export const countedText = (count: number, noun: string): string =>
   `${countText(count)} ${noun}${count === 1 ? '' : 's'}`
