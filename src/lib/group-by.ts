@@ -1,7 +1,7 @@
-// Groups of a list.
+// Groups the items of a list.
 
 /**
- * What belongs together, by a key, in the order in which it came.
+ * The items in groups of equal keys, in order of appearance.
  * @example
  * groupBy(['ant', 'bee', 'asp'], ([letter]) => letter) // => [['ant', 'asp'], ['bee']]
  */

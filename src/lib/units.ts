@@ -1,4 +1,4 @@
-// Durations and sizes as people write them in files and flags.
+// Parses and formats durations and sizes as people write them in files and flags.
 
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 const SIZE_UNITS: Record<string, number> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 }
@@ -9,10 +9,10 @@ const parse = (text: string, units: Record<string, number>, bare: string): numbe
   return amount === undefined || factor === undefined ? undefined : Number(amount) * factor
 }
 
-/** Milliseconds of `300ms`, `2s`, `5m`, `1h`; a bare number is milliseconds; undefined when it is none of these. */
+/** Milliseconds of `300ms`, `2s`, `5m`, `1h`. A bare number is milliseconds. Undefined for anything else. */
 export const parseDuration = (text: string | number): number | undefined => parse(String(text), DURATION_UNITS, 'ms')
 
-/** Bytes of `512KiB`, `32MiB`, `1GB`; a bare number is bytes; undefined when it is none of these. */
+/** Bytes of `512KiB`, `32MiB`, `1GB`. A bare number is bytes. Undefined for anything else. */
 export const parseSize = (text: string | number): number | undefined => parse(String(text), SIZE_UNITS, 'b')
 
 /** A duration for people: `300 ms`, `30 s`, `12.2 s`. */

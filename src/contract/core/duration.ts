@@ -1,4 +1,4 @@
-// Lengths of time as files say them.
+// Durations in files.
 import { z } from 'zod'
 import { rules } from './rules.ts'
 

@@ -1,4 +1,4 @@
-// Outcomes as people read them.
+// Outcomes as text.
 
 /**
  * The text of an outcome of a call, an attempt or a step: `timed out`, `HTTP error`.

@@ -1,4 +1,4 @@
-// The request of a chat completion: the specification with what real clients add.
+// The request of a chat completion: the specification, and what real clients add.
 import { z } from 'zod'
 import { rules } from '../core/rules.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'

@@ -4,7 +4,7 @@ import { MAX_METADATA_PAIRS, rules } from '../core/rules.ts'
 import { FilterBy } from '../workspace/filter.ts'
 
 /**
- * `<provider>/<model>`; that the provider exists is checked later, with its own error.
+ * `<provider>/<model>`. Whether the provider exists is checked later, with its own error.
  * @example
  * ModelId.parse('openai/gpt-4o') // => 'openai/gpt-4o'
  * ModelId.parse('gpt-4o') // throws must be '<provider>/<model>'
@@ -16,7 +16,7 @@ export const ModelId = z
   .meta({ examples: ['openai/gpt-4o'] })
 
 const SEED_BITS = 63
-/** Programs take all of 64 bits, of which a number here keeps the first 53. */
+/** Clients may send 64 bits; a JSON number keeps the first 53. */
 export const ModelSeed = z
   .number()
   .min(-(2 ** SEED_BITS))
@@ -158,7 +158,7 @@ const Inputs = z
 /** The deprecated `inputs` of a request: values of template variables, as an object or a list. */
 export type Inputs = z.infer<typeof Inputs>
 
-/** How variables stand in the texts: `{{name}}` (text), Jinja or Mustache. */
+/** The template syntax: `{{name}}` (text), Jinja or Mustache. */
 export const TemplateEngine = z
   .enum(['text', 'jinja', 'mustache'])
   .describe('Template syntax of the variables. Default: text.')
@@ -189,9 +189,9 @@ export const ServiceOptionsUncached = z
   .looseObject({ ...routing, ...who })
   .describe('Service options. The same fields at the top level take precedence.')
 const about = { metadata: Metadata.nullish(), identity: Identity.nullish(), thread: Thread.nullish() }
-/** What every call may say beside what it asks for. */
+/** The optional fields of every call. */
 export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() }
-/** The same of audio calls. */
+/** The same for audio calls. */
 export const CallFieldsUncached = { ...about, ...routing, svc: ServiceOptionsUncached.nullish() }
 /** The service options of calls with a prompt: chat, legacy completions, responses. */
 export const PromptServiceOptions = z
