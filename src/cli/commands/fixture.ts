@@ -1,4 +1,4 @@
-// understudy fixture: which fixtures there are, in files and in the executable.
+// understudy fixture: lists the fixtures in files and in the executable.
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Fixture } from '../../backends/fixture/fixture.ts'

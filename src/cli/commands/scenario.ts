@@ -1,4 +1,4 @@
-// understudy scenario: the scenarios that ship, as a list and as files to begin your own with.
+// understudy scenario: lists the shipped scenarios, or prints one as a file to start from.
 import { Command } from 'commander'
 import { loadShipped, shippedScenarios, unknownScenario } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'

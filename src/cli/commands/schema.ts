@@ -27,7 +27,7 @@ export function schemaCommand({ stdout }: CommandIo): Command {
     .action((kind: string) => stdout.json(schemas[kind]?.(), 2))
 }
 
-/** A fixture file is one fixture or a list; which replies it may have depends on what it answers. */
+/** A fixture file is one fixture or a list. Its valid replies depend on the operation. */
 function fixtureFileSchema(): object {
   const bySchema = new Map(fixtureSubjects.map((subject) => [subject.script, subject]))
   const one = z.union([...bySchema.values()].map(fixtureSchema))

@@ -1,4 +1,4 @@
-// understudy snapshot, reset and seed: the state of a running server's session as a whole.
+// understudy snapshot, reset and seed: all data of a running server's session.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
@@ -74,7 +74,7 @@ export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
         const path = join(dirname(file), name)
         return existsSync(path) ? readFileSync(path) : undefined
       }
-      // Read here first, so that a mistake is told with the place in this file.
+      // Parsed here first, so that errors name the position in this file.
       const { documents } = parseSeed(yaml, file, beside)
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
       const seeding = callServer({ env, flags }, 'POST', SEED, {
