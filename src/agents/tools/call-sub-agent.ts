@@ -1,4 +1,4 @@
-// Has an agent of the team do something, as a task of its own.
+// The tool that delegates to an agent of the team, in a sub-task.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
 

@@ -1,4 +1,4 @@
-// Code, which is never run.
+// The tool kind `code`, which never executes code.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'

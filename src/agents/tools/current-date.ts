@@ -1,4 +1,4 @@
-// The date and time, by the session's clock.
+// The tool that returns the date and time of the session's clock.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 

@@ -1,4 +1,4 @@
-// Forgets a document.
+// The tool that deletes a document of a memory store.
 import { memories, memoryDocuments, memoryStores } from '../../resources/memory-stores.ts'
 import { deleteRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'

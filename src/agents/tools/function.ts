@@ -1,4 +1,4 @@
-// Functions of the client: the task waits for the result that it sends.
+// The tool kind `function`: the task waits for the result of the client.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'

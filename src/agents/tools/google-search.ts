@@ -1,4 +1,4 @@
-// A search of the web, which is never made.
+// The tool kind `google_search`, which never searches the web.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, functionName, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'

@@ -1,4 +1,4 @@
-// Calls of servers, which are never made.
+// The tool kind `http`, which never calls a server.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { argumentsSchema, functionName } from './schema.ts'

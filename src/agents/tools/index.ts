@@ -1,4 +1,4 @@
-// The registry of the kinds of tools that agents have: one line each.
+// The registry of tool kinds: one line each.
 import { globRegex } from '../../lib/match.ts'
 import { callSubAgent } from './call-sub-agent.ts'
 import { codeTool } from './code.ts'
@@ -40,6 +40,6 @@ export const toolKinds: readonly ToolKind[] = [
   callSubAgent,
 ]
 
-/** The kind that a word of `type` means. */
+/** The kind of a tool's `type`. */
 export const toolKindOf = (type: string): ToolKind | undefined =>
   toolKinds.find(({ types }) => types.some((word) => globRegex(word).test(type)))

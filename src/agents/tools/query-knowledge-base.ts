@@ -1,4 +1,4 @@
-// Asks one of the agent's knowledge bases.
+// The tool that searches a knowledge base of the agent.
 import { ApiError } from '../../contract/core/error.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'

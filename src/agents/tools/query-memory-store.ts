@@ -1,4 +1,4 @@
-// Finds what is remembered of whom a task is about.
+// The tool that searches the memory of the task's entity.
 import { embed } from '../../lib/embedding.ts'
 import type { ToolKind } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
@@ -43,5 +43,5 @@ export const queryMemoryStore: ToolKind = {
   },
 }
 
-/** Of unit vectors. */
+/** For unit vectors. */
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

@@ -1,4 +1,4 @@
-// Which agents an agent may hand tasks to.
+// The tool that lists the agents of the team.
 import { agents } from '../../resources/agents.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'

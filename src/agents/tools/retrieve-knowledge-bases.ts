@@ -1,4 +1,4 @@
-// Which knowledge bases an agent may ask.
+// The tool that lists the agent's knowledge bases.
 import { knowledgeBases } from '../../resources/knowledge/knowledge.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'

@@ -1,4 +1,4 @@
-// Which memory stores an agent has.
+// The tool that lists the agent's memory stores.
 import { memoryStores } from '../../resources/memory-stores.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'

@@ -1,4 +1,4 @@
-// The text of a page of the web, which is never fetched.
+// The tool kind `web_scraper`, which never fetches a page.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
