@@ -1,26 +1,26 @@
-// Sessions that cannot be had, and why.
+// Errors of sessions that are not available.
 import { ApiError } from '../contract/core/error.ts'
 import { quote } from '../schema/validation.ts'
 import { DEFAULT_SESSION } from './session.ts'
 
-// No address can have the two that are all dots.
+// URLs cannot contain the two names that are all dots.
 const NAME = /^(?!\.\.?$)[A-Za-z0-9._-]{1,64}$/
-/** Whether a session beside the default one may have a name. */
+/** Whether a name is valid for a session other than the default one. */
 export const isName = (name: string) => NAME.test(name) && name !== DEFAULT_SESSION
 
-/** 400 for a name that no session may have. */
+/** @throws ApiError 400 for an invalid session name */
 export function checkName(name: string): void {
   if (NAME.test(name)) return
   const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-', and not '.' or '..'`
   throw new ApiError(400, 'invalid_session', message, { param: 'name' })
 }
-/** 404 for a name that no session has. */
+/** The error 404 for an unknown session. */
 export const sessionNotFound = (name: string) =>
   new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, { param: 'session' })
 
-/** 507 of one session, whose file cannot be used: nothing is wrong with any other. */
+/** The error 507 of one session whose file cannot be used. Other sessions are not affected. */
 export class UnusableSession extends ApiError {
-  /** Its name. */
+  /** Name of the session. */
   readonly session: string
   constructor(session: string, message: string) {
     super(507, 'storage_failed', `session ${JSON.stringify(session)} ${message}`, { param: 'session' })
@@ -28,18 +28,18 @@ export class UnusableSession extends ApiError {
   }
 }
 
-/** A session that an earlier process has left, and that is not what it left. */
+/** The error for a restored session whose file is not as it was left. */
 export const unrestorable = (name: string, problem: string) =>
   new UnusableSession(
     name,
     `cannot be had: ${problem}; mend that and call again, or delete the session (DELETE /_understudy/sessions/${name})`,
   )
 
-/** A session whose file cannot be written or removed. */
+/** The error for a session whose file cannot be written or removed. */
 export const unwritable = (name: string, problem: string) =>
   new UnusableSession(name, `${problem}; mend that and call again`)
 
-/** A session whose file would be one of another program, which is left as it is. */
+/** The error for a session whose file belongs to another program, which is left alone. */
 export const foreignFile = (name: string, file: string) =>
   new UnusableSession(
     name,
