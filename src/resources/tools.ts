@@ -52,7 +52,7 @@ export const tools = defineResource({
   merge: (before, patch) => ofOneType({ ...before, ...patch }, patch),
 })
 
-/** The tools of an MCP server, each by an id. */
+/** The tools of an MCP server, each with an id. */
 function withIds({ key, mcp }: { key?: unknown } & ToolParts): ToolParts {
   if (!mcp) return {}
   const tools = mcp.tools.map((tool) => ({ ...tool, id: tool.id ?? fingerprint(`${key}:${tool.name}`) }))

@@ -1,4 +1,4 @@
-// Runs one evaluator on a text, as a guardrail would, to see what it makes of it.
+// The route that runs one evaluator on a text, as a guardrail would.
 
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { type EvaluatorFields, RunAnswer, RunBody } from '../../contract/workspace/evaluator.ts'
