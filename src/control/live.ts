@@ -1,4 +1,4 @@
-// GET /_understudy/live: what happens in sessions, as it happens.
+// GET /_understudy/live: events of sessions as they happen.
 import { z } from 'zod'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { liveStream } from '../observers/live.ts'
