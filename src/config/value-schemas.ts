@@ -1,5 +1,5 @@
-// The schemas of the kinds of values that settings have, as a flag, a variable or a file gives them: loaded when a value is given that
-// has no outline, or one that does not take it.
+// The schemas of setting values by kind, from a flag, a variable or a file: loaded for a value without a compiled
+// schema, or one that it rejects.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { rules } from '../contract/core/rules.ts'
@@ -27,7 +27,7 @@ export const origin = () => z.string().refine(rules.isOrigin)
 /** A size in bytes, as a number or as a text with a unit, such as `64mb`. */
 export const size = () => z.union([z.number(), z.string()]).transform(rules.bytes).pipe(z.number().min(1))
 
-/** Where a token works. */
+/** The workspace and project of a token. */
 export const tokenRule = () =>
   z.strictObject({
     workspace: z.string().min(1).default('default'),
