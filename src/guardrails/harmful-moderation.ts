@@ -1,4 +1,5 @@
-// Harmful content, by a modest list of English phrases: a verb alone ("kill the process") says nothing, so most have an object.
+// Harmful content, by a short list of English phrases. A verb alone ("kill the process") means nothing, so most have an
+// object.
 import { wordGuardrail } from './word-list.ts'
 
 const SOMEBODY =
