@@ -1,4 +1,4 @@
-// /_understudy/scenario: which scenario is played in the session, with its counters.
+// /_understudy/scenario: the active scenario of the session, with its counters.
 import { z } from 'zod'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { RuleReport } from '../contract/core/verification.ts'
@@ -12,7 +12,7 @@ import { phasesOf, ScenarioPhase } from '../views/phases.ts'
 import { IN_REQUEST, scenarioCheckRoute, scenarioOfText } from './scenario-check.ts'
 import type { ControlDeps } from './types.ts'
 
-/** What a scenario has to tell while it is played. */
+/** The report on the active scenario. */
 const Report = z.object({
   scenario: z.string().nullable().describe('Name of the active scenario, or null.'),
   from: z.string().nullable().describe('Source of the scenario.'),
@@ -47,6 +47,7 @@ export const ScenarioBody = z
     'A complete scenario as JSON, `{"text": ...}` with the text of a scenario file, or `{"name": ...}` for a known scenario.',
   )
 
+/** `/_understudy/scenario`: shows, activates and deactivates the session's scenario; lists the scenarios. */
 export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
   const report = (session: Session): z.infer<typeof Report> => {
@@ -129,7 +130,10 @@ const knownRoute = (runs: ControlDeps['runs']): Route => ({
   }),
 })
 
-/** The known scenario of a name, or the one that the body is; `ApiError` 400 otherwise. */
+/**
+ * The known scenario of a name, or the one in the body.
+ * @throws ApiError 400
+ */
 export function chosenScenario(given: string | object, runs: ScenarioRuns, param = ''): ScenarioSource {
   if (typeof given === 'string') return runs.find(given)
   const [name, ...more] = Object.entries(given)

@@ -9,7 +9,7 @@ import type { Database } from './open.ts'
 import { checkBody, type RecordShapes } from './record-shapes.ts'
 import { records } from './schema.ts'
 
-/** A row with what its fields are checked by. */
+/** A row, and what its fields are validated with. */
 interface RecordRow {
   seq: number
   kind: string
@@ -18,14 +18,17 @@ interface RecordRow {
 }
 const ROW = { seq: records.seq, kind: records.kind, id: records.id, body: records.body }
 
-/** Rows of a database that are known to be sound; beyond these, some are checked again. */
+/** Maximum number of rows known to be valid; beyond these, some are validated again. */
 const MAX_SOUND = 100_000
 
-/** Reads the rows of a database: the fields, or else it throws `DamagedRow`. */
+/**
+ * Reads the rows of a database.
+ * @throws DamagedRow
+ */
 function readerOf(database: Database, shapes: RecordShapes) {
   const sound = new Set<number>()
   const check = ({ seq, kind, id }: RecordRow, fields: Fields) => {
-    // Nobody else writes into memory, and snapshots are checked when they are loaded.
+    // Only this process writes to memory, and snapshots are validated when loaded.
     if (database.memory || sound.has(seq)) return
     checkBody(shapes(kind), id, fields)
     if (sound.size >= MAX_SOUND) sound.clear()
@@ -44,7 +47,7 @@ type Reader = ReturnType<typeof readerOf>
 type Query = ReturnType<typeof drizzle>
 const param = sql.placeholder
 
-/** The reading statements of a database. */
+/** The read statements of a database. */
 function readsOf(database: Query) {
   const inKind = and(eq(records.kind, param('kind')), eq(records.workspace, param('workspace')))
   const inParent = and(inKind, eq(records.parent, param('parent')))
@@ -80,7 +83,7 @@ function readsOf(database: Query) {
   return { byId, byKey, seqById, older, newer }
 }
 
-/** The writing statements of a database. */
+/** The write statements of a database. */
 function writesOf(database: Query) {
   const insert = database
     .insert(records)
@@ -99,7 +102,7 @@ function writesOf(database: Query) {
     .set({ key: sql`${param('key')}`, body: sql`${param('body')}` })
     .where(eq(records.id, param('id')))
     .prepare()
-  // Its triggers are compiled with it, for which all that they write to must be sound.
+  // Its triggers are compiled with it, which requires all of their tables to be intact.
   const remove = once(() =>
     database
       .delete(records)
@@ -125,7 +128,7 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   let from = (cursor === undefined ? undefined : seqOf(reads, filter, cursor)) ?? Number.MAX_SAFE_INTEGER
   const found: Fields[] = []
   const next = before === undefined ? reads.older : reads.newer
-  // As many more as are damaged, so that a page is full.
+  // Reads additional rows for damaged ones, so that a page is full.
   for (;;) {
     const wanted = limit === undefined ? -1 : limit + 1 - found.length
     const rows = next.all({ kind, workspace, parent, from, limit: wanted })
@@ -138,7 +141,7 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   return { data: before === undefined ? data : data.reverse(), hasMore }
 }
 
-/** The number that was given last: the counter may be damaged, and then the rows tell it, as far as they are there. */
+/** The last number: if the counter is damaged, from the rows. */
 function lastNumberOf(connection: Database): number {
   const used = connection.prepare('SELECT max(seq) FROM records WHERE seq < ?').pluck().get(MAX_NUMBER)
   const counters = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck().all()
@@ -146,11 +149,11 @@ function lastNumberOf(connection: Database): number {
   return Math.max(0, ...[used, ...counters].filter(isNumber))
 }
 
-/** What a store of records depends on. */
+/** The dependencies of a store of records. */
 export interface RecordOptions {
-  /** The number that was given last, when that is not known from what is stored. */
+  /** The last number, if it cannot be derived from the stored rows. */
   last?: number | undefined
-  /** What the bodies must be; any object when left out. */
+  /** The schemas of the bodies; any object if omitted. */
   shapes?: RecordShapes | undefined
 }
 
@@ -161,7 +164,7 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
   const reads = readsOf(database)
   const { byId, byKey } = reads
   const { insert, update, remove } = writesOf(database)
-  // Numbers of removed records are not given again, so the counter is kept apart from the rows.
+  // Numbers of removed records are not reused, so the counter is separate from the rows.
   let numbers = Math.max(last, lastNumberOf(connection))
 
   return {
@@ -184,7 +187,7 @@ export function recordStore(connection: Database, { last = 0, shapes = () => und
       database
         .select({ ...ROW, workspace: records.workspace })
         .from(records)
-        // No key is empty; said like this, the index of keys is used.
+        // No key is empty. This form uses the index of keys.
         .where(and(eq(records.kind, kind), gt(records.key, '')))
         .orderBy(asc(records.seq))
         .all()

@@ -25,9 +25,11 @@ export const MAX_JOB_WAIT_MS = 10_000
 export const MAX_JOB_MEMORY = 250 << 20
 /** Bytes of the process from which on it is this much less, and one such job is done at a time. */
 export const SCARCE_MEMORY = 500 << 20
+/** Bytes by which the process may grow during such a job once it has `SCARCE_MEMORY`. */
 export const MAX_SCARCE_JOB_MEMORY = 100 << 20
 /** Bytes of the process from which on a worker is not kept after a long job by which it has grown by `MUCH_GROWTH`. */
 export const MUCH_MEMORY = 300 << 20
+/** Bytes of growth after which a worker is not reused once the process has `MUCH_MEMORY`. */
 export const MUCH_GROWTH = 32 << 20
 /** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */
 export const LOOK_MS = 100

@@ -1,4 +1,5 @@
-// The JSON reports of `exec`, `explore` and `rehearse` as schemas: for the types of what is printed, `understudy schema` and the reference.
+// Schemas of the JSON reports of `exec`, `explore` and `rehearse`: for the types of the output, `understudy schema` and
+// the reference.
 import { z } from 'zod'
 import { FAILURE_MODES, ROUTE_TARGETS, VERDICTS } from '../../contract/core/exploration.ts'
 import { Finding } from '../../contract/core/finding.ts'

@@ -53,6 +53,7 @@ export interface AttemptAnswer {
   attempt?: AttemptRecorder
 }
 
+/** What an attempt comes to: a response, or a failure as a value. */
 export type Outcome = AttemptAnswer | Failure
 
 /** What a complete answer leaves for later calls, and the token counts that it says itself. */
