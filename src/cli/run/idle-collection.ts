@@ -10,7 +10,7 @@ const PAUSE_MS = 1_000
 /** Bytes of memory from which on the server does not wait for a pause: what it needs itself is a fraction of them. */
 const MUCH_MEMORY = 350e6
 /** Bytes from which on calls wait for a collection: what is done beside them gives back less. */
-const TOO_MUCH_MEMORY = 500e6
+const TOO_MUCH_MEMORY = 400e6
 /** Bytes by which it must have grown since calls have waited: without garbage, they would wait again and again for nothing. */
 const MUCH_GROWTH = 50e6
 /** Looks between two collections while calls go on. */
