@@ -67,9 +67,8 @@ export function emptiedLists(database: Database, writes: Writes) {
       const { count, countInside, removeInside, mark } = statements()
       const found = Number(count.get(ids))
       if (found === 0) return 0
-      const parents = (JSON.parse(ids) as unknown[]).length
-      if (Number(countInside.get({ ids, most: parents + AT_ONCE + 1 })) <= parents + AT_ONCE)
-        removeInside.run({ ids, most: -1 })
+      const most = (JSON.parse(ids) as unknown[]).length + AT_ONCE
+      if (found <= AT_ONCE && Number(countInside.get({ ids, most: most + 1 })) <= most) removeInside.run({ ids, most })
       else {
         mark.run({ ids, last })
         void begin()

@@ -156,13 +156,17 @@ interface LongText {
 function* readLongText(text: string, level: Level, { begin, end, size }: LongText): Generator<void> {
   if (level.after) throw unexpected(text, begin)
   const parts: string[] = []
+  let isPlain = true
   for (let from = begin + 1; from < end; ) {
     const to = from + size < end ? partEnd(text, from, from + size) : end
-    parts.push(JSON.parse(`"${text.slice(from, to)}"`) as string)
+    const part = JSON.parse(`"${text.slice(from, to)}"`) as string
+    // A text without escapes is a part of the whole, which need not be copied.
+    isPlain &&= part.length === to - from
+    parts.push(part)
     from = to
     yield
   }
-  put(level, `${text.slice(level.from, begin)}null`, parts.join(''))
+  put(level, `${text.slice(level.from, begin)}null`, isPlain ? text.slice(begin + 1, end) : parts.join(''))
   level.from = end + 1
   level.after = true
 }
