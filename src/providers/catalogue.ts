@@ -46,14 +46,20 @@ export function canCallTools(id: string): boolean {
 /** The vocabulary that a model's token ids belong to. */
 export const vocabularyOf = (id: string): Vocabulary => modelOf(id)?.vocabulary ?? 'o200k'
 
+/** How many tokens of input a model takes; undefined when that is not known. */
+export function inputLimit(id: string): number | undefined {
+  const model = modelOf(id)
+  return model?.maxInput ?? model?.context
+}
+
 /** 400 `context_length_exceeded` when an input of that many tokens does not fit the model. */
 export function checkContext(id: string, tokens: number): void {
-  const context = modelOf(id)?.context
-  if (context === undefined || tokens <= context) return
+  const most = inputLimit(id)
+  if (most === undefined || tokens <= most) return
   throw new ApiError(
     400,
     'context_length_exceeded',
-    `the input has ${tokens} tokens, ${id} takes at most ${context}: make it shorter`,
+    `the input has ${tokens} tokens, ${id} takes at most ${most}: make it shorter`,
   )
 }
 
