@@ -76,6 +76,8 @@ export const openaiProvider = defineProvider({
       price: { input: 2.5, output: 10 },
     },
     'gpt-4-turbo': older(chat([10, 30], { context: 128_000, maxOutput: 4_096 })),
+    'gpt-4-0125-preview': older(chat([10, 30], { context: 128_000, maxOutput: 4_096, reads: text })),
+    'gpt-4-1106-preview': older(chat([10, 30], { context: 128_000, maxOutput: 4_096, reads: text })),
     'gpt-4': older(chat([30, 60], { context: 8_192, maxOutput: 8_192, reads: text })),
     'gpt-3.5-turbo': older(chat([0.5, 1.5], { context: 16_385, maxOutput: 4_096, reads: text })),
     'gpt-3.5-turbo-instruct': older(chat([1.5, 2], { context: 4_096, maxOutput: 4_096, reads: text })),
