@@ -104,8 +104,8 @@ export interface Replacements {
   jobLimits?: JobLimits | undefined
 }
 
-const idleRulesIn = (given: readonly ScenarioSource[]) =>
-  given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
+const warningsOfRules = (given: readonly ScenarioSource[]) =>
+  given.flatMap(({ scenario }) => scenarioFiles().rulesWithoutEffect(scenario, operationNames()))
 const parseFixtures = (values: readonly unknown[]) => fixtureReader().requestFixtures(values, fixtureSubjects)
 
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds. */
@@ -166,7 +166,7 @@ export function createUnderstudy(
     runs,
     observers,
     fixtures: inForce.count,
-    warnings: [...files.warnings, ...idleRulesIn(given)],
+    warnings: [...files.warnings, ...warningsOfRules(given)],
     mode,
     about: describeForwarding(forwarding, config),
     scenario: given[0]?.scenario,

@@ -1,4 +1,4 @@
-// Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
+// Every setting as a row, from which the command line, its help, the environment, the file and the errors are derived.
 import type { z } from 'zod'
 import { HISTORY_MODES, type HistoryMode } from '../contract/core/history-mode.ts'
 import { rules } from '../contract/core/rules.ts'
@@ -7,32 +7,32 @@ import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
 import type { Shown } from './file.ts'
 import type { TokenRule } from './value-schemas.ts'
 
-/** Who may answer calls. */
+/** The backends. */
 export const BACKENDS = ['fixture', 'forward'] as const
-/** Who answers: files, or a real provider. */
+/** The source of responses: files, or a real provider. */
 export type BackendName = (typeof BACKENDS)[number]
 
-/** The kinds of values. */
+/** The schemas of values by kind. */
 export type ValueSchemas = typeof import('./value-schemas.ts')
 /** Loads them. */
 export const valueSchemas = lazy<typeof import('./value-schemas.ts')>(() => require('./value-schemas.ts'))
 
-/** The name of the outline of a setting's values. */
+/** The name of the compiled schema of a setting's values. */
 export const settingSchemaName = (key: string): string => `setting-${key}`
 
 /** One setting. */
 interface Setting<T> {
-  /** What the flag takes; absent for a switch. */
+  /** The argument of the flag; absent for a switch. */
   takes?: string
-  /** Made when a value is given: a start without any checks nothing. */
+  /** Created when a value is given: a start without any validates nothing. */
   schema: (kinds: ValueSchemas) => z.ZodType<T, unknown>
   fallback: T
   help: string
-  /** Ends the sentence "... must be". */
+  /** Completes the sentence "... must be". */
   valid: string
-  /** What errors may quote of a value; all of it when left out. */
+  /** How much of a value errors may quote; default: all of it. */
   shown?: Shown
-  /** Only understudy.yaml can say it: it is no one line. */
+  /** Whether only understudy.yaml can contain it, because it is no single line. */
   fileOnly?: boolean
 }
 /** A row of the table, with the type of its value. */

@@ -37,6 +37,7 @@ const requests = lazy<typeof import('../contract/router/chat-request.ts')>(() =>
 const answers = lazy<typeof import('../contract/router/chat.ts')>(() => require('../contract/router/chat.ts'))
 const scripts = lazy<typeof import('../contract/router/script.ts')>(() => require('../contract/router/script.ts'))
 
+/** The operation "Create a chat completion" of the specification. */
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',
   neighbour: { name: 'responses', answers: false },

@@ -25,6 +25,7 @@ import {
   responsesPromptTokens,
 } from './responses/reading.ts'
 
+/** The operation "Create a model response" of the specification. */
 export const responses: Operation<ResponsesRequest, TextScript> = {
   name: 'responses',
   neighbour: { name: 'chat.completions', answers: true },

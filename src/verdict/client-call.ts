@@ -126,7 +126,12 @@ const OPEN = new Set([409, 423, 424, 501, 505])
 /** A limit that no wait lifts: the account's at a provider, or one of ours. */
 const STANDING_LIMITS = new Set(['insufficient_quota', 'spending_limit', 'session_limit'])
 
-/** What a client may make of the answer to a call. */
+/**
+ * What a client may make of the answer to a call.
+ * @example
+ * natureOf({ outcome: 'http_error', status: 503, code: null }) // => 'retryable'
+ * natureOf({ outcome: 'http_error', status: 400, code: null }) // => 'final'
+ */
 export function natureOf({ outcome, status, code, advised, hung }: ClientCall): Nature {
   if (outcome === 'succeeded' || outcome === 'canceled') return outcome
   // What is our own fault says nothing of anybody else; that we had to end a call is a finding of its own.

@@ -285,7 +285,7 @@ test('Anthropic trace: has the message as received and as understood, and a gene
     ],
   }
   expect(trace.rendered).toMatchObject(understood)
-  const made = (await app.fetch(`/_understudy/traces/${trace.id}/made`)).json() as unknown as {
+  const made = (await app.fetch(`/_understudy/traces/${trace.id}/reproduction`)).json() as unknown as {
     fixture: { value: { match: object } }
     test: { text: string }
   }

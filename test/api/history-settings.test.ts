@@ -116,6 +116,15 @@ describe('rejected conversation', () => {
     })
   })
 
+  test('gateway: names the field of an empty conversation, in every mode', async () => {
+    for (const history of ['strict', 'lenient', 'off'] as const) {
+      const app = apps.appWith({ history })
+      const answer = await app.post('/v2/router/chat/completions', { model: 'openai/gpt-4o', messages: [] })
+      expect(answer.status).toBe(400)
+      expect(errorIn(answer)).toMatchObject({ param: 'messages', code: 'empty_array' })
+    }
+  })
+
   test('trace: names the ids, the earlier call that issued them, and how to be lenient', async () => {
     const app = apps.appWith()
     const first = await app.post(CHAT, { model: 'gpt-4o', messages: [user], tools, tool_choice: 'required' })

@@ -1,4 +1,4 @@
-// The request of a chat completion: the specification with what real clients add.
+// The request of a chat completion: the specification, and what real clients add.
 import { z } from 'zod'
 import { rules } from '../core/rules.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
@@ -252,7 +252,13 @@ const ResponseFormat = z.discriminatedUnion('type', [
 
 const penalty = z.number().min(-2).max(2).nullish()
 
-/** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
+/**
+ * The body of `POST /v2/router/chat/completions`; unknown fields are kept.
+ * @example
+ * const messages = [{ role: 'user', content: 'Hello' }]
+ * ChatRequest.safeParse({ model: 'openai/gpt-4o', messages }).success // => true
+ * ChatRequest.safeParse({ model: 'openai/gpt-4o' }).success // => false
+ */
 export const ChatRequest = z
   .looseObject({
     messages: z.array(Message).describe('The conversation so far, of at least one message.').meta({ minItems: 1 }),

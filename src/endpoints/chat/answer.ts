@@ -19,6 +19,7 @@ import { cachedTokens } from './prompt-cache.ts'
 const AUDIO_TOKENS_PER_SECOND = 20
 const AUDIO_LIFETIME_S = 3600
 
+/** Renders a script as a chat completion or as its chunks, with the counted or scripted usage. */
 export function composeChat(
   request: ChatRequest,
   script: TextScript,

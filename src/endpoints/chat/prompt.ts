@@ -27,6 +27,7 @@ function demanded(
 /** Whether a message is a tool result, including a function result of the deprecated format. */
 const isResult = (message: Message | undefined) => message?.role === 'tool' || message?.role === 'function'
 
+/** Reads from a chat request what fixtures match, what is counted, and what a generated response must contain. */
 export function chatPrompt(request: ChatRequest): Prompt {
   const { messages } = request
   let turn = 0

@@ -53,6 +53,7 @@ export interface AttemptAnswer {
   attempt?: AttemptRecorder
 }
 
+/** What an attempt comes to: a response, or a failure as a value. */
 export type Outcome = AttemptAnswer | Failure
 
 /** What a complete response stores for later calls, and its own token counts. */

@@ -9,6 +9,7 @@ interface RejectedCall {
   history: HistoryRecord
 }
 
+/** The finding `history-refused`: a conversation that its provider rejects. */
 export const historyRefused: FindingDefinition = {
   kind: 'history-refused',
   find({ calls }) {
