@@ -9,7 +9,7 @@ import { isOfAnthropic, withoutProvider } from './names.ts'
 
 /** A fixed date for every model, so that the list never changes. */
 const CREATED = 1_686_935_002
-/** What is known of no model. */
+/** Fields that are null for every model. */
 const NOTHING = ['capabilities', 'deprecated_at', 'line', 'retires_at']
 const OpenaiModel = z.object({
   id: z.string().describe('Id used in requests.'),
