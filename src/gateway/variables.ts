@@ -52,10 +52,10 @@ export async function renderVariables(call: RenderedCall, request: object): Prom
     return text
   })
   const owner = { ...ownerOf(call), param: sharedPath(params) }
-  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, owner)) as object
+  return operation.fillTexts(request, await fillerInWorker(templates, { engine, values }, owner)) as object
 }
 
-/** The innermost field that all of these paths are in: of `messages[0].content` and `messages[1].content`, it is `messages`. */
+/** The innermost field that contains all paths: `messages` for `messages[0].content` and `messages[1].content`. */
 function sharedPath([first = '', ...others]: readonly string[]): string | undefined {
   const parts = first.split(/(?=[.[])/)
   while (!others.every((path) => isInside(path, parts.join('')))) parts.pop()
@@ -65,7 +65,7 @@ function sharedPath([first = '', ...others]: readonly string[]): string | undefi
 const isInside = (path: string, outer: string): boolean =>
   path.startsWith(outer) && (outer === '' || /^(?:[.[]|$)/.test(path.slice(outer.length)))
 
-/** Made only now: for most calls the signal is made when it is asked for. */
+/** Created late, because most calls never create their signal. */
 const ownerOf = ({ signal, session }: RenderedCall): JobOwner => ({ signal, limits: session.jobLimits })
 
 function inputValues(inputs: Inputs | null | undefined): Record<string, unknown> {
@@ -85,7 +85,7 @@ export async function fillerOf(
     if (!(problem instanceof TemplateTooLong))
       return fillerFrom(texts, { engine: templating.engine, problem: problem?.message })
   }
-  return fillerApart(templates, templating, owner)
+  return fillerInWorker(templates, templating, owner)
 }
 
 /** Fills values into texts on the main thread. */
@@ -102,7 +102,7 @@ async function filler(engine: TemplateEngine, values: Record<string, unknown>): 
 }
 
 /** Fills values into these texts in a worker; they must then be requested in this order. */
-async function fillerApart(
+async function fillerInWorker(
   templates: readonly string[],
   { engine, values }: Templating,
   { signal, limits, param }: JobOwner & { param?: string | undefined },

@@ -13,7 +13,7 @@ import { allRead } from '../../lib/unread-bytes.ts'
 // Large, and needed only for broken responses.
 const http = lazy<typeof import('node:http')>(() => require('node:http'))
 
-/** The headers of a whole response, and of a stream of events. */
+/** The headers of a whole JSON response. */
 export const JSON_BODY = { 'content-type': 'application/json' }
 /** The headers of a stream of server-sent events. */
 export const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
