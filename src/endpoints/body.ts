@@ -113,11 +113,11 @@ async function readLargeJson(bytes: Uint8Array, type: string | null, maxValues: 
     const half = mayHoldHalf(text) ? halfCharacter(value) : undefined
     return half ? rejected(text, half) : { text, value }
   } catch (error) {
-    return rejected(text, refusalOf(error))
+    return rejected(text, toBodyError(error))
   }
 }
 
-function refusalOf(error: unknown): ApiError {
+function toBodyError(error: unknown): ApiError {
   if (error instanceof TooManyValues) return new ApiError(400, 'too_many_values', `the body ${error.message}`)
   if (error instanceof NestedTooDeep) return invalidJson(`the body ${error.message}`)
   if (error instanceof SyntaxError) return notJson(error)

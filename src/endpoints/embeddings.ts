@@ -106,11 +106,12 @@ const DEFAULT_LENGTH = 1536
 function lengthOf(model: string, requested: number | undefined): number {
   const { dimensions = requested ?? DEFAULT_LENGTH, shortens = true } = modelOf(model) ?? {}
   if (requested === undefined || requested === dimensions) return dimensions
-  const refuse = (message: string) =>
+  const invalidDimensions = (message: string) =>
     new ApiError(400, 'invalid_value', `'dimensions' ${message}`, { param: 'dimensions' })
-  if (!shortens) throw refuse(`must be left out or ${dimensions}: ${model} has no shorter vectors, got ${requested}`)
+  if (!shortens)
+    throw invalidDimensions(`must be left out or ${dimensions}: ${model} has no shorter vectors, got ${requested}`)
   if (requested > dimensions)
-    throw refuse(`must be at most ${dimensions}, which is what ${model} has, got ${requested}`)
+    throw invalidDimensions(`must be at most ${dimensions}, which is what ${model} has, got ${requested}`)
   return requested
 }
 

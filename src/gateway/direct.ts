@@ -130,7 +130,7 @@ async function backendReply({ callContext, wire }: DirectCall, { backendCall, re
     )
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    const refused = errorOf(error.failure)
-    return jsonReply(refused.status, wire.error(refused, recording.id), refused.headers)
+    const apiError = errorOf(error.failure)
+    return jsonReply(apiError.status, wire.error(apiError, recording.id), apiError.headers)
   }
 }

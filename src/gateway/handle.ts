@@ -77,7 +77,7 @@ async function runRecorded<Result>(call: Call, parts: RecordingParts, delivery: 
     }
     return await delivery.deliver(reply, ready, parts)
   } catch (error) {
-    throw await end.refuse(error)
+    throw await end.fail(error)
   }
 }
 

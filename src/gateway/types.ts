@@ -94,7 +94,7 @@ export interface CallEnd {
    */
   end(result: CallResult): Promise<ApiError | undefined>
   /** Saves the trace of a failed call; resolves with the error for the client, which contains the trace id. */
-  refuse(error: unknown): Promise<ApiError>
+  fail(error: unknown): Promise<ApiError>
 }
 
 /** What a response is sent with. */

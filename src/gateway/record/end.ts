@@ -56,7 +56,7 @@ class RecordedEnd implements CallEnd {
     return this.#saved
   }
 
-  async refuse(thrown: unknown): Promise<ApiError> {
+  async fail(thrown: unknown): Promise<ApiError> {
     const recording = this.#recording
     const isApiError = thrown instanceof ApiError
     if (!isApiError && this.#saved) this.#ending.report(thrown)
@@ -69,14 +69,14 @@ class RecordedEnd implements CallEnd {
     const error = isApiError ? (call.inDeploymentTerms?.(thrown) ?? thrown) : otherError
     // The provider's own request id wins, because the client may quote it to the provider.
     Object.assign(error.headers, { ...headersOf(recording), ...error.headers })
-    if (!this.#saved) recording.sent = refusalSent(error, call)
+    if (!this.#saved) recording.sent = errorSent(error, call)
     await this.end({ status: error.status, headers: error.headers, failure, error })
     return error
   }
 }
 
 /** The error response as its client receives it. */
-function refusalSent(error: ApiError, { aborted, signal, wire }: Call): SentResponse {
+function errorSent(error: ApiError, { aborted, signal, wire }: Call): SentResponse {
   const ended = aborted ? endOfAborted(signal) : 'complete'
   if (ended !== 'complete') return { ended, nothing: true }
   return { body: sentWhole(JSON.stringify(refusalOf(error, wire))), type: REFUSAL_TYPE }
@@ -104,9 +104,9 @@ async function save(
     saved = record
     value = answer.value
   } catch (error) {
-    const refusal = storageError(error)
-    if (!refusal) report(error)
-    return refusal ?? bugError()
+    const storageProblem = storageError(error)
+    if (!storageProblem) report(error)
+    return storageProblem ?? bugError()
   } finally {
     // The call is no longer in flight, even if it could not be stored.
     call.session.underWay.delete(seq)

@@ -48,14 +48,14 @@ export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise
 async function readBytes(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<ReplyContent> {
   const { status } = reply
   const { operation, stream } = reading
-  if (status < 200 || status > 299) return readRefusal(body, reply, reading)
+  if (status < 200 || status > 299) return readError(body, reply, reading)
   if (operation.binary) return readBinary(operation.binary, body, { reply, reading })
   if (!stream) return readText(body, reply, reading)
   return EVENT_STREAM.test(body.contentType) ? readStream(body, reply, reading) : readNoStream(body, reply, reading)
 }
 
-async function readRefusal(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
-  throw refusal(readErrorBody(await textOf(body, reading)), reply, reply.status)
+async function readError(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
+  throw providerFailure(readErrorBody(await textOf(body, reading)), reply, reply.status)
 }
 
 async function readBinary(
@@ -74,7 +74,7 @@ async function readText(body: BytesBody, reply: Reply, reading: ReadOptions): Pr
 }
 
 /** The provider's own error; a real provider's name and request id are appended. */
-function refusal({ message, code, param, type }: ProviderError, reply: Reply, status: number): Refusal {
+function providerFailure({ message, code, param, type }: ProviderError, reply: Reply, status: number): Refusal {
   const { headers, provider, verbatim } = reply
   const attributedMessage = provider ? attributed(message, provider, headers) : message
   const about = { status, code: code ?? 'provider_error', message: attributedMessage, param: param ?? null, headers }
@@ -95,7 +95,7 @@ async function readWhole(
   const wrong = operation.wrongWith(value)
   // Some providers put their error elsewhere than in `error`.
   const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
-  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`the provider's answer is not a valid ${operation.answerName}: ${wrong}`)
   return { kind: 'whole', value, text }
 }
@@ -113,7 +113,7 @@ async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions)
   if (!reading.operation.events) throw noStreams(reading.operation)
   const text = await textOf(body, reading)
   const failed = errorIn(parsedJson(text))
-  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
   throw new Unreadable(
     text.trim() === ''
       ? 'the provider answered with an empty body'
@@ -133,7 +133,7 @@ function readEvent(
   const suspect = data.error == null && !wrong ? undefined : data
   const holder = rules.failureIn ? rules.failureIn(data) : suspect
   const failed = holder === undefined ? undefined : errorIn(holder)
-  if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
+  if (failed) throw providerFailure(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`a chunk of the provider is not a valid part of a ${answerName}: ${wrong}`)
   const tokens = rules.hasContent(data) ? 1 : undefined
   return new StreamEvent(text, { event, tokens, multiline: text.includes('\n') }, data)
