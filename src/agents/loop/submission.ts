@@ -7,7 +7,7 @@ import { INACTIVE_STATES } from '../../contract/workspace/agent-task.ts'
 import type { Fields } from '../../contract/workspace/record.ts'
 import type { MessageRecord, TaskSayings } from '../../contract/workspace/task-record.ts'
 import { fillerOf } from '../../gateway/variables.ts'
-import { checkContext } from '../../providers/catalogue.ts'
+import { checkContext } from '../../providers/rules/index.ts'
 import { agents } from '../../resources/agents.ts'
 import { recordIn } from '../../resources/define.ts'
 import { parseRequest, quote } from '../../schema/validation.ts'
@@ -162,5 +162,5 @@ async function checkRequest({ manifest, says, message, before }: Submission, ses
   const parsed = parseRequest(operation.request, request, { under: 'agent' })
   if (isLong(request))
     await session.clock.work(precountTokens((count) => void operation.promptTokens(parsed, count), session.ended))
-  checkContext(manifest.model, operation.promptTokens(parsed))
+  checkContext({ model: manifest.model, operation, request: parsed }, operation.promptTokens(parsed))
 }
