@@ -224,10 +224,10 @@ export function recordStore(
     },
     remove(ids) {
       const all = JSON.stringify(ids)
-      lists.empty(all, numbers)
+      lists.empty({ ids: all, kind: null, last: numbers })
       remove().run({ ids: all })
     },
-    empty: (parent) => lists.empty(JSON.stringify([parent]), numbers),
+    empty: ({ kind, parent }) => lists.empty({ ids: JSON.stringify([parent]), kind, last: numbers }),
     nextNumber: () => ++numbers,
     isNew: () => numbers === 0,
     lastNumber: () => numbers,

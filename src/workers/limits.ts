@@ -26,8 +26,12 @@ export const MAX_JOB_MEMORY = 250 << 20
 /** Bytes that the process may reach by such a job: then it may grow by less, but never by less than the second. */
 export const MAX_JOB_RSS = 480 << 20
 export const MIN_JOB_MEMORY = 100 << 20
-/** Bytes of the process from which on one such job is done at a time, once the memory of the last one is free again. */
+/**
+ * Bytes of the process from which on such jobs begin one after another: when the last one has had `SETTLED_MS`, in which most take what
+ * they need, or has ended and its memory is free again.
+ */
 export const SCARCE_MEMORY = 350 << 20
+export const SETTLED_MS = 1_000
 /** Bytes of the process from which on a worker is not kept whose own heap has `MUCH_HEAP`. */
 export const MUCH_MEMORY = 300 << 20
 export const MUCH_HEAP = 32 << 20
