@@ -1,4 +1,4 @@
-// The models that something is known of, as OpenAI lists them, and as Anthropic does for its own clients.
+// Lists the known models, in the format of OpenAI or Anthropic.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
@@ -7,9 +7,9 @@ import { MODEL_TABLE_DATE } from '../providers/define.ts'
 import { knownModels } from '../providers/names.ts'
 import { isOfAnthropic, withoutProvider } from './names.ts'
 
-/** No model has a date here: it would say nothing, and a list of them should not change. */
+/** A fixed date for every model, so that the list never changes. */
 const CREATED = 1_686_935_002
-/** What is known of no model. */
+/** Fields that are null for every model. */
 const NOTHING = ['capabilities', 'deprecated_at', 'line', 'retires_at']
 const OpenaiModel = z.object({
   id: z.string().describe('Id used in requests.'),
@@ -38,7 +38,7 @@ const AnthropicModels = z.object({
   last_id: z.string().nullable().describe('Id of the last one.'),
 })
 
-/** A model as a client names it, and of whom it is. */
+/** A model with the name for clients and its full id. */
 interface ListedModel {
   id: string
   /** `<provider>/<model>` */
@@ -70,7 +70,7 @@ const Page = z.object({
 })
 const ALL = 1000
 
-/** A page of models in the shape of Anthropic, twenty as there when nobody asks for more. */
+/** A page of models in Anthropic's format; twenty by default, like Anthropic. */
 function anthropicPage(
   models: readonly ListedModel[],
   { limit = 20, after_id: after, before_id: before }: z.infer<typeof Page>,
@@ -84,7 +84,7 @@ function anthropicPage(
   return { data: data.map(anthropicModel), has_more, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
 }
 
-/** The models that something is known of, those of the default provider first; each API gets its own under bare names. */
+/** The routes for the known models. Those of the API's own provider come first, with names without a provider. */
 export function modelRoutes(defaultProvider: string): readonly Route[] {
   const listed = (provider: string): ListedModel[] => {
     const isOwn = (model: string) => model.startsWith(`${provider}/`)

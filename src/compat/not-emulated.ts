@@ -1,25 +1,25 @@
-// The APIs of models that are not emulated: where their clients are led by exec, and an error that names the API in a form that its
-// client library reads. Status 404, since every one of these libraries repeats 5xx or leaves it to its caller, and none repeats this.
+// Model APIs that are not emulated. `exec` leads their clients to an address with an error that names the API, in the format of its
+// client library. The status is 404, because none of these libraries retries it, while some retry 5xx.
 
-/** An API of models that is not emulated. */
+/** A model API that is not emulated. */
 export interface NotEmulatedApi {
-  /** As it stands in the address. */
+  /** Its id in the address. */
   id: string
-  /** What messages call it. */
+  /** Its name in messages. */
   name: string
-  /** The environment variable by which its client library is given another address. */
+  /** The environment variable with the base address for its client library. */
   variable: string
-  /** Other variables that mean that somebody has chosen an address. */
+  /** Other variables that set an address. */
   alternatives: readonly string[]
-  /** Its client for Node.js speaks HTTP/2 unless told otherwise. */
+  /** Set when its client for Node.js uses HTTP/2 by default. */
   http2?: true
-  /** What the paths of its calls look like, without our address. */
+  /** Matches the paths of its calls, without the base address. */
   path: RegExp
-  /** The headers and the body of its errors. */
+  /** Headers and body of an error in its format. */
   error(message: string): { headers: Readonly<Record<string, string>>; body: object }
 }
 
-/** All of them. */
+/** All model APIs that are recognized and not emulated. */
 export const NOT_EMULATED_APIS: readonly NotEmulatedApi[] = [
   {
     id: 'gemini',
@@ -60,15 +60,15 @@ export const NOT_EMULATED_APIS: readonly NotEmulatedApi[] = [
   },
 ]
 
-/** Below the control API, so that it takes the place of no path of a compatible API. */
+/** Inside the control API, so that it cannot collide with a path of a compatible API. */
 const PREFIX = '/_understudy/not-emulated/'
 const ADDRESS = new RegExp(`^${PREFIX}([^/]+)(/.*)?$`)
 
-/** The address that the client library of an API is given. */
+/** The base address for the client library of an API. */
 export const addressFor = (url: string, { id }: Pick<NotEmulatedApi, 'id'>): string => `${url}${PREFIX}${id}`
 
 /**
- * The APIs whose clients nobody has given an address. A variable is set when it is not empty, as in a shell.
+ * The APIs without a configured address. An empty variable counts as unset.
  * @param leave variables to leave as they are
  */
 export const unaddressed = (
@@ -80,43 +80,44 @@ export const unaddressed = (
       !leave.includes(variable) && [variable, ...alternatives].every((name) => !environment[name]),
   )
 
-/** The client for Azure of the package `openai` takes OPENAI_BASE_URL before any address of its own. */
+/** For the Azure client of the package `openai`, OPENAI_BASE_URL overrides its own address. */
 const AZURE_BELOW_OPENAI = /^(?:\/s\/[^/]+)?\/v1(\/deployments\/[^/]+\/.+)$/
-/** What every path of {@link notEmulatedApiAt} has. */
-const SIGNS = /\/not-emulated\/|\/v1\/deployments\//
+/** Contained in every path of {@link notEmulatedApiAt}. */
+const MARKERS = /\/not-emulated\/|\/v1\/deployments\//
 
-/** A call of an API that is not emulated: which one, the path that its client meant, and the variable that led it here. */
+/** A call of an API that is not emulated, with the intended path and the variable that contained the address. */
 interface NotEmulatedCall {
   api: NotEmulatedApi
   path: string
   variable: string
 }
 
-/** The call of an API that an address is; undefined for any other address. */
+/** The call of an API that is not emulated; undefined for any other address. */
 export function notEmulatedApiAt(url: string): NotEmulatedCall | undefined {
-  // Nearly every call.
-  if (!SIGNS.test(url)) return undefined
+  // The fast path of nearly every call.
+  if (!MARKERS.test(url)) return undefined
   const pathname = URL.parse(url)?.pathname ?? ''
-  const below = AZURE_BELOW_OPENAI.exec(pathname)?.[1]
-  const [, id, path = '/'] = below === undefined ? (ADDRESS.exec(pathname) ?? []) : [below, 'azure-openai', below]
+  const azurePath = AZURE_BELOW_OPENAI.exec(pathname)?.[1]
+  const [, id, path = '/'] =
+    azurePath === undefined ? (ADDRESS.exec(pathname) ?? []) : [azurePath, 'azure-openai', azurePath]
   const api = NOT_EMULATED_APIS.find((one) => one.id === id)
-  return api && { api, path, variable: below === undefined ? api.variable : 'OPENAI_BASE_URL' }
+  return api && { api, path, variable: azurePath === undefined ? api.variable : 'OPENAI_BASE_URL' }
 }
 
-/** The API whose calls look like a path that there is not. */
+/** The API whose calls have such a path; for paths that do not exist here. */
 export const apiOfPath = (pathname: string): NotEmulatedApi | undefined =>
   NOT_EMULATED_APIS.find(({ path }) => path.test(pathname))
 
-/** What is emulated, in words. */
+/** Names the emulated APIs in messages. */
 export const EMULATED_APIS = "OpenAI's API (/v1) and Anthropic's API (/v1/messages)"
 
-/** Refuses a call of an API, in its own form. */
+/** An error response in the format of the called API. */
 export function notEmulatedResponse({ api, path, variable }: NotEmulatedCall, method: string): Response {
-  const way =
+  const advice =
     variable === api.variable
       ? `To reach another server, set ${variable} before understudy exec; to leave it unset, use --leave-env ${variable}.`
       : `The client took its address from ${variable}: in code, give it another one.`
-  const message = `Understudy does not emulate ${api.name} (${method} ${path}). It emulates ${EMULATED_APIS}. ${way}`
+  const message = `Understudy does not emulate ${api.name} (${method} ${path}). It emulates ${EMULATED_APIS}. ${advice}`
   const { headers, body } = api.error(message)
   return new Response(method === 'HEAD' ? null : JSON.stringify(body), {
     status: 404,

@@ -17,10 +17,10 @@ const rules = lazy<typeof import('../providers/rules/index.ts')>(() => require('
 /** Which setting holds for a call: that of its session, of a flag, of its scenario, and of the configuration, in this order. */
 export function historyMode({
   session,
-  playing,
+  scenario,
   settings: { mode, overrides },
-}: Pick<CallContext, 'playing'> & { session: Pick<Session, 'history'>; settings: HistorySettings }): HistoryMode {
-  return session.history ?? (overrides ? mode : (playing?.history ?? mode))
+}: Pick<CallContext, 'scenario'> & { session: Pick<Session, 'history'>; settings: HistorySettings }): HistoryMode {
+  return session.history ?? (overrides ? mode : (scenario?.history ?? mode))
 }
 
 /**
@@ -29,30 +29,30 @@ export function historyMode({
  */
 export async function answerAttempt(
   callContext: CallContext,
-  asked: BackendCall,
+  backendCall: BackendCall,
   record: AttemptRecorder,
 ): Promise<Reply> {
-  const rejected = judgeConversation(callContext, asked, record)
+  const rejected = judgeConversation(callContext, backendCall, record)
   if (rejected) {
     record.replied({ status: rejected.failure.status, headers: {}, fixture: null })
     throw rejected
   }
-  return callContext.backend.answer(asked)
+  return callContext.backend.answer(backendCall)
 }
 
 /** Notes what the provider thinks of the conversation of an attempt; its rejection, where the attempt does not reach a real provider. */
 export function judgeConversation(
   callContext: CallContext,
-  asked: Pick<BackendCall, 'model' | 'request'>,
+  backendCall: Pick<BackendCall, 'model' | 'request'>,
   record: AttemptRecorder,
 ): Refusal | undefined {
   const { operation, history, backend, recording } = callContext
   if (!operation.conversation) return undefined
-  const judged = conversationIn(callContext, asked)
+  const judged = conversationIn(callContext, backendCall)
   const plain = isPlain(judged.conversation)
   const isDirect = recording.direct
   if (plain && (history === 'off' || !isDirect)) return undefined
-  const { model } = asked
+  const { model } = backendCall
   const broken = rules().findBrokenRule({
     ...judged,
     model,
