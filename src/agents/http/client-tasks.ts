@@ -48,7 +48,7 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
     settled: async (owner, id, signal) => showing(owner, await service.settled(owner, id, signal)),
     get: (owner, id) => showing(owner, service.get(owner, id)),
     // A client that sees one of them reads it whole.
-    page: (...asked) => service.page(...asked),
+    page: (...args) => service.page(...args),
     list(owner, agent, query) {
       const page = service.list(owner, agent, query)
       for (const task of page.data) shown(owner, task)

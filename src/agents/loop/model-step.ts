@@ -48,7 +48,7 @@ export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(erro
       const parts = partsOf(reply, turn)
       return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
     },
-    change: (said) => answerChange(turn, said, { started, iteration }),
+    change: (answer) => answerChange(turn, answer, { started, iteration }),
     failed({ message, headers }) {
       const trace = headers[TRACE_ID] ?? null
       const about = { kind: 'model', name: model, iteration, outcome: 'failed', error: message, trace } as const

@@ -37,10 +37,10 @@ interface RunningTask {
 
 /** A runner. `ended` is called for each turn that ends. */
 export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
-  const slots = new WeakMap<SessionHandle, Map<string, RunningTask>>()
-  const runningIn = (slot: SessionHandle) => {
-    const found = slots.get(slot) ?? new Map<string, RunningTask>()
-    slots.set(slot, found)
+  const tasksByHandle = new WeakMap<SessionHandle, Map<string, RunningTask>>()
+  const runningIn = (handle: SessionHandle) => {
+    const found = tasksByHandle.get(handle) ?? new Map<string, RunningTask>()
+    tasksByHandle.set(handle, found)
     return found
   }
   const runner: Runner = {
@@ -52,7 +52,7 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
         return known.over
       }
       const controller = new AbortController()
-      const over = work(session, task, { deps, controller, ended }).finally(() => {
+      const finished = work(session, task, { deps, controller, ended }).finally(() => {
         running.delete(task._id)
         // It was woken just after its turn ended.
         const { again } = entry
@@ -60,9 +60,9 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
         const now = findTask({ session: again, workspace: task.workspace_id }, task._id)
         if (now && now.active !== null) void runner.run(again, now)
       })
-      const entry: RunningTask = { workspace: task.workspace_id, controller, over, again: undefined }
+      const entry: RunningTask = { workspace: task.workspace_id, controller, over: finished, again: undefined }
       running.set(task._id, entry)
-      return over
+      return finished
     },
     sweep(session) {
       for (const [id, { workspace, controller }] of runningIn(session.slot))

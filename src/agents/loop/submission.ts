@@ -62,13 +62,13 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   if (agent.type === 'a2a') throw externalAgent(agent)
   const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
   const parts = body.message.parts as TaskPart[]
-  const says = sayingsOf(body, agent, before?.task.says)
-  const given = Object.entries({ ...(agent.variables as Fields), ...says.variables })
+  const options = sayingsOf(body, agent, before?.task.says)
+  const given = Object.entries({ ...(agent.variables as Fields), ...options.variables })
   // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
   const fill = await clock.work(
-    fillerOf(templates, { engine: says.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+    fillerOf(templates, { engine: options.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
   )
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
@@ -76,7 +76,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   const filled = filledParts(parts, fill)
   const message: NewMessage = { role: body.message.role, parts, messageId: body.message.messageId, filled }
   const abandoned = body.message.role === 'user' && before ? waitingChildren(before) : []
-  const submission = { agent, manifest, says, message, abandoned, ...(before && { before }) }
+  const submission = { agent, manifest, says: options, message, abandoned, ...(before && { before }) }
   await checkRequest(submission, session)
   return submission
 }

@@ -23,8 +23,8 @@ export const queryKnowledgeBase: ToolKind = {
       ),
     },
   ],
-  async run({ arguments: given }, { session, caller, agent, knowledge, signal }) {
-    const { knowledge_base: name, query, top_k } = given as { knowledge_base: string; query: string; top_k?: number }
+  async run({ arguments: args }, { session, caller, agent, knowledge, signal }) {
+    const { knowledge_base: name, query, top_k } = args as { knowledge_base: string; query: string; top_k?: number }
     const base = agent.knowledge_bases.find(({ knowledge_id }) => knowledge_id === name)
     if (!base) return { error: `this agent has no knowledge base ${JSON.stringify(name)}` }
     try {
