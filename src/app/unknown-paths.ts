@@ -50,14 +50,14 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]): Unkno
       }
       const likely = likelyPath(path, knownPaths())
       if (paths && paths.size < MAX_PATHS) {
-        const stray = {
+        const entry = {
           method,
           path: path.slice(0, MAX_PATH_LENGTH),
           count: 1,
           at: new Date(realClock.now()).toISOString(),
           suggestion: likely,
         }
-        paths.set(key, stray)
+        paths.set(key, entry)
       }
       return { likely, first }
     },
