@@ -29,9 +29,9 @@ export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
     .argument('[DIR...]', `files or folders (default: ${[...DEFAULT_FOLDERS, KNOWN_FILE].join(', ')}, if they exist)`)
     .option('--config <FILE>', 'settings file that names your providers (default: understudy.yaml, if it exists)')
     .option('--fix', 'first rewrite former names of keys and values in these files and in the settings file')
-    .action(async (given: string[], options: { config?: string; fix?: true }) => {
+    .action(async (named: string[], options: { config?: string; fix?: true }) => {
       const defaults = [...DEFAULT_FOLDERS, KNOWN_FILE].filter((path) => existsSync(path))
-      const paths = given.length > 0 ? given : defaults
+      const paths = named.length > 0 ? named : defaults
       if (paths.length === 0) {
         throw new FileError(
           `the current folder has no ${DEFAULT_FOLDERS.join(' or ')} folder: name the files or folders to check`,
@@ -62,8 +62,8 @@ const namesIn = ({ forwarding }: Config): KnownNames => ({
 /** The seed file that a path is, or that a folder contains next to its fixtures. */
 function seedsIn(path: string): string[] {
   if (basename(path) === SEED_NAME) return [path]
-  const beside = join(path, SEED_NAME)
-  return existsSync(beside) ? [beside] : []
+  const seed = join(path, SEED_NAME)
+  return existsSync(seed) ? [seed] : []
 }
 
 /** The problems of a seed, or of a document that it names. */

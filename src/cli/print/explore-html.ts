@@ -33,13 +33,13 @@ export async function writeExploration(file: string, db: string, report: PageRep
 
 function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
-  const left = found.left.filter(({ why }) => why === 'time')
-  const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
+  const skipped = found.left.filter(({ why }) => why === 'time')
+  const similar = new Set(found.left.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
     ...{
       command,
-      left,
-      alike: found.left.length - left.length,
+      left: skipped,
+      alike: found.left.length - skipped.length,
       dropped,
       coverage,
       routes,
@@ -51,7 +51,7 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
     mended: mended.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
     classes: failureModes.map(({ name }) => name),
     points: points
-      .filter(({ id }) => !alike.has(id))
+      .filter(({ id }) => !similar.has(id))
       .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
         ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
       })),

@@ -77,14 +77,14 @@ function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cel
   const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
   const tried = found.points.filter(({ id }) => shown.has(id))
   const by = new Map(cells.map((cell) => [caseName(cell), cell]))
-  const left = new Set(found.left.map(caseName))
+  const skipped = new Set(found.left.map(caseName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
   const lines: string[] = []
   for (let first = 0; first < tried.length; first += wide) {
     const block = tried.slice(first, first + wide)
     lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
     for (const { name } of failureModes) {
-      const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, left))
+      const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, skipped))
       if (signs.some((sign) => sign !== undefined))
         lines.push(`${name.padEnd(NAME)}${signs.map(inColumn).join('')}`.trimEnd())
     }
@@ -96,9 +96,9 @@ function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cel
 }
 
 /** The sign of a case, and its width in columns; undefined if the failure mode does not apply. */
-function signOf(name: string, by: ReadonlyMap<string, CaseResult>, left: ReadonlySet<string>) {
+function signOf(name: string, by: ReadonlyMap<string, CaseResult>, skipped: ReadonlySet<string>) {
   const cell = by.get(name)
-  if (!cell) return left.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
+  if (!cell) return skipped.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
   const sign = `${CASE_STYLES[cell.verdict].sign}${cell.derived ? DERIVED : ''}`
   return { text: painted(cell.verdict, sign), wide: sign.length }
 }
@@ -147,15 +147,15 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
 /** The cases that were not run, and why. */
 function leftLines({ left }: Exploration): string[] {
   const timed = left.filter(({ why }) => why === 'time').length
-  const alike = left.filter(({ why }) => why === 'similar')
-  const calls = new Set(alike.map(({ point }) => point)).size
+  const similar = left.filter(({ why }) => why === 'similar')
+  const calls = new Set(similar.map(({ point }) => point)).size
   return [
     ...(timed > 0
       ? [`  not run   ${counted(timed, 'case')}: stopped, or --budget was reached; --resume continues`]
       : []),
     ...(calls > 0
       ? [
-          `  not run   ${counted(alike.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
+          `  not run   ${counted(similar.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
         ]
       : []),
   ]

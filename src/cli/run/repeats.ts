@@ -73,8 +73,8 @@ function likelyOf(
   now: number,
 ): KeptCall | undefined {
   if (key !== null || retry) return undefined
-  const over = calls.filter(({ left, wait, mark }) => now - left >= wait - ROUNDING_MS && mark.caller === caller)
-  const own = over.filter(({ mark, guessedOn }) => mark.connection === connection && guessedOn !== connection)
-  const likely = own.length > 0 ? own : over.filter(({ guessedOn }) => guessedOn === undefined)
+  const expired = calls.filter(({ left, wait, mark }) => now - left >= wait - ROUNDING_MS && mark.caller === caller)
+  const own = expired.filter(({ mark, guessedOn }) => mark.connection === connection && guessedOn !== connection)
+  const likely = own.length > 0 ? own : expired.filter(({ guessedOn }) => guessedOn === undefined)
   return likely.find(({ wait }) => wait > 0) ?? likely.at(-1)
 }

@@ -198,8 +198,8 @@ function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSessi
   const isEmpty =
     last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.unknown_paths.length === 0
   // The parts are in the report themselves.
-  const said = earlierNotices(earlier, 0)
-  const notices = last.notices.filter((text) => !said.includes(text))
+  const earlierLines = earlierNotices(earlier, 0)
+  const notices = last.notices.filter((text) => !earlierLines.includes(text))
   const parts = earlier.map((part) => ({ ...part, earlier: [] }))
   return isEmpty && (parts.length > 0 || !isThere) ? parts : [...parts, { ...last, notices, earlier: [] }]
 }
