@@ -39,20 +39,20 @@ export function longTexts(connection: Database): LongTexts {
   }))
   const inParts = (seq: number, { request, rendered, answer }: Texts): StoredTexts => {
     const texts: Texts = { request, rendered, answer }
-    const ahead: (() => void)[] = []
+    const partWrites: (() => void)[] = []
     const bytes: number[] = []
     for (const field of FIELDS) {
       if (texts[field].length <= PART) continue
       for (const [part, text] of textParts(texts[field]).entries()) {
-        const place = ahead.length
-        ahead.push(() => {
+        const place = partWrites.length
+        partWrites.push(() => {
           statements().insert.run(seq, field, part, text)
           bytes[place] = Buffer.byteLength(text)
         })
       }
       texts[field] = APART
     }
-    return { texts, ahead, apart: () => bytes.reduce((sum, one) => sum + one, 0) }
+    return { texts, ahead: partWrites, apart: () => bytes.reduce((sum, one) => sum + one, 0) }
   }
   return {
     stored: (seq, texts) => (isShort(texts) ? { texts, ahead: NO_STEPS, apart: NOTHING_APART } : inParts(seq, texts)),

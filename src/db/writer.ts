@@ -66,8 +66,8 @@ const bytesOf = ({ ahead, bytes = 0 }: PendingWrite) => (ahead.length > 0 ? STEP
 /** The number of waiting writes with a step in the next transaction. */
 function firstOf(pending: readonly PendingWrite[]): number {
   let bytes = 0
-  const over = pending.findIndex((one) => (bytes += bytesOf(one)) > LARGE)
-  return over < 0 ? pending.length : Math.max(1, over)
+  const tooLarge = pending.findIndex((one) => (bytes += bytesOf(one)) > LARGE)
+  return tooLarge < 0 ? pending.length : Math.max(1, tooLarge)
 }
 
 /** Runs a step of each of some writes; adjacent ones of a kind together. */
@@ -158,11 +158,11 @@ const NO_STEPS: readonly (() => void)[] = []
 /** A writer over one connection. `committed` is called after each transaction with its approximate size. */
 export function createWriter(database: Database, committed: (bytes: number | undefined) => void = () => {}): Writer {
   let pending: PendingWrite[] = []
-  let held = false
+  let onHold = false
   let free = Promise.resolve()
   const commit = stepsOver(database)
   const flush = (most = firstOf(pending)) => {
-    if (held || pending.length === 0) return
+    if (onHold || pending.length === 0) return
     const batch = most >= pending.length ? pending : pending.slice(0, most)
     const rest = pending.slice(most)
     pending = []
@@ -207,10 +207,10 @@ export function createWriter(database: Database, committed: (bytes: number | und
       free = promise
       await before
       const put = () => {
-        held = true
+        onHold = true
       }
       const release = () => {
-        held = false
+        onHold = false
         resolve()
         if (pending.length > 0) setImmediate(flush)
       }
@@ -221,10 +221,10 @@ export function createWriter(database: Database, committed: (bytes: number | und
       return release
     },
     get idle() {
-      return pending.length === 0 && !held
+      return pending.length === 0 && !onHold
     },
     close() {
-      held = false
+      onHold = false
       while (pending.length > 0) flush(pending.length)
       database.close()
     },
