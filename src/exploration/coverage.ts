@@ -10,11 +10,11 @@ export function coverageOf(
   recoveryPaths: RecoveryPathCounts,
 ): CoverageNumbers {
   const delivered = cells.filter(({ verdict }) => verdict !== 'not-applied').length
-  const held = cells.filter(({ verdict }) => verdict === 'tolerated').length
+  const tolerated = cells.filter(({ verdict }) => verdict === 'tolerated').length
   const all = Object.values(recoveryPaths)
   return {
     delivered: { of: delivered, all: cells.length + left.length },
-    held: { of: held, all: delivered },
+    held: { of: tolerated, all: delivered },
     recoveryPaths: { of: all.filter((taken) => taken > 0).length, all: all.length },
   }
 }

@@ -63,9 +63,9 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const space = createSpace(points, { ...options, steady })
   let runs = 0
   let { recoveryPaths } = begun
-  const run: RunCommand = async (asked) => {
+  const run: RunCommand = async (runOptions) => {
     runs++
-    const observed = await options.run(asked)
+    const observed = await options.run(runOptions)
     recoveryPaths = mergeRecoveryPaths([recoveryPaths, observed.recoveryPaths])
     return observed
   }
@@ -98,20 +98,20 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 
 /** The results of two baseline runs; the runs themselves are not retained. */
 async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>) {
-  const quiet: ObservedRun[] = []
+  const baselineRuns: ObservedRun[] = []
   for (let round = 0; round < 2; round++) {
     const observed = await run({ scenario: null, limitMs: null })
     if (observed.code !== 0 || observed.stopped) return { ...NOTHING, red: observed, quietMs: observed.tookMs }
-    quiet.push(observed)
+    baselineRuns.push(observed)
   }
-  const [one, other] = quiet as [ObservedRun, ObservedRun]
-  const tables = play ? await routeTables(quiet, play) : []
+  const [one, other] = baselineRuns as [ObservedRun, ObservedRun]
+  const tables = play ? await routeTables(baselineRuns, play) : []
   return {
     points: baselinePoints(one, other),
-    baseline: baselineOf(quiet),
+    baseline: baselineOf(baselineRuns),
     steady: madeSameCalls(one, other),
     tables,
-    recoveryPaths: mergeRecoveryPaths([...quiet, ...tables].map((found) => found.recoveryPaths)),
+    recoveryPaths: mergeRecoveryPaths([...baselineRuns, ...tables].map((found) => found.recoveryPaths)),
   }
 }
 
@@ -121,8 +121,8 @@ const NOTHING = {
 }
 
 /** The tables of all distinct routing configurations. */
-async function routeTables(quiet: readonly ObservedRun[], play: RunRoute) {
-  const routes = new Map(quiet.flatMap((run) => run.routes.map((route) => [route.name, route])))
+async function routeTables(baselineRuns: readonly ObservedRun[], play: RunRoute) {
+  const routes = new Map(baselineRuns.flatMap((run) => run.routes.map((route) => [route.name, route])))
   const tables = []
   for (const route of routes.values()) tables.push(await routeTable(route, play))
   return tables

@@ -48,11 +48,11 @@ export function judgeCase(
         ? 'the client received the fault and retried without success, and the command passed'
         : 'the client received the fault and did not retry, and the command passed',
     )
-  const held =
+  const tolerated =
     recovery.how === 'corrected'
       ? 'the client reported the error to the model, and the command passed'
       : 'the client retried successfully, and the command passed'
-  return { ...of('tolerated', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
+  return { ...of('tolerated', tolerated, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>

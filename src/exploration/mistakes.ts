@@ -79,9 +79,9 @@ const isInVain = (first: ClientCall, again: ClientCall): boolean =>
 function calledTooEarly(run: CellRun): Mistake[] {
   for (const { first, again } of repetitions(run))
     for (const call of again) {
-      const told = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
-      const last = told.at(-1)
-      if (!last || told.some(({ client }) => keptWait(client, call.client))) continue
+      const withWait = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
+      const last = withWait.at(-1)
+      if (!last || withWait.some(({ client }) => keptWait(client, call.client))) continue
       const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
       const why = `early-retry: ${earlyText({ told: last.client.wait ?? 0, waited })}`
       return [{ why, traces: idsOf([last, call]) }]
