@@ -11,8 +11,8 @@ import { Matrix } from './matrix.tsx'
 export function ExploreView() {
   const data = reportData?.exploration
   if (!data) return null
-  const cell = currentCase(data)
-  const opened = chosen.value !== null || cell !== undefined
+  const selected = currentCase(data)
+  const opened = chosen.value !== null || selected !== undefined
   return (
     <div class={`calls${opened ? ' with-call' : ''}`}>
       <div class="list-pane explore">
@@ -27,7 +27,7 @@ export function ExploreView() {
           <Notes data={data} />
         </div>
       </div>
-      {chosen.value === null ? cell && <CaseDetail cell={cell} /> : <CallDetail />}
+      {chosen.value === null ? selected && <CaseDetail cell={selected} /> : <CallDetail />}
     </div>
   )
 }
