@@ -106,16 +106,16 @@ const THOUGHTS = /thinking|reasoning/
 
 function addBlock({ texts, parts }: Pieces, block: JsonObject): void {
   const { type, text, refusal } = block
-  const said = asText(text) ?? asText(refusal)
+  const ownText = asText(text) ?? asText(refusal)
   if (THOUGHTS.test(String(type))) return
-  if (said !== undefined) texts.push(said)
+  if (ownText !== undefined) texts.push(ownText)
   else if (type === 'tool_use') parts.push(callOf({ name: block.name, arguments: block.input }))
   else if (type === 'tool_result') parts.push(resultOf(block.content))
   else parts.push(fileOf(block))
 }
 
-function callOf({ name, arguments: given, input }: JsonObject): string {
-  const value = given ?? input ?? {}
+function callOf({ name, arguments: args, input }: JsonObject): string {
+  const value = args ?? input ?? {}
   return `call ${asText(name)} ${typeof value === 'string' ? canonicalText(value) : canonicalJson(value)}`
 }
 

@@ -119,14 +119,14 @@ class CountingWriter extends Mustache.Writer {
     this.#budget = budget
   }
 
-  override renderTokens(...given: Parameters<Mustache.Writer['renderTokens']>): string {
-    const [tokens] = given
+  override renderTokens(...args: Parameters<Mustache.Writer['renderTokens']>): string {
+    const [tokens] = args
     // A dotted name is looked up part by part.
     const [first, last] = [tokens[0], tokens.at(-1)]
     const span = first && last ? Number(last[3]) - Number(first[2]) : 0
     this.#depth++
     this.#budget.spend(1 + tokens.length * (1 + this.#depth / DEPTH_LOOK) + span / NAME_LOOK)
-    const text = super.renderTokens(...given)
+    const text = super.renderTokens(...args)
     this.#depth--
     this.#budget.check(text.length)
     this.#budget.spend(text.length / TEXT_WRITE)

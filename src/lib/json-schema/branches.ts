@@ -101,7 +101,7 @@ function choicesOf(schema: Keywords, walk: Walk): Choice[] {
   if (schema.not !== undefined) choices.push([[], ...negations(schema.not, walk)])
   if (schema.if !== undefined) {
     const otherwise = schema.else ?? true
-    const broken = [...negations(schema.if, walk)].map((way) => [...way, otherwise])
+    const broken = [...negations(schema.if, walk)].map((branch) => [...branch, otherwise])
     choices.push([[schema.if, schema.then ?? true], [otherwise], ...broken])
   }
   const dependent: [string, Schema][] = Object.entries(schema.dependentSchemas ?? {})
@@ -159,8 +159,8 @@ function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   }
   const inside = typeof target === 'object' ? { schema: target, outer: rest.way.inside } : rest.way.inside
   const { parts } = rest.way
-  const ahead = [target, new ReferenceEnd(target), ...rest.ahead]
-  return { ...rest, ahead, followed: [...rest.followed, target], way: { parts, inside } }
+  const upcoming = [target, new ReferenceEnd(target), ...rest.ahead]
+  return { ...rest, ahead: upcoming, followed: [...rest.followed, target], way: { parts, inside } }
 }
 
 /** The rest of the branch after adding the keywords of one schema. Undefined if its type contradicts the others. */
@@ -188,21 +188,21 @@ export function recoveryPathsOf(schemas: Schema[], walk: Walk): Generator<Schema
 
 function* walkOn(rest: Rest, walk: Walk): Generator<SchemaBranch> {
   walk.spend()
-  const [schema, ...ahead] = rest.ahead
+  const [schema, ...upcoming] = rest.ahead
   if (schema === undefined) {
     const [choice, ...choices] = rest.choices
     if (!choice) yield rest.way
-    else for (const way of choice) yield* walkOn({ ...rest, ahead: way, choices }, walk)
+    else for (const branch of choice) yield* walkOn({ ...rest, ahead: branch, choices }, walk)
     return
   }
   if (schema instanceof ReferenceEnd) {
     const { target } = schema
     const followed = rest.followed.filter((one) => one !== target)
-    return yield* walkOn({ ...rest, ahead, followed, taken: [...rest.taken, target] }, walk)
+    return yield* walkOn({ ...rest, ahead: upcoming, followed, taken: [...rest.taken, target] }, walk)
   }
   if (schema === false) return walk.note(new SchemaError('the schema allows nothing here', ''))
-  if (schema === true) return yield* walkOn({ ...rest, ahead }, walk)
-  const taken = take(schema, { ...rest, ahead }, walk)
+  if (schema === true) return yield* walkOn({ ...rest, ahead: upcoming }, walk)
+  const taken = take(schema, { ...rest, ahead: upcoming }, walk)
   const next = taken && schema.$ref !== undefined ? follow(schema, taken, walk) : taken
   if (next) yield* walkOn(next, walk)
 }

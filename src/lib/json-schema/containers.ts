@@ -133,7 +133,7 @@ const isName = (run: SampleRun, parts: Keywords[], name: string): boolean =>
 
 /** Names for further properties: from patterns, numbered, then from propertyNames. */
 function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePosition): Generator<string> {
-  const luck = (purpose: string) => randomAt(run, position, purpose)
+  const random = (purpose: string) => randomAt(run, position, purpose)
   const word = singular(position.name) || 'key'
   const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
   const rules = parts.flatMap((part) => part.propertyNames ?? [])
@@ -141,7 +141,7 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
       const path = whereIs(run, parts, 'patternProperties') + step(pattern)
-      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, luck }).take(1)
+      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, luck: random }).take(1)
       if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }
@@ -185,12 +185,12 @@ export function* listsFor(run: SampleRun, context: ContainerContext): Generator<
   const lengths = [...new Set([...(run.lean ? [] : [few]), Math.max(min, together), min, tuple])]
   const unique = parts.some((part) => part.uniqueItems)
   const failures: SchemaError[] = []
-  for (const length of lengths.map((wanted) => Math.min(Math.max(wanted, min), max))) {
+  for (const length of lengths.map((target) => Math.min(Math.max(target, min), max))) {
     const fromEnd = (index: number) => spread(contained)(length - 1 - index)
     const overlaid = (index: number) => contained.flatMap(({ contains, count }) => (index < count ? [contains] : []))
-    const ways = contained.length === 0 ? [spread(contained)] : [spread(contained), fromEnd, overlaid]
+    const attempts = contained.length === 0 ? [spread(contained)] : [spread(contained), fromEnd, overlaid]
     // Where one combination of contained items fails, another may not.
-    for (const extra of ways) {
+    for (const extra of attempts) {
       try {
         yield listOf(run, context, { min, length, unique, extra })
       } catch (error) {
