@@ -161,8 +161,8 @@ function note(work: Transaction, event: Fields, apply?: (work: Transaction) => v
   // The session may have been reset meanwhile.
   if (!work.records.get(events.kind, work.caller.workspace, id)) return { ...event, status: 'applied' }
   apply?.(work)
-  const { waiting, ...over } = { ...event, updated: work.now } as Fields
+  const { waiting, ...finished } = { ...event, updated: work.now } as Fields
   const again = event.status === 'dispatched'
-  work.records.update(id, { key: again ? String(waiting) : null, body: again ? { ...over, waiting } : over })
+  work.records.update(id, { key: again ? String(waiting) : null, body: again ? { ...finished, waiting } : finished })
   return event
 }
