@@ -33,15 +33,15 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   let open = 0
   let closing = false
   let stopped = false
-  const awake = () => [...entries()].filter(({ slot }) => slot.awake)
+  const loaded = () => [...entries()].filter(({ slot }) => slot.awake)
   const close = async () => {
-    const all = awake()
+    const all = loaded()
     const idle = all.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
     await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ slot }) => {
       // It may have been used again.
       if (!stopped && slot.active === 0) slot.sleep()
     })
-    open = awake().length
+    open = loaded().length
     return idle.length > 0 && open > MAX_AWAKE
   }
   const closeUntilFew = async () => {
@@ -72,11 +72,11 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
     },
     /** A file is about to be opened: closes one if a quarter of the allowed files belong to sessions. */
     opening() {
-      const files = awake()
+      const files = loaded()
       if (files.length >= mostFiles) closeNow(files, files.length - mostFiles + 1)
     },
     /** The system opens no more files: closes some at once; false if none could be closed. */
-    makeRoom: () => closeNow(awake(), CLOSED_AT_ONCE) > 0,
+    makeRoom: () => closeNow(loaded(), CLOSED_AT_ONCE) > 0,
     stop() {
       stopped = true
     },
@@ -91,29 +91,29 @@ const MAX_PEEKED = 32
  * used.
  */
 export function createTransient(slotOf: (name: string) => OwnedSession, realNow: () => number) {
-  const peeked = new Map<string, SessionEntry>()
+  const transients = new Map<string, SessionEntry>()
   const dropOne = () => {
-    const idle = [...peeked].find(([, { slot }]) => slot.active === 0)
+    const idle = [...transients].find(([, { slot }]) => slot.active === 0)
     // A reader in progress opens it again.
     idle?.[1].slot.sleep()
-    if (idle) peeked.delete(idle[0])
+    if (idle) transients.delete(idle[0])
   }
   return {
     /** The session of a name, created on demand. */
     entry(name: string): SessionEntry {
-      const found = peeked.get(name)
+      const found = transients.get(name)
       if (found) return found
       const entry = { slot: slotOf(name), used: realNow() }
-      if (peeked.size >= MAX_PEEKED) dropOne()
-      peeked.set(name, entry)
+      if (transients.size >= MAX_PEEKED) dropOne()
+      transients.set(name, entry)
       return entry
     },
-    slot: (name: string) => peeked.get(name)?.slot,
-    remove: (name: string) => void peeked.delete(name),
-    entries: () => peeked.values(),
+    slot: (name: string) => transients.get(name)?.slot,
+    remove: (name: string) => void transients.delete(name),
+    entries: () => transients.values(),
     /** Closes the databases of those that were not read since a time (ms of real time). */
     sleepIdle(since: number): void {
-      for (const { slot, used } of peeked.values()) if (slot.active === 0 && used <= since) slot.sleep()
+      for (const { slot, used } of transients.values()) if (slot.active === 0 && used <= since) slot.sleep()
     },
   }
 }
@@ -158,20 +158,20 @@ export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSI
    * Sessions of earlier processes that were not used since, with the time of the next check. Only this process writes
    * them.
    */
-  const left = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
+  const restorable = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
   const lookAtLeft = (name: string, due: number) => {
     if (stopped || realNow() < due) return
     const written = sessions.has(name) ? undefined : folder?.lastWritten(name)
     if (written !== undefined && realNow() - written < ttl) {
-      left().set(name, written + ttl)
+      restorable().set(name, written + ttl)
       return
     }
-    left().delete(name)
+    restorable().delete(name)
     if (written !== undefined) drop(name)
   }
   const pass = async () => {
     await inSlices([...sessions], ([name, entry]) => look(name, entry))
-    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...left()], ([name, due]) => lookAtLeft(name, due))
+    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...restorable()], ([name, due]) => lookAtLeft(name, due))
     if (!stopped) peeked.sleepIdle(realNow() - AWAKE_MS)
   }
   let last: Promise<void> | undefined
