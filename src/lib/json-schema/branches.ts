@@ -182,7 +182,7 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
 }
 
 /** Every branch of schemas that must all hold, the likely ones first. */
-export function recoveryPathsOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
+export function branchesOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
   return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [], taken: [] }, walk)
 }
 

@@ -1,6 +1,6 @@
 // Generates values for a schema: tries every branch, likely values first, and checks each value.
 import type { InstanceType } from '@cfworker/json-schema'
-import { recoveryPathsOf, type SchemaBranch, typesOf } from './branches.ts'
+import { branchesOf, type SchemaBranch, typesOf } from './branches.ts'
 import { listsFor, objectsFor } from './containers.ts'
 import { numbersIn, rangeOf } from './numbers.ts'
 import { noText, patternTexts } from './pattern-texts.ts'
@@ -48,7 +48,7 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePos
   }
   const { lookup, origin, depth } = run
   const weight = schemas.reduce((sum, schema) => sum + weightOf(schema), 0)
-  for (const branch of recoveryPathsOf(schemas, {
+  for (const branch of branchesOf(schemas, {
     lookup,
     origin,
     depth,
