@@ -137,7 +137,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
     response: Health,
     alsoWith: { 503: 'The same, while the process shuts down and creates no more sessions.' },
     handle: () => {
-      about.watch.asked('health')
+      about.watch.noteCheck('health')
       const { files } = fixtures
       files.look()
       const all = sessions.list()

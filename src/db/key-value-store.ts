@@ -128,7 +128,7 @@ export function keptStore(
       const name = `${kind}/${id}/${fingerprint(text)}`
       const parts = textParts(text)
       const partWrites = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
-      return queue({ ...rowOf({ kind, id, value: partsNote(parts.length, name), expires }), ahead: partWrites })
+      return queue({ ...rowOf({ kind, id, value: partsNote(parts.length, name), expires }), steps: partWrites })
     },
     size: budget.size,
   }

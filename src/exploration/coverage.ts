@@ -14,7 +14,7 @@ export function coverageOf(
   const all = Object.values(recoveryPaths)
   return {
     delivered: { of: delivered, all: cells.length + left.length },
-    held: { of: tolerated, all: delivered },
+    tolerated: { of: tolerated, all: delivered },
     recoveryPaths: { of: all.filter((taken) => taken > 0).length, all: all.length },
   }
 }

@@ -24,7 +24,7 @@ export interface ExploreOptions extends SpaceOptions {
 /** The result. */
 export interface Exploration {
   /** The baseline run that failed, so that nothing was explored. */
-  red: ObservedRun | null
+  failedBaseline: ObservedRun | null
   points: InjectionPoint[]
   cells: CaseResult[]
   /** Applicable cases that were not run. */
@@ -56,7 +56,7 @@ const MIN_PATIENCE_MS = 10_000
 /** Runs the command twice without faults, then once for each case. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const begun = await beginQuietly(options)
-  if ('red' in begun) return begun
+  if ('failedBaseline' in begun) return begun
   const { points, baseline, tables, steady } = begun
   const quietMs = baseline.tookMs
   const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_PATIENCE_MS)
@@ -85,7 +85,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   await Promise.all(Array.from({ length: options.jobs }, work))
   return {
     ...space.state(),
-    red: null,
+    failedBaseline: null,
     dropped: baseline.dropped,
     runs,
     quietMs,
@@ -101,7 +101,8 @@ async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>)
   const baselineRuns: ObservedRun[] = []
   for (let round = 0; round < 2; round++) {
     const observed = await run({ scenario: null, limitMs: null })
-    if (observed.code !== 0 || observed.stopped) return { ...NOTHING, red: observed, quietMs: observed.tookMs }
+    if (observed.code !== 0 || observed.stopped)
+      return { ...NOTHING, failedBaseline: observed, quietMs: observed.tookMs }
     baselineRuns.push(observed)
   }
   const [one, other] = baselineRuns as [ObservedRun, ObservedRun]

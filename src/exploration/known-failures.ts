@@ -75,7 +75,7 @@ export function acceptKnownFailures(
   cells: readonly CaseResult[],
   known: readonly KnownFailure[],
   all: boolean,
-): { cells: CaseResult[]; mended: KnownFailure[] } {
+): { cells: CaseResult[]; fixed: KnownFailure[] } {
   const used = new Set<KnownFailure>()
   const judged = cells.map((cell): CaseResult => {
     const found = isGood(cell) ? undefined : known.find((one) => means(one, cell))
@@ -83,9 +83,9 @@ export function acceptKnownFailures(
     used.add(found)
     return { ...cell, verdict: 'accepted', why: `${found.reason} (${cell.verdict}: ${cell.why})` }
   })
-  const isMended = (one: KnownFailure) => {
+  const isFixed = (one: KnownFailure) => {
     const own = cells.filter((cell) => isAbout(one, cell))
     return own.length > 0 ? own.every(isGood) : all
   }
-  return { cells: judged, mended: known.filter((one) => !used.has(one) && isMended(one)) }
+  return { cells: judged, fixed: known.filter((one) => !used.has(one) && isFixed(one)) }
 }

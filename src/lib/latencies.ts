@@ -41,7 +41,7 @@ class RunningLatency implements Latency {
   /** When it should end, by the machine's timer. */
   readonly endsAt: number
   /** Whether its real time is over. */
-  over = false
+  done = false
   readonly ended: Promise<void>
   readonly #began = performance.now()
   readonly #length: number
@@ -77,7 +77,7 @@ class RunningLatency implements Latency {
   }
 
   readonly #ring = () => {
-    this.over = true
+    this.done = true
     this.#parts.changed()
   }
 
@@ -106,17 +106,18 @@ export function createLatencies(events: LatencyEvents) {
     /** The one to end next. One that is due earlier, and whose real time is nearly over, is awaited. */
     next(): Latency | undefined {
       const all = [...running].sort((one, other) => one.due - other.due)
-      const first = all.find(({ over }) => over)
+      const first = all.find(({ done: over }) => over)
       if (!first) return undefined
       const real = performance.now()
-      const isNear = ({ over, due, endsAt }: RunningLatency) => !over && due < first.due && endsAt - real < SLACK_MS
+      const isNear = ({ done: over, due, endsAt }: RunningLatency) =>
+        !over && due < first.due && endsAt - real < SLACK_MS
       return real < first.endsAt + SLACK_MS && all.some(isNear) ? undefined : first
     },
     size: () => running.size,
     /** Number of latencies without an end of their own. */
     endless: () => [...running].filter(({ due }) => due === Number.POSITIVE_INFINITY).length,
     /** Whether the real time of any is over. */
-    anyOver: () => running.values().some(({ over }) => over),
+    anyOver: () => running.values().some(({ done: over }) => over),
     /** The instant up to which the clock may advance by itself meanwhile. */
     bound: () => running.values().reduce((least, { due }) => Math.min(least, due), Number.POSITIVE_INFINITY),
     /** Moves all of them with the clock. */

@@ -50,7 +50,7 @@ export interface SessionData extends Stores {
   /** Throws the 507 of its file if it cannot be used; memory always can. */
   check?(): void
   /** Whether its database is open. */
-  readonly awake: boolean
+  readonly loaded: boolean
   /** Whether no write is waiting. */
   readonly idle: boolean
   /** The counts for health. Loads nothing. */
@@ -170,7 +170,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     restored: false,
     calls: loaded?.stores.traces.lastSeq() ?? 0,
     underWay: new Set(),
-    get awake() {
+    get loaded() {
       return loaded !== undefined
     },
     get idle() {
@@ -213,7 +213,7 @@ interface FileDatabase {
 function writesUntil(isEnded: () => boolean, writer: Writer): Writes {
   const unlessOver = (run: () => void) => () => (isEnded() ? undefined : run())
   const stepsOf = <Write extends LargeWrite>(large: Write): Write =>
-    large.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
+    large.steps?.length ? { ...large, steps: large.steps.map(unlessOver) } : large
   return {
     batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item> {
       const queue = writer.batched<Item>({ ...kind, put: (items) => (isEnded() ? undefined : kind.put(items)) })
@@ -271,7 +271,7 @@ export function fileData(
     }
     return {
       ...stores,
-      awake: true,
+      loaded: true,
       get idle() {
         return writer.idle
       },

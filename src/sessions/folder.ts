@@ -48,7 +48,7 @@ interface FolderOptions {
   /** An empty database. */
   empty(): Buffer
   /** Closes other files when file descriptors are scarce. */
-  awake: { opening(): void; makeRoom(): boolean }
+  loaded: { opening(): void; makeRoom(): boolean }
 }
 
 /** The suffix of our files. */
@@ -60,7 +60,7 @@ const COMPANIONS = ['-wal', '-shm', '-journal']
  * The sessions of a folder, for this process alone.
  * @throws DatabaseError if it cannot be used
  */
-export function openFolder(folder: string, { db, empty, awake }: FolderOptions): SessionFolder {
+export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions): SessionFolder {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
   const withRoom: Guard = (run) => {
@@ -405,7 +405,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     set calls(count) {
       useAgain().calls = count
     },
-    get awake() {
+    get loaded() {
       return loaded !== undefined
     },
     get idle() {

@@ -33,7 +33,7 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   let open = 0
   let closing = false
   let stopped = false
-  const loaded = () => [...entries()].filter(({ slot }) => slot.awake)
+  const loaded = () => [...entries()].filter(({ slot }) => slot.loaded)
   const close = async () => {
     const all = loaded()
     const idle = all.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
@@ -57,7 +57,7 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
     for (const { slot } of order) {
       if (closed >= count) break
       slot.sleep()
-      if (!slot.awake) closed++
+      if (!slot.loaded) closed++
     }
     return closed
   }
@@ -127,7 +127,7 @@ const SWEEP_MS = 2_000
 /** The sessions to watch. */
 interface IdleOptions {
   sessions: ReadonlyMap<string, SessionEntry>
-  peeked: ReturnType<typeof createTransient>
+  transients: ReturnType<typeof createTransient>
   /** The folder of earlier processes' sessions; undefined if there is none. */
   folder: { names(): string[]; lastWritten(name: string): number | undefined } | undefined
   realNow(): number
@@ -138,7 +138,14 @@ interface IdleOptions {
 }
 
 /** Unloads idle sessions, and drops them after a time, except for the default one. */
-export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSITIVE_INFINITY, remove }: IdleOptions) {
+export function watchIdle({
+  sessions,
+  transients: peeked,
+  folder,
+  realNow,
+  ttl = Number.POSITIVE_INFINITY,
+  remove,
+}: IdleOptions) {
   let dropped = 0
   let stopped = false
   const drop = (name: string) => {

@@ -53,7 +53,7 @@ export interface OwnedSession extends SessionHandle {
   /** Number of calls and other activities in progress. */
   readonly active: number
   /** Whether its database is open. */
-  readonly awake: boolean
+  readonly loaded: boolean
   /** Closes the database if it is idle. */
   sleep(): void
   /** Ends everything that runs. The data is freed with its last user. */
@@ -138,8 +138,8 @@ function createSlot(options: SlotOptions): OwnedSession {
     get active() {
       return lineage.active
     },
-    get awake() {
-      return generation.data.awake
+    get loaded() {
+      return generation.data.loaded
     },
     get problem() {
       return generation.data.problem

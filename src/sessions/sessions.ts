@@ -125,7 +125,7 @@ function registryOf(options: SessionsOptions) {
   const folder =
     options.folder === undefined
       ? undefined
-      : folders().openFolder(options.folder, { db: options.db, empty, awake: loadedLimit })
+      : folders().openFolder(options.folder, { db: options.db, empty, loaded: loadedLimit })
   const slotOf = sessionHandleMaker(options, {
     empty,
     folder,
@@ -231,7 +231,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
   create(DEFAULT_SESSION)
   const next = oneByOne()
-  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.slot.awake
+  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.slot.loaded
   const list = () => [...sessions.values()].map(({ slot }) => slot.current)
   const isLeft = (name: string): boolean => {
     try {
@@ -257,7 +257,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
   const idle = watchIdle({
     sessions,
-    peeked: transients,
+    transients: transients,
     folder: registry.folder,
     realNow,
     ttl: options.ttl,

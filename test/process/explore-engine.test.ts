@@ -34,7 +34,7 @@ const optionsOf = (run: RunCommand, more: Partial<ExploreOptions> = {}): Explore
 const printed = (found: Exploration): string =>
   plainLines(
     exploreLines({
-      ...{ found, cells: found.cells, mended: [], files: new Map(), width: 100, repeat: String },
+      ...{ found, cells: found.cells, fixed: [], files: new Map(), width: 100, repeat: String },
       coverage: coverageOf(found.cells, found, found.recoveryPaths),
     }),
   ).join('\n')

@@ -155,7 +155,7 @@ test('docs/explore.md: shows what the first example prints', async () => {
   const files = new Map(cells.map((cell) => [caseName(cell), `explore/${cell.scenario?.name}.yaml`]))
   const repeat = repeater(['npx', 'vitest', 'run'], {})
   const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const lines = plainLines(exploreLines({ found, cells, mended: [], coverage, files, repeat, width: 100 }))
+  const lines = plainLines(exploreLines({ found, cells, fixed: [], coverage, files, repeat, width: 100 }))
   const printed = lines.map((line) => line.trimEnd())
   expect(shown.split('\n').filter((line) => !printed.includes(line))).toEqual([])
 })

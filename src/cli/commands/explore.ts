@@ -151,11 +151,11 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     player?.close()
     file.close()
   })
-  if (found.red) return refuseRed(io, found.red, json === true)
-  const { cells, mended } = acceptKnownFailures(found.cells, known, classes.length === 0 && found.left.length === 0)
+  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, json === true)
+  const { cells, fixed } = acceptKnownFailures(found.cells, known, classes.length === 0 && found.left.length === 0)
   const coverage = coverageOf(cells, found, found.recoveryPaths)
   const files = writeScenarios(out, cells)
-  const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
+  const report = { found, cells, fixed, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
   const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
@@ -209,13 +209,13 @@ const NOTHING_EXPLORED: ExploreJson = {
     runs: 0,
     runs_saved: 0,
   },
-  coverage: coverageAsJson({ delivered: NONE, held: NONE, recoveryPaths: NONE }),
+  coverage: coverageAsJson({ delivered: NONE, tolerated: NONE, recoveryPaths: NONE }),
 }
 
 /** A command that fails without a fault proves nothing. */
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
-  { code, stopped, output }: NonNullable<Exploration['red']>,
+  { code, stopped, output }: NonNullable<Exploration['failedBaseline']>,
   json: boolean,
 ): number {
   stderr.raw(output)

@@ -31,7 +31,7 @@ export async function writeExploration(file: string, db: string, report: PageRep
   })
 }
 
-function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
+function explorationData({ found, cells, fixed, coverage, files, command, repeat }: PageReport): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
   const skipped = found.left.filter(({ why }) => why === 'time')
   const similar = new Set(found.left.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
@@ -48,7 +48,7 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
       quietMs,
       limitMs,
     },
-    mended: mended.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
+    mended: fixed.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
     classes: failureModes.map(({ name }) => name),
     points: points
       .filter(({ id }) => !similar.has(id))

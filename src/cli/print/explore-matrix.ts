@@ -33,7 +33,7 @@ export interface ExploreReport {
   found: Exploration
   /** Including accepted known failures. */
   cells: readonly CaseResult[]
-  mended: readonly KnownFailure[]
+  fixed: readonly KnownFailure[]
   coverage: CoverageNumbers
   /** The scenario file of each case, by the case's name. */
   files: ReadonlyMap<string, string>
@@ -44,7 +44,7 @@ export interface ExploreReport {
 
 /** The whole report, as lines. */
 export function exploreLines(report: ExploreReport): string[] {
-  const { found, cells, mended } = report
+  const { found, cells, fixed } = report
   const bad = cells.filter((cell) => !isGood(cell))
   return [
     `Understudy: explore: ${verdictLine(report, bad.length)}`,
@@ -54,7 +54,7 @@ export function exploreLines(report: ExploreReport): string[] {
     ...bad.flatMap((cell) => badLines(cell, report)),
     ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
-    ...mended.map(
+    ...fixed.map(
       (known) =>
         `  ${paint('yellow', 'fixed')}     ${known.injection_point} ${known.failure_mode}: remove it from the file of known cases`,
     ),
@@ -162,7 +162,7 @@ function leftLines({ left }: Exploration): string[] {
 }
 
 function summaryLines({ found, coverage }: ExploreReport): string[] {
-  const { delivered, held, recoveryPaths } = coverage
+  const { delivered, tolerated: held, recoveryPaths } = coverage
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [

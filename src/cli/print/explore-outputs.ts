@@ -141,12 +141,12 @@ export const reportAsJson = (
 })
 
 /** The three coverage numbers as `--json` prints them. */
-export const coverageAsJson = ({ delivered, held, recoveryPaths }: CoverageNumbers) => ({
+export const coverageAsJson = ({ delivered, tolerated: held, recoveryPaths }: CoverageNumbers) => ({
   faults: shareAsJson(delivered),
   tolerance: shareAsJson(held),
   recovery_paths: shareAsJson(recoveryPaths),
 })
-const shareAsJson = ({ of, all }: CoverageNumbers['held']) => ({ count: of, total: all })
+const shareAsJson = ({ of, all }: CoverageNumbers['tolerated']) => ({ count: of, total: all })
 
 /** One test case per case. */
 export const exploreJunit = (cells: readonly CaseResult[]): string =>

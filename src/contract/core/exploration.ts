@@ -124,7 +124,7 @@ export interface CoverageNumbers {
   /** Injected faults of the applicable ones. */
   delivered: Share
   /** Tolerated faults of the injected ones. */
-  held: Share
+  tolerated: Share
   /** Exercised recovery paths of the configured ones. */
   recoveryPaths: Share
 }

@@ -124,7 +124,7 @@ class ReferenceEnd {
 }
 
 interface Rest {
-  ahead: (Schema | ReferenceEnd)[]
+  upcoming: (Schema | ReferenceEnd)[]
   choices: Choice[]
   way: SchemaBranch
   /** Targets of references that contain this position: visiting one again would be a cycle. */
@@ -159,8 +159,8 @@ function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   }
   const inside = typeof target === 'object' ? { schema: target, outer: rest.way.inside } : rest.way.inside
   const { parts } = rest.way
-  const upcoming = [target, new ReferenceEnd(target), ...rest.ahead]
-  return { ...rest, ahead: upcoming, followed: [...rest.followed, target], way: { parts, inside } }
+  const upcoming = [target, new ReferenceEnd(target), ...rest.upcoming]
+  return { ...rest, upcoming: upcoming, followed: [...rest.followed, target], way: { parts, inside } }
 }
 
 /** The rest of the branch after adding the keywords of one schema. Undefined if its type contradicts the others. */
@@ -175,7 +175,7 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   }
   return {
     ...rest,
-    ahead: [...(schema.allOf ?? []), ...rest.ahead],
+    upcoming: [...(schema.allOf ?? []), ...rest.upcoming],
     choices: [...rest.choices, ...choicesOf(schema, walk)],
     way: { parts: [...parts, schema], inside },
   }
@@ -183,26 +183,29 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
 
 /** Every branch of schemas that must all hold, the likely ones first. */
 export function branchesOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
-  return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [], taken: [] }, walk)
+  return walkOn(
+    { upcoming: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [], taken: [] },
+    walk,
+  )
 }
 
 function* walkOn(rest: Rest, walk: Walk): Generator<SchemaBranch> {
   walk.spend()
-  const [schema, ...upcoming] = rest.ahead
+  const [schema, ...upcoming] = rest.upcoming
   if (schema === undefined) {
     const [choice, ...choices] = rest.choices
     if (!choice) yield rest.way
-    else for (const branch of choice) yield* walkOn({ ...rest, ahead: branch, choices }, walk)
+    else for (const branch of choice) yield* walkOn({ ...rest, upcoming: branch, choices }, walk)
     return
   }
   if (schema instanceof ReferenceEnd) {
     const { target } = schema
     const followed = rest.followed.filter((one) => one !== target)
-    return yield* walkOn({ ...rest, ahead: upcoming, followed, taken: [...rest.taken, target] }, walk)
+    return yield* walkOn({ ...rest, upcoming: upcoming, followed, taken: [...rest.taken, target] }, walk)
   }
   if (schema === false) return walk.note(new SchemaError('the schema allows nothing here', ''))
-  if (schema === true) return yield* walkOn({ ...rest, ahead: upcoming }, walk)
-  const taken = take(schema, { ...rest, ahead: upcoming }, walk)
+  if (schema === true) return yield* walkOn({ ...rest, upcoming: upcoming }, walk)
+  const taken = take(schema, { ...rest, upcoming: upcoming }, walk)
   const next = taken && schema.$ref !== undefined ? follow(schema, taken, walk) : taken
   if (next) yield* walkOn(next, walk)
 }

@@ -141,7 +141,9 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
       const path = whereIs(run, parts, 'patternProperties') + step(pattern)
-      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, luck: random }).take(1)
+      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, random: random }).take(
+        1,
+      )
       if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }

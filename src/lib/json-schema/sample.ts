@@ -215,14 +215,14 @@ function* textsFor(
 ): Generator<string> {
   const title = parts.find((part) => part.title !== undefined)?.title ?? ''
   const random = (purpose: string) => randomAt(run, position, purpose)
-  const about = { name: position.name || title, turn: position.turn, luck: random }
+  const about = { name: position.name || title, turn: position.turn, random }
   const formatted = parts.flatMap(({ format }) => (format === undefined ? [] : formatTexts(format, about, shortest)))
   yield* formatted
   const text = plainText(about)
   yield fitted(text, shortest, longest)
   const path = whereIs(run, parts, 'pattern')
   for (const pattern of patterns) {
-    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, luck: random })) {
+    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, random: random })) {
       yield drawn
       // A pattern may restrict only the start or the end of a text.
       const rest = 'a'.repeat(Math.max(0, shortest - drawn.length))

@@ -81,7 +81,7 @@ async function askModel(
   { origin, ask, judged, values }: EvaluationContext,
 ): Promise<EvaluationResult> {
   const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
-  const { schema: value, says, read, plausible } = kindOf(evaluator)
+  const { schema: value, description: says, read, plausible } = kindOf(evaluator)
   const question = {
     model,
     system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${says}.`,

@@ -36,7 +36,7 @@ export function ExploreView() {
 function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: { data: ExplorationData }) {
   const shares = [
     ['faults injected / applicable', coverage.delivered],
-    ['tolerated / injected', coverage.held],
+    ['tolerated / injected', coverage.tolerated],
     ['recovery paths covered / configured', coverage.recoveryPaths],
   ] as const
   return (
