@@ -124,7 +124,15 @@ const Health = z.object({
 })
 
 /** `GET /_understudy/health`: state and version of the server. It needs no token. */
-export function healthRoute({ sessions, runs, about, strays, events, fixtures, droppedTraces }: ControlDeps): Route {
+export function healthRoute({
+  sessions,
+  runs,
+  about,
+  unknownPaths: strays,
+  events,
+  fixtures,
+  droppedTraces,
+}: ControlDeps): Route {
   return {
     method: 'get',
     path: '/_understudy/health',

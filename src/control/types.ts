@@ -65,7 +65,7 @@ export interface ControlDeps {
   /** Whether warnings count as errors. */
   strict: boolean
   /** Calls of unknown paths. */
-  strays: UnknownPaths
+  unknownPaths: UnknownPaths
   /** Which ends of agent tasks clients have read. */
   readers: TaskReaders
   /** Calls of the workspace. */

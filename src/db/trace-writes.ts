@@ -93,7 +93,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     const {
       texts,
       partWrites: ahead,
-      partsSize: apart,
+      partsSize,
     } = long.stored(seq, {
       request: stored.request,
       rendered: stored.rendered,
@@ -120,7 +120,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       apart: null,
     }
     const bytes = rowBytes([row.record, request, row.rendered ?? '', answer, row.exchange ?? ''])
-    return { row, steps: ahead, partsSize: apart, bytes, tried: false }
+    return { row, steps: ahead, partsSize, bytes, tried: false }
   }
   const put = (writes: readonly TraceWrite[]) => {
     if (writes.some(({ tried }) => tried)) doubt()

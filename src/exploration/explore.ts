@@ -12,7 +12,7 @@ import type { ObservedRun } from './types.ts'
 export interface ExploreOptions extends SpaceOptions {
   run: RunCommand
   /** Runs the faults of providers on a call's routing; undefined if calls are forwarded. */
-  play?: RunRoute | undefined
+  runRoute?: RunRoute | undefined
   /** Number of parallel runs. */
   jobs: number
   /** Milliseconds after which a run hangs; default: derived from the baseline. */
@@ -26,9 +26,9 @@ export interface Exploration {
   /** The baseline run that failed, so that nothing was explored. */
   failedBaseline: ObservedRun | null
   points: InjectionPoint[]
-  cells: CaseResult[]
+  cases: CaseResult[]
   /** Applicable cases that were not run. */
-  left: SkippedCase[]
+  skipped: SkippedCase[]
   /**
    * Calls of a baseline run whose traces were dropped or deleted: they are no injection points here, though they may
    * fail, too.
@@ -69,16 +69,16 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     recoveryPaths = mergeRecoveryPaths([recoveryPaths, observed.recoveryPaths])
     return observed
   }
-  const context = { run, baseline, limitMs, quiet: points }
+  const context = { run, baseline, limitMs, baselinePoints: points }
   let stopped = false
   const work = async () => {
-    for (let cell = space.next(); cell; cell = space.next()) {
-      if (stopped || !options.hasTime()) return space.giveBack(cell)
-      const trial = await runCase(cell, context)
+    for (let nextCase = space.next(); nextCase; nextCase = space.next()) {
+      if (stopped || !options.hasTime()) return space.giveBack(nextCase)
+      const trial = await runCase(nextCase, context)
       if (trial) space.done(trial)
       else {
         stopped = true
-        space.giveBack(cell)
+        space.giveBack(nextCase)
       }
     }
   }
@@ -97,7 +97,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 }
 
 /** The results of two baseline runs; the runs themselves are not retained. */
-async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>) {
+async function beginQuietly({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runRoute'>) {
   const baselineRuns: ObservedRun[] = []
   for (let round = 0; round < 2; round++) {
     const observed = await run({ scenario: null, limitMs: null })
@@ -106,7 +106,7 @@ async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>)
     baselineRuns.push(observed)
   }
   const [one, other] = baselineRuns as [ObservedRun, ObservedRun]
-  const tables = play ? await routeTables(baselineRuns, play) : []
+  const tables = runRoute ? await routeTables(baselineRuns, runRoute) : []
   return {
     points: baselinePoints(one, other),
     baseline: baselineOf(baselineRuns),
@@ -117,7 +117,7 @@ async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>)
 }
 
 const NOTHING = {
-  ...{ points: [], cells: [], left: [], routes: [], recoveryPaths: {} },
+  ...{ points: [], cases: [], skipped: [], routes: [], recoveryPaths: {} },
   ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
 }
 

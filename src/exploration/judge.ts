@@ -29,7 +29,7 @@ export function judgeCase(
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
   if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))
   const broken = { baseline, calls, hit, dropped: run.dropped }
-  const [mistake] = mistakesIn({ ...broken, cell, findings: run.findings })
+  const [mistake] = mistakesIn({ ...broken, exploreCase: cell, findings: run.findings })
   const besides = mistake ? `; ${mistake.why}` : ''
   if (run.timedOut)
     return of(

@@ -41,11 +41,14 @@ interface Item {
 /** The facts in a request as received. */
 export function requestFacts(request: unknown): RequestFacts {
   const body: Record<string, unknown> = isObject(request) ? request : {}
-  const said = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
-  const items = said.filter(isObject) as Item[]
+  const messageList = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
+  const items = messageList.filter(isObject) as Item[]
   const calls = new Map(items.flatMap(callsOf))
   return {
-    items: said.map((item) => ({ json: JSON.stringify(item), text: isObject(item) ? sentText(item) : undefined })),
+    items: messageList.map((item) => ({
+      json: JSON.stringify(item),
+      text: isObject(item) ? sentText(item) : undefined,
+    })),
     goesOn: typeof body.previous_response_id === 'string',
     results: items.flatMap((item) => resultOf(item, calls)),
   }

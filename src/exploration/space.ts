@@ -36,8 +36,8 @@ interface Space {
   done(trial: Trial): void
   state(): {
     points: InjectionPoint[]
-    cells: CaseResult[]
-    left: SkippedCase[]
+    cases: CaseResult[]
+    skipped: SkippedCase[]
     saved: number
   }
 }
@@ -54,7 +54,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   const points = new Map(known)
   const broken = new Set(options.prune ? failingPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
-  const cells = allCases([...broken], classes)
+  const allPlanned = allCases([...broken], classes)
   const waiting = new Map(
     allCases(endsFirst([...broken]), classes).map((exploreCase) => [caseLabel(exploreCase), exploreCase]),
   )
@@ -122,8 +122,8 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
-      cells: inOrder([...results.values()], cells),
-      left: [
+      cases: inOrder([...results.values()], allPlanned),
+      skipped: [
         ...[...waiting.values()].map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'time' })),
         ...allCases(unbroken, classes).map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'similar' })),
       ],
@@ -144,9 +144,9 @@ const discoveredOf = (points: ReadonlyMap<string, InjectionPoint>): InjectionPoi
     .sort((one, other) => (one.kind === other.kind ? one.nth - other.nth : one.kind < other.kind ? -1 : 1))
 
 /** Results in the order of their cases, with pairs after them by name. */
-function inOrder(results: readonly CaseResult[], cells: readonly ExploreCase[]): CaseResult[] {
-  const places = new Map(cells.map((exploreCase, index) => [caseLabel(exploreCase), index]))
-  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? cells.length
+function inOrder(results: readonly CaseResult[], planned: readonly ExploreCase[]): CaseResult[] {
+  const places = new Map(planned.map((exploreCase, index) => [caseLabel(exploreCase), index]))
+  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? planned.length
   return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (caseName(one) < caseName(other) ? -1 : 1))
 }
 

@@ -15,7 +15,7 @@ interface TrialContext {
   run: RunCommand
   baseline: Baseline
   /** The injection points of the baseline. */
-  quiet: readonly InjectionPoint[]
+  baselinePoints: readonly InjectionPoint[]
   limitMs: number
 }
 
@@ -71,7 +71,10 @@ interface Played {
   context: TrialContext
 }
 
-function trialOf(exploreCase: ExploreCase, { run, written, context: { baseline, quiet } }: Played): JudgedTrial {
+function trialOf(
+  exploreCase: ExploreCase,
+  { run, written, context: { baseline, baselinePoints } }: Played,
+): JudgedTrial {
   const { verdict, why, traces, counted } = judgeCase(run, {
     cell: exploreCase,
     rule: String(written.rules.at(-1)?.name),
@@ -86,7 +89,7 @@ function trialOf(exploreCase: ExploreCase, { run, written, context: { baseline, 
     counted,
     steady: true,
     following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
-    discovered: failingPoints(newInjectionPoints(run, new Set(quiet.map(({ id }) => id)))),
+    discovered: failingPoints(newInjectionPoints(run, new Set(baselinePoints.map(({ id }) => id)))),
     last: lastOf(run),
     result: {
       ...caseId(exploreCase),

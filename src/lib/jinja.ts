@@ -167,7 +167,7 @@ class CountingInterpreter extends Interpreter {
   #given(nodes: readonly Node[], env: Environment): Given {
     const args: Value[] = []
     const named = new Map<string, Value>()
-    const known = nodes.map((node) => {
+    const evaluatedArgs = nodes.map((node) => {
       const field = INNER[node.type]
       const inner = field === undefined ? node : (node[field] as Node)
       const value = this.#value(inner, env)
@@ -178,7 +178,7 @@ class CountingInterpreter extends Interpreter {
       else args.push(value)
       return field === undefined ? evaluated(node, value) : { ...node, [field]: evaluated(inner, value) }
     })
-    return { args, named, nodes: known }
+    return { args, named, nodes: evaluatedArgs }
   }
 
   #binary(node: Node, env: Environment): Node {
@@ -285,8 +285,8 @@ class CountingInterpreter extends Interpreter {
   #shapeOf(value: Value, outer: readonly Value[] = []): Shape {
     if (isText(value)) return { length: value.value.length + 2, values: 1, depth: 0, fixed: true }
     if (!isComposite(value)) return SCALAR
-    const known = this.#shapes.get(value)
-    if (known) return known
+    const cached = this.#shapes.get(value)
+    if (cached) return cached
     if (outer.includes(value)) return { ...SCALAR, length: Number.POSITIVE_INFINITY, fixed: false }
     const shape: Shape = { length: 2, values: 1, depth: 0, fixed: value.type !== 'NamespaceValue' }
     const inside = [...outer, value]

@@ -24,7 +24,7 @@ interface LatencyEvents {
   /** The real time of one is over, or its client disconnected: the clock may advance. */
   changed(): void
   /** One ended early, at an instant of the clock. */
-  left(instant: number): void
+  canceled(instant: number): void
 }
 
 /** Shared state of the latencies of a clock. */
@@ -84,7 +84,7 @@ class RunningLatency implements Latency {
   readonly #leave = () => {
     noteSilence(this.#signal?.reason, this.due - this.start)
     const waited = Math.round((performance.now() - this.#began) / STEP_MS) * STEP_MS
-    this.#parts.left(Math.min(this.due, this.start + waited))
+    this.#parts.canceled(Math.min(this.due, this.start + waited))
     this.fail(this.#signal?.reason)
   }
 

@@ -34,12 +34,12 @@ export function questionParts(body: unknown): QuestionParts | undefined {
   const fields = asObject(body)
   if (!fields) return undefined
   const { messages, input } = fields
-  const said =
+  const conversation =
     [messages, input].find((items) => isConversation(items)) ?? (typeof input === 'string' ? [input] : undefined)
-  if (!said) return batchParts(fields)
+  if (!conversation) return batchParts(fields)
   const system: string[] = [...contentTexts(fields.system), ...contentTexts(fields.instructions)]
   const turns: RequestTurn[] = []
-  for (const one of asList(said)) {
+  for (const one of asList(conversation)) {
     const item = asObject(one) ?? { role: 'user', content: one }
     if (SYSTEM_ROLES.includes(String(item.role))) system.push(...contentTexts(item.content))
     else addTurn(turns, sideOf(item), piecesOf(item))

@@ -89,8 +89,8 @@ function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Co
   const at = turns.length - 1 - continuesAt
   const continued = turns[at]
   if (continued?.side !== 'model' || at < 1) return undefined
-  const words = withoutSpaces(continued.text)
-  return words === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words }
+  const ownText = withoutSpaces(continued.text)
+  return ownText === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words: ownText }
 }
 
 /** A text without spaces: SDKs trim texts, and join them in different ways. */

@@ -77,11 +77,11 @@ export function fillText(
   values: Record<string, unknown>,
   budget: TemplateBudget = templateBudget(TEMPLATE_LIMITS),
 ): string {
-  const known = new Map<string, string | undefined>()
+  const cached = new Map<string, string | undefined>()
   let length = text.length
   return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => {
-    if (!known.has(name)) known.set(name, textValue(values, name))
-    const value = known.get(name)
+    if (!cached.has(name)) cached.set(name, textValue(values, name))
+    const value = cached.get(name)
     if (value === undefined) return whole
     length += value.length - whole.length
     budget.check(length)

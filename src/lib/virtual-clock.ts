@@ -152,7 +152,7 @@ function createSteps(hand: ReturnType<typeof createHand>) {
   }
   const latencies = createLatencies({
     now: hand.now,
-    left: goTo,
+    canceled: goTo,
     changed: () => isAwaited() && watch(),
   })
   const isAwaited = () => waits.size() > 0 || latencies.anyOver()

@@ -19,7 +19,7 @@ export interface TaskReaders {
   /** A client has received the current state of a task. */
   shown(handle: SessionHandle, task: { id: string; active: boolean }): void
   /** A client that was waiting for the end has disconnected, for whatever reason. */
-  left(handle: SessionHandle, task: string): void
+  abandoned(handle: SessionHandle, task: string): void
   unread(handle: SessionHandle): readonly UnreadTurn[]
 }
 
@@ -43,7 +43,7 @@ export function createTaskReaders(): TaskReaders {
       if (turn && active) turn.looks++
       else handles.get(handle)?.delete(id)
     },
-    left: (handle, task) => void handles.get(handle)?.delete(task),
+    abandoned: (handle, task) => void handles.get(handle)?.delete(task),
     unread: (handle) => [...(handles.get(handle)?.values() ?? [])],
   }
 }

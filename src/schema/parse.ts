@@ -25,15 +25,15 @@ interface Known {
   fields: ReadonlySet<string>
   slow: number
 }
-const known = new WeakMap<object, Known>()
+const cached = new WeakMap<object, Known>()
 
 function knownOf(named: Asked): Known {
-  const found = known.get(named)
+  const found = cached.get(named)
   if (found) return found
   const compiled = embeddedSchema(requestSchemaName(named.name))
   const names = compiled?.is === 'object' ? compiled.fields.map(({ name }) => name) : Object.keys(named.request.shape)
   const made: Known = { parse: compiled ? compiledParser(compiled) : undefined, fields: new Set(names), slow: 0 }
-  known.set(named, made)
+  cached.set(named, made)
   return made
 }
 

@@ -204,7 +204,7 @@ interface FileDatabase {
   restored: boolean
   release(): void
   /** Opens it a second time, for one isolated transaction. */
-  beside?(): Database
+  openBeside?(): Database
   /** Called before it is closed, when no write is waiting. */
   closing?(): void
 }
@@ -228,7 +228,7 @@ export const loadedMemoryData = (empty: () => Buffer, options: DataOptions): Ses
 
 /** Data in a file. */
 export function fileData(
-  { database, restored, release, closing, beside = () => openSecond(database.name) }: FileDatabase,
+  { database, restored, release, closing, openBeside: beside = () => openSecond(database.name) }: FileDatabase,
   options: DataOptions,
 ): SessionData {
   const checkpoints = checkpointer(database)
@@ -256,10 +256,10 @@ export function fileData(
     }
   }
   const begin = (): SessionData => {
-    let over = false
+    let isReplaced = false
     const own = storesOver(
       database,
-      writesUntil(() => over, writer),
+      writesUntil(() => isReplaced, writer),
       { ...options, dropped: nothingDropped() },
     )
     const stores: Stores = {
@@ -277,7 +277,7 @@ export function fileData(
       },
       transact: (run) =>
         writer.transact(() => {
-          if (over) throw resetError()
+          if (isReplaced) throw resetError()
           return run()
         }),
       keyedKinds: () => keyedKinds(database),
@@ -289,7 +289,7 @@ export function fileData(
       lastInstant: () => lastInstantIn(database),
       async replaced(snapshot) {
         await replace(snapshot, () => {
-          over = true
+          isReplaced = true
         })
         return begin()
       },

@@ -298,7 +298,7 @@ function openFile(
     if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
     const openBeside = () => withRoom(() => openAgain(name, file))
     return fileData(
-      { database, restored, beside: openBeside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
+      { database, restored, openBeside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
     )
   } catch (error) {

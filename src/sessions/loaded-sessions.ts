@@ -23,7 +23,7 @@ const CLOSED_AT_ONCE = 16
 
 /** A session, and when it was last used (ms of real time). */
 export interface SessionEntry {
-  readonly slot: OwnedSession
+  readonly handle: OwnedSession
   used: number
 }
 
@@ -33,13 +33,13 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   let open = 0
   let closing = false
   let stopped = false
-  const loaded = () => [...entries()].filter(({ slot }) => slot.loaded)
+  const loaded = () => [...entries()].filter(({ handle }) => handle.loaded)
   const close = async () => {
     const all = loaded()
-    const idle = all.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
-    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ slot }) => {
+    const idle = all.filter(({ handle }) => handle.active === 0).sort((one, other) => one.used - other.used)
+    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ handle }) => {
       // It may have been used again.
-      if (!stopped && slot.active === 0) slot.sleep()
+      if (!stopped && handle.active === 0) handle.sleep()
     })
     open = loaded().length
     return idle.length > 0 && open > MAX_AWAKE
@@ -51,13 +51,13 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   /** Closes files at once, those of idle sessions first. One in use is opened again at its next use. */
   const closeNow = (files: readonly SessionEntry[], count: number): number => {
     const order = files.toSorted(
-      (one, other) => Math.sign(one.slot.active) - Math.sign(other.slot.active) || one.used - other.used,
+      (one, other) => Math.sign(one.handle.active) - Math.sign(other.handle.active) || one.used - other.used,
     )
     let closed = 0
-    for (const { slot } of order) {
+    for (const { handle } of order) {
       if (closed >= count) break
-      slot.sleep()
-      if (!slot.loaded) closed++
+      handle.sleep()
+      if (!handle.loaded) closed++
     }
     return closed
   }
@@ -93,9 +93,9 @@ const MAX_PEEKED = 32
 export function createTransient(slotOf: (name: string) => OwnedSession, realNow: () => number) {
   const transients = new Map<string, SessionEntry>()
   const dropOne = () => {
-    const idle = [...transients].find(([, { slot }]) => slot.active === 0)
+    const idle = [...transients].find(([, { handle }]) => handle.active === 0)
     // A reader in progress opens it again.
-    idle?.[1].slot.sleep()
+    idle?.[1].handle.sleep()
     if (idle) transients.delete(idle[0])
   }
   return {
@@ -103,17 +103,17 @@ export function createTransient(slotOf: (name: string) => OwnedSession, realNow:
     entry(name: string): SessionEntry {
       const found = transients.get(name)
       if (found) return found
-      const entry = { slot: slotOf(name), used: realNow() }
+      const entry = { handle: slotOf(name), used: realNow() }
       if (transients.size >= MAX_PEEKED) dropOne()
       transients.set(name, entry)
       return entry
     },
-    slot: (name: string) => transients.get(name)?.slot,
+    slot: (name: string) => transients.get(name)?.handle,
     remove: (name: string) => void transients.delete(name),
     entries: () => transients.values(),
     /** Closes the databases of those that were not read since a time (ms of real time). */
     sleepIdle(since: number): void {
-      for (const { slot, used } of transients.values()) if (slot.active === 0 && used <= since) slot.sleep()
+      for (const { handle, used } of transients.values()) if (handle.active === 0 && used <= since) handle.sleep()
     },
   }
 }
@@ -156,10 +156,10 @@ export function watchIdle({
     // Meanwhile it may have been removed, or another may have its name.
     if (stopped || name === DEFAULT_SESSION || sessions.get(name) !== entry) return
     const now = realNow()
-    if (entry.slot.active > 0) entry.used = now
+    if (entry.handle.active > 0) entry.used = now
     const idle = now - entry.used
     if (idle >= ttl) drop(name)
-    else if (idle >= AWAKE_MS) entry.slot.sleep()
+    else if (idle >= AWAKE_MS) entry.handle.sleep()
   }
   /**
    * Sessions of earlier processes that were not used since, with the time of the next check. Only this process writes

@@ -160,7 +160,7 @@ function registryOf(options: SessionsOptions) {
       const looked = settings === undefined && !folder ? transients.slot(name) : undefined
       const handle = looked ?? noting(name, () => slotOf(name, settings ?? 'called', made))
       transients.remove(name)
-      sessions.set(name, { slot: handle, used: realNow() })
+      sessions.set(name, { handle, used: realNow() })
       if (handle.origin === 'restored') noting(name, () => continueIn(registry, name, handle))
       unrestored.delete(name)
       return handle.current
@@ -179,7 +179,7 @@ function registryOf(options: SessionsOptions) {
       if (!entry && (!isName(name) || !folder?.has(name))) throw sessionNotFound(name)
       sessions.delete(name)
       unrestored.delete(name)
-      if (entry) forget(entry.slot, why)
+      if (entry) forget(entry.handle, why)
       try {
         noting(name, () => folder?.remove(name))
       } finally {
@@ -188,7 +188,7 @@ function registryOf(options: SessionsOptions) {
     },
     close() {
       loadedLimit.stop()
-      for (const { slot } of all()) slot.close()
+      for (const { handle } of all()) handle.close()
       folder?.close()
     },
   }
@@ -227,12 +227,12 @@ export function createSessions(options: SessionsOptions): Sessions {
   const { sessions, peeked: transients, realNow, create, restore, remove } = registry
   const use = (entry: SessionEntry): Session => {
     entry.used = realNow()
-    return entry.slot.current
+    return entry.handle.current
   }
   create(DEFAULT_SESSION)
   const next = oneByOne()
-  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.slot.loaded
-  const list = () => [...sessions.values()].map(({ slot }) => slot.current)
+  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.handle.loaded
+  const list = () => [...sessions.values()].map(({ handle }) => handle.current)
   const isLeft = (name: string): boolean => {
     try {
       return registry.folder?.has(name) ?? false
@@ -243,7 +243,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   const expire = (name: string, why: string) => {
     const entry = sessions.get(name)
     try {
-      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.slot.current)
+      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.handle.current)
     } catch (error) {
       // An unreadable session has no evidence.
       if (!(error instanceof UnusableSession)) throw error
@@ -257,7 +257,7 @@ export function createSessions(options: SessionsOptions): Sessions {
   }
   const idle = watchIdle({
     sessions,
-    transients: transients,
+    transients,
     folder: registry.folder,
     realNow,
     ttl: options.ttl,
@@ -284,7 +284,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const entry = sessions.get(name)
       return entry && use(entry)
     },
-    loaded: (name) => sessions.get(name)?.slot.current,
+    loaded: (name) => sessions.get(name)?.handle.current,
     create(name, settings, made) {
       restore(name)
       if (sessions.has(name)) throw alreadyThere(name)
@@ -302,7 +302,9 @@ export function createSessions(options: SessionsOptions): Sessions {
           return read(readable)
         } catch (error) {
           if (!(error instanceof UnusableSession)) throw error
-          const rest = readable.filter(({ name, slot }) => name !== error.session && slot.problem === undefined)
+          const rest = readable.filter(
+            ({ name, slot: handle }) => name !== error.session && handle.problem === undefined,
+          )
           if (rest.length === readable.length) throw error
           readable = rest
         }
@@ -311,8 +313,8 @@ export function createSessions(options: SessionsOptions): Sessions {
     problems: () => [
       // Moving a file away fixes its problem.
       ...[...registry.unrestored].flatMap(([session, message]) => (isLeft(session) ? [{ session, message }] : [])),
-      ...list().flatMap(({ name, slot }) =>
-        slot.problem === undefined ? [] : [{ session: name, message: slot.problem }],
+      ...list().flatMap(({ name, slot: handle }) =>
+        handle.problem === undefined ? [] : [{ session: name, message: handle.problem }],
       ),
     ],
     drain() {
@@ -324,9 +326,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     refuseNew() {
       registry.refusing = true
     },
-    active: () => [...sessions.values()].reduce((sum, { slot }) => sum + slot.active, 0),
+    active: () => [...sessions.values()].reduce((sum, { handle }) => sum + handle.active, 0),
     endless: () =>
-      [...new Set([...sessions.values()].map(({ slot }) => slot.current.clock))].reduce(
+      [...new Set([...sessions.values()].map(({ handle }) => handle.current.clock))].reduce(
         (sum, clock) => sum + clock.endless,
         0,
       ),

@@ -89,7 +89,7 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       const { session, caller } = call
       const submission = await submissionOf(call)
       const task = await beginTurn(call, submission, events)
-      call.begun?.(task)
+      call.started?.(task)
       start(session, task)
       await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
       return task

@@ -70,7 +70,7 @@ export async function commit(
   })
   if (!committed) return undefined
   const { trace, begins, ...changed } = committed
-  if (begins) events.begun(session, changed.task)
+  if (begins) events.turnStarted(session, changed.task)
   events.notify(session, { type: 'changed', ...changed })
   if (trace) events.ended(session, changed.task, trace)
   return changed.task

@@ -29,7 +29,7 @@ export interface TaskEvents {
   sweep(session: Session): void
   notify(session: Session, event: TaskEvent): void
   /** A turn has started, or has ended with its final trace. */
-  begun(session: Session, task: AgentTaskRecord): void
+  turnStarted(session: Session, task: AgentTaskRecord): void
   ended(session: Session, task: AgentTaskRecord, trace: TraceRecord): void
 }
 
@@ -69,7 +69,7 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       const { trace, seq } = task.turn
       observers.notify({ type: 'task-changed', session: session.name, trace, seq, task: taskTrace(task, steps) })
     },
-    begun({ name }, { turn, parent, from }) {
+    turnStarted({ name }, { turn, parent, from }) {
       if (!observers.active) return
       const about = { session: name, trace: turn.trace, operation: TASK_OPERATION }
       const { url, received, route, traceparent, tracestate } = from

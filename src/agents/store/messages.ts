@@ -158,12 +158,12 @@ function argumentsOf(text: string): Record<string, unknown> {
  * id.
  */
 export function withOwnIds(calls: readonly ToolCallPart[], history: readonly TaskMessage[]): ToolCallPart[] {
-  const known = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
+  const ids = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
   return calls.map((call) => {
     const preferred = call.tool_call_id === '' ? 'call' : call.tool_call_id
     let id = preferred
-    for (let count = 2; known.has(id); count++) id = `${preferred}_${count}`
-    known.add(id)
+    for (let count = 2; ids.has(id); count++) id = `${preferred}_${count}`
+    ids.add(id)
     return id === call.tool_call_id ? call : { ...call, tool_call_id: id }
   })
 }

@@ -28,8 +28,8 @@ export const queryKnowledgeBase: ToolKind = {
     const base = agent.knowledge_bases.find(({ knowledge_id }) => knowledge_id === name)
     if (!base) return { error: `this agent has no knowledge base ${JSON.stringify(name)}` }
     try {
-      const asked = { ...base, ...(top_k !== undefined && { top_k }), query, param: 'knowledge_base' }
-      const matches = await knowledge.search({ session, caller: () => caller, signal }, asked)
+      const searchQuery = { ...base, ...(top_k !== undefined && { top_k }), query, param: 'knowledge_base' }
+      const matches = await knowledge.search({ session, caller: () => caller, signal }, searchQuery)
       return { result: { matches: matches.map(({ id, score, text: passage }) => ({ id, score, text: passage })) } }
     } catch (error) {
       if (error instanceof ApiError) return { error: error.message }

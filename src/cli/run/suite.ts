@@ -183,9 +183,9 @@ export async function judgeSessions({
     return answer.ok ? [(await answer.json()) as Verification] : []
   }
   const judged: Verification[] = []
-  const asked = names.length > 0 ? names : [round.label]
-  for (let first = 0; first < asked.length; first += JUDGED_AT_ONCE)
-    judged.push(...(await Promise.all(asked.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
+  const toJudge = names.length > 0 ? names : [round.label]
+  for (let first = 0; first < toJudge.length; first += JUDGED_AT_ONCE)
+    judged.push(...(await Promise.all(toJudge.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
   const parts = judged.flatMap((one) => inParts(one, there.has(one.session)))
   const verdicts = parts.length > 0 ? parts : await verify(round.label)
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))

@@ -118,9 +118,9 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
 }
 
 /** A server's file contains its default session, that of an exec run all sessions that were used. */
-function fileSource(file: string, wanted: string | undefined): TraceSource {
+function fileSource(file: string, only: string | undefined): TraceSource {
   const store = traceStore(openReadOnly(file), READ_ONLY)
-  const session = wanted === ALL_SESSIONS ? undefined : wanted
+  const session = only === ALL_SESSIONS ? undefined : only
   const names = session === undefined ? [] : store.sessions()
   if (session !== undefined && !names.includes(session)) {
     const there = names.length > 0 ? names.join(', ') : 'no calls'

@@ -66,10 +66,10 @@ export function* objectsFor(run: SampleRun, context: ContainerContext): Generato
     known.length === 0 && required.length === 0
       ? Math.min(max, Math.max(min, run.lean ? 0 : dictionarySize(parts)))
       : min
-  if (!run.lean) yield objectWith(run, context, { required, optional, wanted: max, min: names })
-  yield objectWith(run, context, { required, optional, wanted: min, min })
+  if (!run.lean) yield objectWith(run, context, { required, optional, target: max, min: names })
+  yield objectWith(run, context, { required, optional, target: min, min })
   for (const name of optional)
-    yield objectWith(run, context, { required: [...required, name], optional, wanted: min, min })
+    yield objectWith(run, context, { required: [...required, name], optional, target: min, min })
 }
 
 /** An object without named properties is a dictionary if its values have a schema. */
@@ -80,7 +80,7 @@ interface Members {
   required: string[]
   optional: string[]
   /** Optional properties are added up to this number of properties. */
-  wanted: number
+  target: number
   /** Names are generated up to this number of properties. */
   min: number
 }
@@ -88,7 +88,7 @@ interface Members {
 function objectWith(
   run: SampleRun,
   { parts, position }: ContainerContext,
-  { required, optional, wanted, min }: Members,
+  { required, optional, target: wanted, min }: Members,
 ): object {
   const made: Record<string, unknown> = Object.create(null)
   for (const name of required) {
@@ -141,9 +141,7 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
       const path = whereIs(run, parts, 'patternProperties') + step(pattern)
-      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, random: random }).take(
-        1,
-      )
+      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, random }).take(1)
       if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }

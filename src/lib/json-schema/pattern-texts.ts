@@ -100,8 +100,8 @@ class Drawing {
   }
 
   #sizeOf(node: RegexNode): Size {
-    const known = this.#sizes.get(node)
-    if (known) return known
+    const cached = this.#sizes.get(node)
+    if (cached) return cached
     const size = this.#measured(node)
     this.#sizes.set(node, size)
     return size

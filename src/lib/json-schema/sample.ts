@@ -21,8 +21,8 @@ const weights = new WeakMap<object, number>()
 /** The number of schemas that one value is compared with. */
 function weightOf(schema: Schema): number {
   if (typeof schema === 'boolean') return 1
-  const known = weights.get(schema)
-  if (known !== undefined) return known
+  const cached = weights.get(schema)
+  if (cached !== undefined) return cached
   const { allOf = [], anyOf = [], oneOf = [], not = true, if: condition = true } = schema
   const weight = [...allOf, ...anyOf, ...oneOf, not, condition].reduce((sum, inner) => sum + weightOf(inner), 1)
   weights.set(schema, weight)
@@ -222,7 +222,7 @@ function* textsFor(
   yield fitted(text, shortest, longest)
   const path = whereIs(run, parts, 'pattern')
   for (const pattern of patterns) {
-    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, random: random })) {
+    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, random })) {
       yield drawn
       // A pattern may restrict only the start or the end of a text.
       const rest = 'a'.repeat(Math.max(0, shortest - drawn.length))

@@ -103,7 +103,7 @@ function createRoute(deps: ResourceDeps): Route {
             ...chunk,
           }
           const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
-          return createRecord(chunks, work, fields, { params, beside: storeContent })
+          return createRecord(chunks, work, fields, { params, storeContent })
         })
         if (records.length > 0) countChunks(work, [String(knowledge_id), String(datasource_id)], records.length)
         return records

@@ -95,7 +95,7 @@ function storeChunk(work: Transaction, datasource: Fields, made: readonly NewChu
   const at = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
   const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
   const fields = { datasource_id, knowledge_id, position, enabled: true, status: 'completed', text }
-  createRecord(chunks, work, fields, { params: at, beside: storeContent })
+  createRecord(chunks, work, fields, { params: at, storeContent })
 }
 
 /** Stores all but the last of many chunks in slices, and returns their number. */

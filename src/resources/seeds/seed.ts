@@ -121,8 +121,8 @@ const paramsOf = ({ param }: Resource, { _id }: Fields): PathParams => ({ [param
 
 /** A new record goes through all its changes, so that it gets its versions; an existing one only to the last. */
 function putVersions(resource: Resource, work: Transaction, body: Fields, changes: readonly Fields[]): void {
-  const known = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
-  const steps = known ? [Object.assign({}, body, ...changes)] : [body, ...changes]
+  const existing = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
+  const steps = existing ? [Object.assign({}, body, ...changes)] : [body, ...changes]
   for (const step of steps) put(resource, work, { ...step, key: body.key })
 }
 

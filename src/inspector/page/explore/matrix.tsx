@@ -9,11 +9,11 @@ type Place = Pick<ReportedCase, 'point' | 'class'>
 export const caseAddress = ({ point, class: name }: Place): string => `${point} ${name}`
 
 /** The matrix, and below it the pairs, which have no place in it. */
-export function Matrix({ data: { points, classes, cells, left } }: { data: ExplorationData }) {
+export function Matrix({ data: { points, classes, cells, skipped } }: { data: ExplorationData }) {
   const by = new Map(cells.map((result) => [caseAddress(result), result]))
-  const leftOut = new Set(left.map(caseAddress))
-  const shown = new Set([...cells, ...left].map(({ point }) => point))
-  const columns = classes.filter((name) => [...cells, ...left].some((result) => result.class === name))
+  const leftOut = new Set(skipped.map(caseAddress))
+  const shown = new Set([...cells, ...skipped].map(({ point }) => point))
+  const columns = classes.filter((name) => [...cells, ...skipped].some((result) => result.class === name))
   const ids = new Set(points.map(({ id }) => id))
   const pairs = cells.filter(({ point }) => !ids.has(point))
   return (
