@@ -33,6 +33,8 @@ export type Config = Readonly<
     addresses: readonly OutsideAddress[]
     /** Time settings of flags and variables, which take precedence over those of scenarios. */
     timeOverrides: Partial<TimeSettings>
+    /** Whether a flag or variable says how conversations are judged. */
+    historyOverrides: boolean
   }
 >
 // Most starts export nothing.
@@ -75,6 +77,7 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
     ...(typed('clock') && { clock: config.clock }),
     ...(typed('skip_latency') && { latency: config.skip_latency ? 'skip' : 'real' }),
   }
+  config.historyOverrides = typed('history') !== undefined
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, givenFor('default_provider'))
   return read

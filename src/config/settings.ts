@@ -1,5 +1,6 @@
 // Every setting as a row, from which the command line, its help, the environment, the file and the errors are derived.
 import type { z } from 'zod'
+import { HISTORY_MODES, type HistoryMode } from '../contract/core/history-mode.ts'
 import { rules } from '../contract/core/rules.ts'
 import { lazy } from '../lib/lazy.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
@@ -100,6 +101,13 @@ export const SETTINGS = {
     fallback: 'requested',
     help: 'when a generated response calls a tool: requested (when the request requires it) or eager (until the request has a tool result)',
     valid: 'requested or eager',
+  }),
+  history: setting<HistoryMode>({
+    takes: 'MODE',
+    schema: ({ z }) => z.enum(HISTORY_MODES),
+    fallback: 'strict',
+    help: 'what happens to conversations that their provider would reject, such as a tool call without its result: strict (rejected in its words), lenient (only reported) or off',
+    valid: 'strict, lenient or off',
   }),
   backend: setting<BackendName>({
     takes: 'NAME',

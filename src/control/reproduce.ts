@@ -1,4 +1,4 @@
-// GET /_understudy/traces/:id/made: files that reproduce a call: a fixture with its response, a scenario with its
+// GET /_understudy/traces/:id/reproduction: files that reproduce a call: a fixture with its response, a scenario with its
 // failures, a test with both.
 
 import { z } from 'zod'
@@ -34,9 +34,9 @@ const GeneratedFiles = z.object({
 export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Route {
   return asRoute({
     method: 'get',
-    path: '/_understudy/traces/:id/made',
+    path: '/_understudy/traces/:id/reproduction',
     tag: 'Emulator',
-    operationId: 'getFilesOfTrace',
+    operationId: 'getReproduction',
     summary: 'Generate files from a trace',
     description: 'A fixture, a scenario, and a test that reproduce a call, each as the text of a file.',
     response: GeneratedFiles,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import type { Scenario } from '../scenarios/engine.ts'
-import { idleRules, scenarioIn } from '../scenarios/load.ts'
+import { rulesWithoutEffect, scenarioIn } from '../scenarios/load.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { REQUEST_LIMITS } from '../schema/yaml-text.ts'
 
@@ -64,7 +64,7 @@ function check(text: string, operations: readonly string[]): z.infer<typeof Chec
   try {
     const source = sourceOf(text)
     const scenario = scenarioIn(source, text)
-    const idle = idleRules(scenario, operations, (index) => source.at(['rules', index]))
+    const idle = rulesWithoutEffect(scenario, operations, (index) => source.at(['rules', index]))
     return { valid: true, name: scenario.name, problems: [], warnings: idle.map(remarkOf) }
   } catch (error) {
     if (!(error instanceof FileError)) throw error

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { RuleReport } from '../contract/core/verification.ts'
 import { yaml } from '../lib/yaml.ts'
-import { fixedSource, idleRules, type ScenarioSource } from '../scenarios/load.ts'
+import { fixedSource, rulesWithoutEffect, type ScenarioSource } from '../scenarios/load.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import { parseRequest } from '../schema/validation.ts'
@@ -57,7 +57,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
       from: run?.scenario.location ?? null,
       text: run?.scenario.text ?? null,
       problem: runs.problem(session) ?? null,
-      warnings: run ? idleRules(run.scenario, operations()) : [],
+      warnings: run ? rulesWithoutEffect(run.scenario, operations()) : [],
       state: run?.state() ?? null,
       started_at: run ? new Date(run.started).toISOString() : null,
       rules: run?.rules() ?? [],
@@ -78,7 +78,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
     asRoute({
       method: 'put',
       ...shared,
-      operationId: 'playScenario',
+      operationId: 'activateScenario',
       summary: 'Activate a scenario',
       description:
         'Activates a scenario in the session and resets all counters to 0. Send `{"name": ...}` for a known scenario, a complete scenario as JSON, or `{"text": ...}` with the text of a scenario file.',
@@ -97,7 +97,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
     {
       method: 'delete',
       ...shared,
-      operationId: 'stopScenario',
+      operationId: 'deactivateScenario',
       summary: 'Deactivate the scenario',
       description: 'Deactivates the scenario of the session. No more faults are injected.',
       handle({ request }) {

@@ -1,6 +1,7 @@
 // /_understudy/sessions: sessions with settings, a scenario and fixtures of their own.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
+import { HistoryModeSchema } from '../contract/core/history.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { parseRequest } from '../schema/validation.ts'
@@ -27,6 +28,9 @@ const Settings = z.strictObject({
     .optional()
     .describe('The name of a known scenario, or a complete scenario.'),
   approvals: Approvals.default('ask'),
+  history: HistoryModeSchema.optional().describe(
+    'Whether conversations that their providers would reject are rejected, only reported, or not checked. Default: the setting of the scenario, or of the server.',
+  ),
   fixtures: z
     .array(z.unknown())
     .default([])
@@ -304,7 +308,7 @@ function createSession(
   { name, ...settings }: z.infer<typeof NewSession>,
   { sessions, runs, fixtures, observers }: ControlDeps,
 ): Session {
-  const { seed, clock, latency, approvals, scenario: given, fixtures: values } = settings
+  const { seed, clock, latency, approvals, history, scenario: given, fixtures: values } = settings
   const own = fixtures.parse(values)
   const source = given === undefined ? undefined : chosenScenario(given, runs, 'scenario')
   const time = source ? runs.timeOf(source.scenario) : {}
@@ -313,7 +317,7 @@ function createSession(
     const message = `'clock' ${JSON.stringify(clock)} conflicts with the scenario, which requires a ${clockKind} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
-  const special = { seed, clock: clock ?? clockKind, latency: latency ?? time.latency, approvals }
+  const special = { seed, clock: clock ?? clockKind, latency: latency ?? time.latency, approvals, history }
   const session = sessions.create(name, special, { session: special, settings })
   madeWith.set(session.slot, JSON.stringify(Settings.parse(settings)))
   fixtures.give(name, own)

@@ -62,6 +62,7 @@ const ATTEMPT = packing<AttemptRecord>([
   ['request_id', null],
   ['error', null],
   ['fixture', undefined],
+  ['history', undefined],
 ])
 
 /** The record of a call. */

@@ -50,6 +50,8 @@ export interface TraceStore extends TraceWrites, TraceWindows {
   /** The wire data of a call; undefined if there is none, or it was not stored. */
   exchange(id: string): StoredExchange | undefined
   has(id: string): boolean
+  /** The trace of the latest call whose response contains an id, such as that of a tool call; searches the latest calls only. */
+  issuerOf(id: string): string | undefined
   /** The calls after a number, in the order in which they started. */
   since(seq: number): IterableIterator<TraceEvidence>
   count(): number
@@ -91,6 +93,10 @@ export function traceStore(
 /** Rows in which unreadable ids are searched, and how many of those are named. */
 const MAX_NAMELESS_LOOKED = 1_000
 const MAX_NAMELESS = 3
+
+/** Calls in whose responses an id is looked for, and the length of what is looked for. */
+const MAX_ISSUERS_LOOKED = 500
+const MIN_ID_LENGTH = 4
 
 const withRendered = (row: TraceRow) => ({ ...row, rendered: row.rendered ?? AS_IT_CAME })
 
@@ -162,6 +168,14 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       return { note, request, answer: withUsage(answer, trace.usage) }
     },
     has: (id) => seqOf(id) !== undefined,
+    issuerOf(id) {
+      // Compatible APIs put prefixes of their own before the same number.
+      const text = id.slice(id.indexOf('_') + 1)
+      if (text.length < MIN_ID_LENGTH) return undefined
+      const first = number(`SELECT max(seq) FROM trace_rows WHERE seq < ${MAX_NUMBER}`) - MAX_ISSUERS_LOOKED
+      const sql = 'SELECT id FROM traces WHERE seq > ? AND instr(answer, ?) > 0 ORDER BY seq DESC LIMIT 1'
+      return connection.prepare(sql).pluck().get(first, text) as string | undefined
+    },
     *since(seq) {
       const rows = connection.prepare(`${EVIDENCE} WHERE seq > ? ORDER BY seq`).all(seq) as EvidenceRow[]
       for (const row of rows) yield* readableRow(() => evidenceOf(row))

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { FAULT_POINTS } from '../contract/core/fault.ts'
 import { FindingKind } from '../contract/core/finding.ts'
+import { HistoryModeSchema } from '../contract/core/history.ts'
 import { OutcomeKind } from '../contract/core/trace.ts'
 import { TASK_STATES } from '../contract/workspace/agent-task.ts'
 import { faultKinds } from '../faults/index.ts'
@@ -181,6 +182,9 @@ export const ScenarioFile = z
       .describe(
         'Whether injected latency, such as a delay or a slow stream, takes real time on a virtual clock or is skipped; `real` by default.',
       ),
+    history: HistoryModeSchema.optional().describe(
+      'Whether conversations that their providers would reject are rejected (`strict`), only reported (`lenient`), or not checked (`off`).',
+    ),
     needs: Needs.optional(),
     rules: z.array(Rule).min(1).max(MAX_RULES).describe('Which faults, on which calls, and when.'),
     expect: z.array(Expectation).max(MAX_RULES).default([]).describe('What must have happened in the end.'),

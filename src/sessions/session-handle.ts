@@ -1,6 +1,7 @@
 // Creates sessions and their generations: with the settings of the program, those of the creation, or those of a
 // restored file.
 import { ApiError } from '../contract/core/error.ts'
+import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import { openFile } from '../db/open.ts'
@@ -31,6 +32,7 @@ interface SlotOptions {
   seed: number
   time: TimeSettings
   approvals: Approvals
+  history: HistoryMode | undefined
   isHome: boolean
   isDefault: boolean
   instance: Instance
@@ -94,6 +96,7 @@ interface Lineage {
   name: string
   seed: number
   approvals: Approvals
+  history: HistoryMode | undefined
   isHome: boolean
   jobLimits?: JobLimits | undefined
   slot: SessionHandle
@@ -231,7 +234,7 @@ interface EndingSession extends Session {
 }
 
 function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
-  const { name, seed, approvals, isHome, jobLimits, slot } = lineage
+  const { name, seed, approvals, history, isHome, jobLimits, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const among = { ending, running, lineage }
@@ -239,6 +242,7 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
     name,
     seed,
     approvals,
+    history,
     isHome,
     clock,
     ...storesOf(data),
@@ -278,6 +282,7 @@ export interface SessionSettings {
   clock?: TimeSettings['clock'] | undefined
   latency?: LatencyMode | undefined
   approvals?: Approvals | undefined
+  history?: HistoryMode | undefined
 }
 
 /** Settings that all sessions share. */
@@ -338,7 +343,7 @@ export function sessionHandleMaker(
     checkName(name)
     // A transient session leaves no file.
     const ownSettings = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
-    const { seed = options.seed, approvals = 'ask' } = ownSettings
+    const { seed = options.seed, approvals = 'ask', history } = ownSettings
     const { clock = options.time.clock, latency = options.time.latency } = ownSettings
     const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
@@ -346,6 +351,7 @@ export function sessionHandleMaker(
       seed,
       time: { clock, latency },
       approvals,
+      history,
       isHome,
       isDefault: name === DEFAULT_SESSION,
       instance,

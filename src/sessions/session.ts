@@ -1,6 +1,7 @@
 // A session as its users see it: one generation, whose clock, stores and signal never change. A reset, a snapshot and
 // another scenario start the next one and end this one by its signal, so that nothing changes under a running call.
 
+import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import type { KeyValueStore } from '../contract/core/key-value.ts'
@@ -25,6 +26,8 @@ export interface Session {
   readonly isHome: boolean
   /** Whether tool calls that need approval are approved at once. */
   readonly approvals: Approvals
+  /** How strictly its conversations are judged; undefined where the scenario or the server decides. */
+  readonly history: HistoryMode | undefined
   readonly clock: RealClock | VirtualClock
   readonly traces: TraceStore
   readonly keyValues: KeyValueStore

@@ -59,10 +59,10 @@ export async function postToCollector(target: CollectorTarget, body: string, sig
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  ConnectionRefused: 'nobody answers there',
-  ECONNREFUSED: 'nobody answers there',
+  ConnectionRefused: 'connection refused',
+  ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'there is no such host',
-  FailedToOpenSocket: 'nobody answers there',
+  FailedToOpenSocket: 'connection refused',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is of another host',
 }

@@ -91,12 +91,23 @@ export function attemptRow(attempt: AttemptRecord): WaterfallRow {
   })
 }
 
-const notesOf = ({ wait_ms, first_content_ms, started_ms, faults, request_id }: AttemptRecord): string[] => [
+const notesOf = ({ wait_ms, first_content_ms, started_ms, faults, request_id, history }: AttemptRecord): string[] => [
   ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),
   ...(first_content_ms === null ? [] : [`first content after ${timeText(first_content_ms - started_ms)}`]),
   ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
   ...(request_id ? [`request ${request_id}`] : []),
+  ...(history ? historyNotes(history) : []),
 ]
+
+/** Why a provider rejects the conversation, where its ids come from, and how it is accepted. */
+function historyNotes({ rule, rejected, path, ids, traces, hint }: NonNullable<AttemptRecord['history']>): string[] {
+  const about = ids.length > 0 ? ` (${ids.join(', ')})` : ''
+  return [
+    `conversation ${rejected ? 'rejected' : 'would be rejected'} at ${path}: ${rule}${about}`,
+    ...traces.map((trace) => `ids from the response of ${trace}`),
+    ...(rejected ? [hint] : []),
+  ]
+}
 
 /** A duration, in whole milliseconds or in seconds. */
 export const timeText = (ms: number): string => (ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)

@@ -11,7 +11,7 @@ import { counted } from '../../lib/units.ts'
 import { knownModels, providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
 import { readSeed } from '../../resources/seeds/seed-file.ts'
-import { idleRules, isScenario, parseScenario } from '../../scenarios/load.ts'
+import { isScenario, parseScenario, rulesWithoutEffect } from '../../scenarios/load.ts'
 import { FileError, parseSource } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
 import { fixFiles, isKnownFile } from './check-fix.ts'
@@ -129,7 +129,7 @@ async function check({ files, seeds, knownFailures }: CheckedFiles, names: Known
       ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),
       ...loaded.flatMap((one) => one.warnings),
       ...scenarios.flatMap(({ scenario, source }) =>
-        idleRules(scenario, names.operations, (index) => source.at(['rules', index])),
+        rulesWithoutEffect(scenario, names.operations, (index) => source.at(['rules', index])),
       ),
     ],
   }

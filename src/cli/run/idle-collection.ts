@@ -10,7 +10,7 @@ const PAUSE_MS = 1_000
 /** Bytes of memory from which on the server does not wait for a pause: it needs only a fraction itself. */
 const MUCH_MEMORY = 350e6
 /** Bytes from which on calls wait for a collection: a concurrent one frees less. */
-const TOO_MUCH_MEMORY = 500e6
+const TOO_MUCH_MEMORY = 400e6
 /**
  * Bytes by which memory must have grown since calls last waited: without garbage, they would wait repeatedly for
  * nothing.

@@ -5,6 +5,7 @@ import type { CallTimes } from '../../db/trace-writes.ts'
 import type { RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { PART_ENDS } from '../../verdict/notices.ts'
 import type { ExecRun } from '../print/report-schemas.ts'
+import type { NotEmulatedCalls } from './not-emulated.ts'
 import type { SessionTime } from './session-time.ts'
 
 /** The verdict on a session, or on a part of it that ended before the command did. */
@@ -31,18 +32,20 @@ export interface SuiteRun {
   strict: boolean
   /** Also `fail` if the command failed. */
   verdict: VerdictResult
-  /** Why the run is inconclusive: the reasons of its sessions, if each of them has one. */
+  /** Why the run is inconclusive: the reasons of its sessions, if each of them has one, and calls of APIs that are not emulated. */
   inconclusive: readonly string[]
   /** Whether the verdict is `pass`. */
   ok: boolean
   /** Findings about the run as a whole. */
   findings: Finding[]
-  /** Rules of the scenario that no session used. */
-  idle_rules: string[]
+  /** Rules of the scenario that match no session. */
+  unmatched_rules: string[]
   /** The sessions that were used, each part by itself, failed ones first. */
   sessions: RunSession[]
   /** Configured recovery paths, with how often each was exercised. */
   recovery_paths: RecoveryPathCounts
+  /** Calls of APIs that are not emulated. */
+  not_emulated: NotEmulatedCalls[]
   /** The URL that the command received. */
   url: string
   /** The file with the calls. */

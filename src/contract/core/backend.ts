@@ -46,6 +46,8 @@ export interface Backend {
    * @throws ConnectionFailure if there is none, the signal's reason if it aborts, `ApiError` for a user's mistake
    */
   answer(call: BackendCall): Promise<Reply>
+  /** Whether the calls of a `<provider>/<model>` go to its real provider; default: none do. */
+  forwards?(model: string): boolean
   /** Passes requests of compatible APIs through unchanged; absent if nothing leaves the machine. */
   readonly passing?: PassingBackend
 }

@@ -8,6 +8,8 @@ interface ErrorDetails {
   type?: string | undefined
   /** Whether the body's `error` is only the message, as clients of some paths expect. */
   asText?: boolean
+  /** Whether clients of OpenAI's API read no code. */
+  codeless?: boolean
 }
 
 /**
@@ -26,12 +28,14 @@ export class ApiError extends Error {
   readonly type: string | undefined
   /** Whether the body's `error` is only the message. */
   readonly asText: boolean
+  /** Whether clients of OpenAI's API read `null` for its code, as they do of this error of a provider. */
+  readonly codeless: boolean
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { param = null, headers = {}, type, asText = false }: ErrorDetails = {},
+    { param = null, headers = {}, type, asText = false, codeless = false }: ErrorDetails = {},
   ) {
     super(message)
     this.status = status
@@ -40,6 +44,7 @@ export class ApiError extends Error {
     this.headers = headers
     this.type = type
     this.asText = asText
+    this.codeless = codeless
   }
 }
 

@@ -1,6 +1,7 @@
 // Faults and their context. A fault type is one file in faults/; the gateway calls it without knowing which one it is.
 import type { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
+import type { HistoryMode } from './history-mode.ts'
 import type { Operation } from './operation.ts'
 import type { Reply } from './reply.ts'
 import type { Wire } from './wire.ts'
@@ -151,6 +152,8 @@ export interface MatchedFaults {
 /** A scenario that is active in a session. */
 export interface ActiveScenario {
   readonly name: string
+  /** What happens to conversations that their providers would reject, where the scenario says so. */
+  readonly history?: HistoryMode | undefined
   /** A key for a call with this body. */
   keyOf(text: string): string
   /**

@@ -15,6 +15,7 @@ export const FindingKind = z
     'no-timeout',
     'deadline-exceeded',
     'unknown-path',
+    'history-refused',
     'not-exercised',
   ])
   .describe(
@@ -30,6 +31,7 @@ export const FindingKind = z
       'no-timeout: the client was still waiting for a silent call after the hang limit of exec.',
       'deadline-exceeded: a skipped wait was longer than the timeout of the client.',
       'unknown-path: the client called a path that does not exist.',
+      'history-refused: the client sent a conversation that its provider rejects, such as a tool call without its result.',
       'not-exercised: only under `accept`: a run in which no fault was injected is not inconclusive.',
     ].join(' '),
   )

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { EventBatch, EventData, StreamEvent } from '../../lib/sse.ts'
 import type { AnswerAssembly } from './assembly.ts'
 import type { envelope } from './error.ts'
+import type { ModelConversation } from './history.ts'
 import type { JobLimits } from './job-limits.ts'
 import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
 
@@ -180,6 +181,8 @@ export interface Operation<Request = unknown, Script = unknown> {
   prompt(request: Request): Prompt
   /** The start of a call's conversation, which distinguishes it from others; default: `prompt`. */
   opening?(request: Request): Pick<Prompt, 'system' | 'user'>
+  /** The conversation as its provider judges it; absent for operations without one. */
+  conversation?(request: Request, answerContext: AnswerContext): ModelConversation
   /**
    * Number of input tokens, which is compared with the model's context window. `count` counts its texts, by default
    * with a cache.

@@ -15,10 +15,16 @@ interface Payload<T> {
 
 /** A rule that finds problems by path. */
 const finding =
-  <T>(problemsOf: (value: T) => [path: string, message: string][]) =>
+  <T>(problemsOf: (value: T) => [path: string | (string | number)[], message: string][]) =>
   ({ value, issues }: Payload<T>): void => {
     for (const [path, message] of problemsOf(value))
-      issues.push({ code: 'custom', path: path === '' ? [] : [path], message, input: value, continue: true })
+      issues.push({
+        code: 'custom',
+        path: typeof path !== 'string' ? path : path === '' ? [] : [path],
+        message,
+        input: value,
+        continue: true,
+      })
   }
 
 /** Why a text is not a regular expression. */

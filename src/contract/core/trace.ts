@@ -1,5 +1,6 @@
 // The record of one call, as it is stored and shown.
 import { z } from 'zod'
+import { HistoryRecord } from './history.ts'
 
 /** How a call or an attempt ended; `internal_error` is a failure of this program. */
 export const OutcomeKind = z.enum([
@@ -31,6 +32,7 @@ export const AttemptRecord = z.object({
   request_id: z.string().nullable().describe("The provider's request id, or null."),
   error: z.string().describe('Why it failed, or null.').nullable(),
   fixture: z.string().optional().describe('The fixture that produced the error, if any.'),
+  history: HistoryRecord.optional().describe('Why the provider rejects the conversation, if it does.'),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>
 

@@ -1,6 +1,7 @@
 // The wire format of a compatible API: how responses and errors are converted for its clients.
 import type { EventData } from '../../lib/sse.ts'
 import type { ApiError } from './error.ts'
+import type { ModelConversation } from './history.ts'
 import type { Operation, StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
 
@@ -31,6 +32,8 @@ export interface Wire {
   wrongWith?(answer: unknown): string | undefined
   /** The client's whole response after these events; default: the assembly of the operation. */
   assemble?(events: readonly EventData[]): object
+  /** The conversation in a body of this API, if its form differs from that of the operation. Accepts any value. */
+  conversation?(body: Readonly<Record<string, unknown>>): ModelConversation
   /** Converts a request body to that of the operation, if they differ. */
   take?(body: unknown): unknown
   /** The reply in the format of the compatible API. */

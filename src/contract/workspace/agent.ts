@@ -19,7 +19,9 @@ const Parameters = z
   .looseObject({
     name: chat.name,
     frequency_penalty: chat.frequency_penalty,
-    max_tokens: chat.max_tokens,
+    max_tokens: chat.max_completion_tokens
+      .describe('Deprecated: use `max_completion_tokens`.')
+      .meta({ deprecated: true }),
     max_completion_tokens: chat.max_completion_tokens,
     presence_penalty: chat.presence_penalty,
     response_format: chat.response_format,

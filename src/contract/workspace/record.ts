@@ -52,6 +52,8 @@ export interface Records {
   update(id: string, change: { key: string | null; body: Fields }): void
   /** Removes records with all their children. */
   remove(ids: readonly string[]): void
+  /** Removes everything that lies in a record, which has no keys: how many records lay in it directly. */
+  empty(parent: string): number
   /** The number of the next record: 1, 2, ...; continues after a restart and never repeats. */
   nextNumber(): number
   /** Whether there has never been a record. */
