@@ -1,23 +1,26 @@
-// Lists of records that are emptied: a long one is marked, so that its records are gone for everybody at once, and they are removed some at
-// a time afterwards. When the process is killed in between, the next one goes on.
+// Empties lists of records: a long one is marked, so that its records disappear at once, and they are removed in
+// batches afterwards. If the process is killed meanwhile, the next one continues.
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 import type { Writes } from './writer.ts'
 
-/** Records that are removed together with whatever they lie in, and in one step afterwards: a few milliseconds. */
+/** Records that are removed together with their parent, or in one later batch: a few milliseconds. */
 const AT_ONCE = 250
 
-/** Records that lie in some others (`@ids`, a JSON array), however deep, and those themselves; no more than `@most`. */
+/** Descendants of some records (`@ids`, a JSON array), and those themselves; no more than `@most`. */
 const INSIDE = `WITH RECURSIVE inside(id) AS (
   SELECT value FROM json_each(@ids)
   UNION SELECT r.id FROM records r JOIN inside i ON r.parent = i.id AND r.parent <> '' LIMIT @most)`
-/** Those of them that something lies in. */
+/** Those of them that have children. */
 const LISTS = `WITH RECURSIVE lists(id) AS (
   SELECT value FROM json_each(@ids)
   UNION SELECT r.id FROM records r JOIN lists l ON r.parent = l.id AND r.parent <> ''
   WHERE EXISTS (SELECT 1 FROM records c WHERE c.parent = r.id AND c.parent <> ''))`
 
-/** The statements, compiled at their first use: the triggers are compiled with them, for which all that they write to must be sound. */
+/**
+ * The statements, compiled on first use: the triggers are compiled with them, which requires all of their tables to be
+ * intact.
+ */
 const statementsOf = (database: Database) => ({
   count: database
     .prepare("SELECT count(*) FROM live_records WHERE parent <> '' AND parent IN (SELECT value FROM json_each(?))")
@@ -30,7 +33,7 @@ const statementsOf = (database: Database) => ({
   sweep: database.prepare(`DELETE FROM records WHERE seq IN (SELECT seq FROM emptied_records LIMIT ${AT_ONCE})`),
 })
 
-/** Empties lists of a database: `writes` commits the steps in which long ones are removed. */
+/** Empties lists of a database; `writes` commits the batches of long ones. */
 export function emptiedLists(database: Database, writes: Writes) {
   const statements = once(() => statementsOf(database))
   let left = false
@@ -42,7 +45,7 @@ export function emptiedLists(database: Database, writes: Writes) {
   })
   let going = false
   const begin = async () => {
-    // Whatever was marked since the last step began is still there.
+    // Whatever was marked since the last batch started is still there.
     left = true
     if (going) return
     going = true
@@ -52,7 +55,7 @@ export function emptiedLists(database: Database, writes: Writes) {
         await step({})
       }
     } catch {
-      // It is removed after the next start: nobody sees it.
+      // It is removed after the next start, and not visible until then.
     } finally {
       going = false
     }
@@ -60,8 +63,8 @@ export function emptiedLists(database: Database, writes: Writes) {
   if (database.prepare('SELECT 1 FROM emptied LIMIT 1').get() !== undefined) void begin()
   return {
     /**
-     * Removes everything that lies in some records (a JSON array of ids); `last` is the number of the newest record. Gives how many lay in
-     * them directly.
+     * Removes all descendants of some records (a JSON array of ids); `last` is the number of the newest record. Returns
+     * the number of direct children.
      */
     empty(ids: string, last: number): number {
       const { count, countInside, removeInside, mark } = statements()
