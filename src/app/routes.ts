@@ -48,10 +48,10 @@ interface Routes extends App {
 /** The documentation of the compatible APIs. */
 const documentedDoors = {
   aliases: () =>
-    compatApis.flatMap(({ name: door, tag, paths, shown }) =>
+    compatApis.flatMap(({ name: api, tag, paths, shown }) =>
       Object.entries(paths).map(([path, endpoint]) => {
         const operation = endpoint.operation()
-        return { path, door, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
+        return { path, door: api, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
       }),
     ),
   errorShapes: compatApis.map(({ name, prefix, errorBody }) => ({
@@ -76,8 +76,17 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue.wake(session)
     service?.sweep(session)
   }
-  const strays = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
-  const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
+  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
+  const routes = allRoutes(deps, {
+    sessionOf,
+    strays: unknownPaths,
+    readers,
+    workspaceCalls,
+    responses,
+    queue,
+    wake,
+    tasks,
+  })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   // Without `aot`: compiling the routes for each server costs a start more than it saves.
@@ -88,7 +97,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     // Elysia treats the code of any error as its own, and a provider's error may have NOT_FOUND too.
     if (code !== 'NOT_FOUND' || error instanceof ApiError) return render(error, request)
     try {
-      return answerUnrouted(request, { known, strays, sessionOf })
+      return answerUnrouted(request, { paths: known, unknownPaths, sessionOf })
     } catch (refusal) {
       return render(refusal, request)
     }
@@ -124,7 +133,7 @@ function allRoutes(
   deps: AppDeps,
   {
     sessionOf,
-    strays,
+    strays: unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -147,7 +156,7 @@ function allRoutes(
     mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
     observers,
     runs,
-    strays,
+    unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -183,7 +192,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
-    ...compatApis.flatMap((door) => door.routes(deps)),
+    ...compatApis.flatMap((api) => api.routes(deps)),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf, receivedUrl }),

@@ -70,7 +70,7 @@ function count(work: Transaction, dataset: Fields, more: number): void {
   saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
 }
 
-/** Clears a dataset. */
+/** The route that clears a dataset. */
 export const clearRoute = ({ callOf }: ResourceDeps): Route =>
   asRoute({
     method: 'delete',

@@ -9,9 +9,12 @@ const WORTHWHILE_CALLS = 1_000
 const PAUSE_MS = 1_000
 /** Bytes of memory from which on the server does not wait for a pause: it needs only a fraction itself. */
 const MUCH_MEMORY = 350e6
-/** Bytes from which on calls wait for a collection: what is done beside them gives back less. */
+/** Bytes from which on calls wait for a collection: a concurrent one frees less. */
 const TOO_MUCH_MEMORY = 400e6
-/** Bytes by which it must have grown since calls have waited: without garbage, they would wait again and again for nothing. */
+/**
+ * Bytes by which memory must have grown since calls last waited: without garbage, they would wait repeatedly for
+ * nothing.
+ */
 const MUCH_GROWTH = 50e6
 /** Checks between two collections while calls continue. */
 const LOOKS_BETWEEN = 5
