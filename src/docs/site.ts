@@ -13,7 +13,7 @@ export const isSitePath = (pathname: string): boolean => pathname === ROOT || pa
 const FINGERPRINTED = 'assets/'
 
 // Read when somebody first opens it: a start needs none of it.
-const site = once((): Site => {
+const shipped = once((): Site => {
   try {
     return readSite(readAsset(SITE_FILE))
   } catch {
@@ -24,14 +24,15 @@ const site = once((): Site => {
 /**
  * Mounts the site.
  * @param receivedUrl the address of a request as the client sent it, with a session's prefix
+ * @param site reads it: the one of this program when left out
  */
-export function mountSite(app: Elysia, receivedUrl: (request: Request) => string): void {
-  const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request))
+export function mountSite(app: Elysia, receivedUrl: (request: Request) => string, site: () => Site = shipped): void {
+  const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request), site)
   app.get(ROOT, serve)
   app.get(`${ROOT}/*`, serve)
 }
 
-function answer({ url, headers }: Request, received: string): Response {
+function answer({ url, headers }: Request, received: string, site: () => Site): Response {
   const { pathname } = new URL(url)
   // The pages know one address, which no session changes.
   if (pathname === ROOT || new URL(received).pathname !== pathname)
