@@ -1,5 +1,4 @@
 // The documentation site at /docs, every byte of it from the executable.
-import type { Elysia } from 'elysia'
 import { ApiError } from '../contract/core/error.ts'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
@@ -22,14 +21,19 @@ const shipped = once((): Site => {
 })
 
 /**
- * Mounts the site.
+ * What answers at the paths of the site, by path.
  * @param receivedUrl the address of a request as the client sent it, with a session's prefix
  * @param site reads it: the one of this program when left out
  */
-export function mountSite(app: Elysia, receivedUrl: (request: Request) => string, site: () => Site = shipped): void {
+export function siteHandlers(
+  receivedUrl: (request: Request) => string,
+  site: () => Site = shipped,
+): ReadonlyMap<string, (context: { request: Request }) => Response> {
   const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request), site)
-  app.get(ROOT, serve)
-  app.get(`${ROOT}/*`, serve)
+  return new Map([
+    [ROOT, serve],
+    [`${ROOT}/*`, serve],
+  ])
 }
 
 function answer({ url, headers }: Request, received: string, site: () => Site): Response {
