@@ -2,7 +2,7 @@
 // server returns now.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import Ajv2020 from 'ajv/dist/2020.js'
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { createTestApp } from '../support/app.ts'
 import { type CallableOperation, type ExampleAnswer, playExamples } from '../support/example-calls.ts'
@@ -38,8 +38,11 @@ beforeAll(async () => {
   if (process.env.EXAMPLES === 'write') await write()
 }, 60_000)
 
+const validators = new Map<string, ValidateFunction>()
 const complaints = (schema: Json, value: unknown): unknown => {
-  const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')))
+  const text = JSON.stringify(schema).replaceAll('"#/', '"document#/')
+  const validate = validators.get(text) ?? ajv.compile(JSON.parse(text))
+  validators.set(text, validate)
   return validate(value) ? null : validate.errors
 }
 const saidBy = ({ type, text }: ExampleAnswer): unknown => {
