@@ -9,7 +9,7 @@ export const TRANSLATIONS = '/v2/router/audio/translations'
 export const WHISPER = 'openai/whisper-1'
 
 /** Files by what makes them: to encode MP3 takes tens of milliseconds, and hundreds of forms hold the same file. */
-const spoken = new Map<string, Promise<Uint8Array<ArrayBuffer>>>()
+const spoken = new Map<string, Promise<Uint8Array>>()
 /** A few seconds of speech, in a copy of its own. */
 export async function speak(format: SpeechFormat, text = 'The quick brown fox jumps over the lazy dog.') {
   const key = `${format} ${text}`
