@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { createTestApp } from '../support/app.ts'
+import { openApiDocument } from '../support/document.ts'
 import { type CallableOperation, type ExampleAnswer, playExamples } from '../support/example-calls.ts'
 import type { Json } from '../support/workspace.ts'
 
@@ -23,7 +24,7 @@ const ajv = addFormats(new Ajv2020({ strict: false }) as never) as unknown as Aj
 const WITHOUT = ['getPicture', 'audioSpeech', 'watchLive']
 
 beforeAll(async () => {
-  const document = (await app.fetch('/swagger/json')).json()
+  const document = await openApiDocument<Json>()
   ajv.addSchema(document as never, 'document')
   for (const [path, methods] of Object.entries(document.paths as Record<string, Record<string, Described>>))
     for (const [method, { operationId, requestBody, responses }] of Object.entries(methods)) {
