@@ -54,8 +54,9 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   log.useFormat(config.log)
   rejectOpenHost(config)
   if (config.ready_file) clearReadyFile(config.ready_file)
-  const understudy = withIdleCollection(withClientTime(createUnderstudy(config, log.report, { notice: log.notice })))
-  // If a program reads standard output, people read standard error.
+  const made = createUnderstudy(config, log.report, { notice: log.notice })
+  const understudy = withIdleCollection(withClientTime(made), { memory: io.memory })
+  // Where standard output is read by a program, people read the other.
   if (config.json) announceAddresses(io, config)
   for (const warning of understudy.warnings) log.line('warn', warning, { prefix: 'warning: ' })
   if (config.log === 'json') log.calls(understudy)
