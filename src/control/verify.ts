@@ -37,7 +37,7 @@ type Asked = Query & { more: readonly Expectation[] }
 
 /** Judges a session by its calls. */
 export const lookWith =
-  ({ about, runs, fixtures, strict, strays, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
+  ({ about, runs, fixtures, strict, unknownPaths, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
   (session: Session, calls: CallList, { ended, more }: Pick<Asked, 'ended' | 'more'>): SessionVerdict => {
     const run = runs.current(session)
     return verify({
@@ -51,7 +51,7 @@ export const lookWith =
       dropped: session.traces.dropped(run?.calls ?? 0),
       // With several instances, it may have had calls elsewhere, which are unknown here.
       adrift: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
-      strays: strays.of(session.name),
+      strays: unknownPaths.of(session.name),
       fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect: more,
       end: ended,

@@ -126,10 +126,10 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   const next = before === undefined ? reads.older : reads.newer
   // Reads additional rows for damaged ones, so that a page is full.
   for (;;) {
-    const wanted = limit === undefined ? -1 : limit + 1 - found.length
-    const rows = next.all({ kind, workspace, parent, from, limit: wanted })
+    const missing = limit === undefined ? -1 : limit + 1 - found.length
+    const rows = next.all({ kind, workspace, parent, from, limit: missing })
     for (const row of rows) found.push(...readableRow(() => fieldsOf(row)))
-    if (wanted < 0 || rows.length < wanted || found.length > (limit ?? 0)) break
+    if (missing < 0 || rows.length < missing || found.length > (limit ?? 0)) break
     from = rows.at(-1)?.seq ?? from
   }
   const data = limit === undefined ? found : found.slice(0, limit)
@@ -189,7 +189,7 @@ export function recordStore(
       database
         .select({ ...ROW, workspace: liveRecords.workspace })
         .from(liveRecords)
-        // No key is empty; said like this, the index of keys is used.
+        // No key is empty. This form uses the index of keys.
         .where(and(eq(liveRecords.kind, kind), gt(liveRecords.key, '')))
         .orderBy(asc(liveRecords.seq))
         .all()
@@ -224,10 +224,10 @@ export function recordStore(
     },
     remove(ids) {
       const all = JSON.stringify(ids)
-      lists.empty(all, numbers)
+      lists.empty({ ids: all, kind: null, last: numbers })
       remove().run({ ids: all })
     },
-    empty: (parent) => lists.empty(JSON.stringify([parent]), numbers),
+    empty: ({ kind, parent }) => lists.empty({ ids: JSON.stringify([parent]), kind, last: numbers }),
     nextNumber: () => ++numbers,
     isNew: () => numbers === 0,
     lastNumber: () => numbers,

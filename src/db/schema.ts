@@ -27,12 +27,12 @@ const recordColumns = () => ({
   body: text('body').notNull(),
 })
 
-/** Records of the workspace, of every kind, by number; lists show them in that order, newest first. */
+/** Records of the workspace, of every kind, by number. Lists are in that order, newest first. */
 export const records = sqliteTable('records', recordColumns())
 /** A view of those that are in no list that was emptied: what is read. */
 export const liveRecords = sqliteTable('live_records', recordColumns())
 
-/** Contents of files, by the number of the record; a trigger removes them with it, as everything below. */
+/** Contents of files, by the number of the record; a trigger deletes them with it, as everything below. */
 export const blobs = sqliteTable('blobs', {
   seq: integer('seq').primaryKey(),
   bytes: blob('bytes', { mode: 'buffer' }).notNull(),

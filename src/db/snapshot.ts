@@ -19,9 +19,9 @@ const JSON_COLUMNS: Record<string, string> = { records: 'body', kept: 'value' }
 /** The full-text index is a virtual table, with tables behind it. */
 const INDEX = 'chunk_texts'
 
-/** What begins anew with other data. */
+/** Tables that restart with other data. */
 const DERIVED = ['sequences', 'emptied']
-/** What is of the session, whatever data it has. */
+/** Tables of the session itself, not of its data. */
 const SETTINGS = 'session_settings'
 const NOT_SHOWN = [...DERIVED, SETTINGS].map((name) => `'${name}'`).join(', ')
 /** Tables that a snapshot shows in another form than they are stored. */

@@ -63,7 +63,7 @@ export const completions: Operation<CompletionRequest, CompletionScript> = {
   }),
 }
 
-const readTexts = ({ prompt, model }: CompletionRequest): InputText[] =>
+const readTexts = ({ prompt, model }: CompletionRequest): readonly InputText[] =>
   inputTextsOf({ input: prompt, field: 'prompt', model })
 
 /** Only texts have variables; tokens stand for a final text. */

@@ -52,7 +52,8 @@ function embeddingsProblem(value: unknown): string | undefined {
 const isVector = (value: unknown): boolean =>
   typeof value === 'string' ? value !== '' : Array.isArray(value) && value.length > 0 && typeof value[0] === 'number'
 
-const readTexts = ({ input, model }: EmbeddingsRequest): InputText[] => inputTextsOf({ input, field: 'input', model })
+const readTexts = ({ input, model }: EmbeddingsRequest): readonly InputText[] =>
+  inputTextsOf({ input, field: 'input', model })
 
 function compose(
   request: EmbeddingsRequest,

@@ -20,9 +20,20 @@ interface TextField {
   model: string
 }
 
-/** The texts of an input in order; tokens are decoded. Throws 400 for a token outside of the model's vocabulary. */
-export function inputTextsOf({ input, field, model }: TextField): InputText[] {
+/** The texts of lists, for which a call asks several times: to decode 380,000 tokens takes 20 ms. */
+const known = new WeakMap<object, { model: string; texts: readonly InputText[] }>()
+
+/** The texts of an input in their order; tokens are decoded, with a 400 for one that the model's vocabulary has not. */
+export function inputTextsOf({ input, field, model }: TextField): readonly InputText[] {
   if (typeof input === 'string') return [{ text: input }]
+  const before = known.get(input)
+  if (before?.model === model) return before.texts
+  const texts = listedTexts({ input, field, model })
+  known.set(input, { model, texts })
+  return texts
+}
+
+function listedTexts({ input, field, model }: TextField & { input: object }): InputText[] {
   if (typeof input[0] === 'number') return [decoded(input as number[], [field], model)]
   return (input as (string | number[])[]).map((item, index) =>
     typeof item === 'string' ? { text: item } : decoded(item, [field, index], model),

@@ -29,7 +29,7 @@ export function judgeCase(
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
   if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))
   const broken = { baseline, calls, hit, dropped: run.dropped }
-  const [mistake] = mistakesIn({ ...broken, cell, findings: run.findings })
+  const [mistake] = mistakesIn({ ...broken, exploreCase: cell, findings: run.findings })
   const besides = mistake ? `; ${mistake.why}` : ''
   if (run.timedOut)
     return of(
@@ -48,11 +48,11 @@ export function judgeCase(
         ? 'the client received the fault and retried without success, and the command passed'
         : 'the client received the fault and did not retry, and the command passed',
     )
-  const held =
+  const tolerated =
     recovery.how === 'corrected'
       ? 'the client reported the error to the model, and the command passed'
       : 'the client retried successfully, and the command passed'
-  return { ...of('tolerated', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
+  return { ...of('tolerated', tolerated, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>

@@ -62,10 +62,10 @@ function readText(path: string): string {
 export const isGood = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean =>
   verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted'
 
-const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>
-  globRegex(known.injection_point).test(cell.point) && globRegex(known.failure_mode).test(cell.class)
-const means = (known: KnownFailure, cell: CaseResult): boolean =>
-  isAbout(known, cell) && (known.result === undefined || known.result === cell.verdict)
+const isAbout = (known: KnownFailure, result: CaseResult): boolean =>
+  globRegex(known.injection_point).test(result.point) && globRegex(known.failure_mode).test(result.class)
+const means = (known: KnownFailure, result: CaseResult): boolean =>
+  isAbout(known, result) && (known.result === undefined || known.result === result.verdict)
 
 /**
  * The cases with the known ones accepted, and the known failures that no longer occur.
@@ -75,17 +75,17 @@ export function acceptKnownFailures(
   cells: readonly CaseResult[],
   known: readonly KnownFailure[],
   all: boolean,
-): { cells: CaseResult[]; mended: KnownFailure[] } {
+): { cases: CaseResult[]; fixed: KnownFailure[] } {
   const used = new Set<KnownFailure>()
-  const judged = cells.map((cell): CaseResult => {
-    const found = isGood(cell) ? undefined : known.find((one) => means(one, cell))
-    if (!found) return cell
+  const judged = cells.map((result): CaseResult => {
+    const found = isGood(result) ? undefined : known.find((one) => means(one, result))
+    if (!found) return result
     used.add(found)
-    return { ...cell, verdict: 'accepted', why: `${found.reason} (${cell.verdict}: ${cell.why})` }
+    return { ...result, verdict: 'accepted', why: `${found.reason} (${result.verdict}: ${result.why})` }
   })
-  const isMended = (one: KnownFailure) => {
-    const own = cells.filter((cell) => isAbout(one, cell))
+  const isFixed = (one: KnownFailure) => {
+    const own = cells.filter((result) => isAbout(one, result))
     return own.length > 0 ? own.every(isGood) : all
   }
-  return { cells: judged, mended: known.filter((one) => !used.has(one) && isMended(one)) }
+  return { cases: judged, fixed: known.filter((one) => !used.has(one) && isFixed(one)) }
 }

@@ -17,7 +17,7 @@ interface Mistake {
 
 /** A run as examined for one case. */
 interface CellRun extends BrokenRun {
-  cell: ExploreCase
+  exploreCase: ExploreCase
   findings: ObservedRun['findings']
 }
 
@@ -33,7 +33,7 @@ const FORGIVEN: readonly FindingKind[] = ['gave-up', 'swallowed', 'not-exercised
 const blames = ({ kind, severity, accepted }: Finding, { findings }: Baseline): boolean =>
   severity === 'error' && !accepted && !FORGIVEN.includes(kind) && !findings.has(kind)
 
-function found({ cell, baseline, findings }: CellRun): Mistake[] {
+function found({ exploreCase: cell, baseline, findings }: CellRun): Mistake[] {
   const one = findings.find(({ session, finding }) => session === cell.point.session && blames(finding, baseline))
   return one ? [{ why: `${one.finding.kind}: ${one.finding.message}`, traces: one.finding.traces }] : []
 }
@@ -62,7 +62,7 @@ function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
 
 /** A repeated call that cannot have another result. */
 function repeatedInVain(run: CellRun): Mistake[] {
-  if (!failureMode(run.cell.class).final) return []
+  if (!failureMode(run.exploreCase.class).final) return []
   const again = repetitions(run).flatMap(({ first, again }) =>
     again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && isInVain(one.client, client))),
   )
@@ -79,9 +79,9 @@ const isInVain = (first: ClientCall, again: ClientCall): boolean =>
 function calledTooEarly(run: CellRun): Mistake[] {
   for (const { first, again } of repetitions(run))
     for (const call of again) {
-      const told = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
-      const last = told.at(-1)
-      if (!last || told.some(({ client }) => keptWait(client, call.client))) continue
+      const withWait = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
+      const last = withWait.at(-1)
+      if (!last || withWait.some(({ client }) => keptWait(client, call.client))) continue
       const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
       const why = `early-retry: ${earlyText({ told: last.client.wait ?? 0, waited })}`
       return [{ why, traces: idsOf([last, call]) }]

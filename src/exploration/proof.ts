@@ -28,8 +28,8 @@ function variants(
 }
 
 /** Names of the cases whose runs may prove the result of this one. */
-export const proversOf = (cell: ExploreCase): string[] =>
-  variants(cell, (name) => failureMode(name).once).map(caseLabel)
+export const proversOf = (exploreCase: ExploreCase): string[] =>
+  variants(exploreCase, (name) => failureMode(name).once).map(caseLabel)
 
 /** The cases whose results a trial proves. */
 export function provenBy({ cell, last, steady, result }: Trial): ExploreCase[] {
@@ -45,13 +45,16 @@ export function provenBy({ cell, last, steady, result }: Trial): ExploreCase[] {
 }
 
 /** The result of a case that a trial proves. */
-export const provenCase = ({ cell, result, following, discovered }: Trial, other: ExploreCase): TriedCase => ({
+export const provenCase = (
+  { cell: exploreCase, result, following, discovered }: Trial,
+  other: ExploreCase,
+): TriedCase => ({
   following,
   discovered,
   result: {
     ...result,
     ...caseId(other),
-    why: `same as ${caseName(caseId(cell))}, since no later call would have received this fault: ${result.why}`,
+    why: `same as ${caseName(caseId(exploreCase))}, since no later call would have received this fault: ${result.why}`,
     scenario: result.scenario && scenarioOf(other),
     derived: true,
   },

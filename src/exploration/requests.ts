@@ -41,19 +41,22 @@ interface Item {
 /** The facts in a request as received. */
 export function requestFacts(request: unknown): RequestFacts {
   const body: Record<string, unknown> = isObject(request) ? request : {}
-  const said = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
-  const items = said.filter(isObject) as Item[]
+  const messageList = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
+  const items = messageList.filter(isObject) as Item[]
   const calls = new Map(items.flatMap(callsOf))
   return {
-    items: said.map((item) => ({ json: JSON.stringify(item), text: isObject(item) ? sentText(item) : undefined })),
+    items: messageList.map((item) => ({
+      json: JSON.stringify(item),
+      text: isObject(item) ? sentText(item) : undefined,
+    })),
     goesOn: typeof body.previous_response_id === 'string',
     results: items.flatMap((item) => resultOf(item, calls)),
   }
 }
 
 /** The tool calls in an item, by id: those of a chat message, or a single one of a response. */
-function callsOf({ type, call_id, name, arguments: given, tool_calls }: Item): [string, string][] {
-  if (type === 'function_call') return [[String(call_id), `${name} ${given}`]]
+function callsOf({ type, call_id, name, arguments: args, tool_calls }: Item): [string, string][] {
+  if (type === 'function_call') return [[String(call_id), `${name} ${args}`]]
   if (!Array.isArray(tool_calls)) return []
   return tool_calls.filter(isObject).map(({ id, function: called }) => {
     const of = isObject(called) ? called : {}
@@ -62,15 +65,15 @@ function callsOf({ type, call_id, name, arguments: given, tool_calls }: Item): [
 }
 
 function resultOf({ type, role, tool_call_id, call_id, content, output }: Item, calls: ReadonlyMap<string, string>) {
-  const [id, given] =
+  const [id, args] =
     role === 'tool' ? [tool_call_id, content] : type === 'function_call_output' ? [call_id, output] : [undefined]
   if (typeof id !== 'string') return []
-  return [{ id, call: calls.get(id), text: typeof given === 'string' ? given : JSON.stringify(given ?? '') }]
+  return [{ id, call: calls.get(id), text: typeof args === 'string' ? args : JSON.stringify(args ?? '') }]
 }
 
 const MODEL_SAYS = ['function_call', 'reasoning']
 const sentText = ({ role, type, content, output }: Item): string | undefined => {
   if (role === 'assistant' || MODEL_SAYS.includes(String(type))) return undefined
-  const said = content ?? output
-  return typeof said === 'string' ? said : JSON.stringify(said)
+  const body = content ?? output
+  return typeof body === 'string' ? body : JSON.stringify(body)
 }

@@ -46,12 +46,20 @@ export function judgeConversation(
   backendCall: Pick<BackendCall, 'model' | 'request'>,
   record: AttemptRecorder,
 ): Refusal | undefined {
-  const { operation, history, backend } = callContext
+  const { operation, history, backend, recording } = callContext
   if (!operation.conversation) return undefined
   const judged = conversationIn(callContext, backendCall)
-  if (isPlain(judged.conversation)) return undefined
+  const plain = isPlain(judged.conversation)
+  const isDirect = recording.direct
+  if (plain && (history === 'off' || !isDirect)) return undefined
   const { model } = backendCall
-  const broken = rules().findBrokenRule({ ...judged, model, onlyImpossible: history === 'off' })
+  const broken = rules().findBrokenRule({
+    ...judged,
+    model,
+    isDirect,
+    isPlain: plain,
+    onlyImpossible: history === 'off',
+  })
   if (!broken) return undefined
   const isForwarded = backend.forwards?.(model) ?? false
   const rejects = !isForwarded && (history === 'strict' || broken.isImpossible)
@@ -97,19 +105,19 @@ function isPlain(conversation: ModelConversation): boolean {
 const HINT = '--history lenient accepts such requests and only reports them'
 
 function recordOf(
-  { source, problem, rejection, path }: BrokenRule,
+  { name, ids, source, rejection, path }: BrokenRule,
   { recording }: CallContext,
   rejected: boolean,
 ): HistoryRecord {
   const { traces } = recording.stores
   return {
-    rule: problem.problem,
+    rule: name,
     rejected,
     status: rejection.status,
     message: rejection.message,
     path,
-    ids: [...problem.ids],
-    traces: [...new Set(problem.ids.flatMap((id) => traces.issuerOf(id) ?? []))],
+    ids: [...ids],
+    traces: [...new Set(ids.flatMap((id) => traces.issuerOf(id) ?? []))],
     source,
     hint: HINT,
   }

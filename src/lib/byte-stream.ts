@@ -1,4 +1,4 @@
-// The pieces of a body that comes in its own time, one by one.
+// The chunks of a body that arrives over time, one by one.
 import { nextTurn } from './bare-socket.ts'
 import { isLarge, sliceEnd } from './slices.ts'
 

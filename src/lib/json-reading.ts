@@ -183,7 +183,7 @@ function partEnd(text: string, from: number, to: number): number {
   return (last - before) % 2 === 0 ? last : to
 }
 
-/** The innermost level of those that are read item by item: they are the outer ones. */
+/** The innermost level of those that are parsed item by item, which are the outer ones. */
 function lowest(levels: readonly Level[]): Level {
   let found = levels[0] as Level
   for (const level of levels) {
@@ -234,7 +234,7 @@ function readRun(text: string, level: Level, end: number): void {
   put(level, run)
 }
 
-/** Puts the items of a run into their list or object; `instead` of the only one something else. */
+/** Adds the items of a run to their list or object; `instead` replaces a single item. */
 function put({ into, isList }: Level, run: string, instead?: object | string): void {
   if (isList) {
     const items = JSON.parse(`[${run}]`) as unknown[]

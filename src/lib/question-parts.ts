@@ -34,12 +34,12 @@ export function questionParts(body: unknown): QuestionParts | undefined {
   const fields = asObject(body)
   if (!fields) return undefined
   const { messages, input } = fields
-  const said =
+  const conversation =
     [messages, input].find((items) => isConversation(items)) ?? (typeof input === 'string' ? [input] : undefined)
-  if (!said) return batchParts(fields)
+  if (!conversation) return batchParts(fields)
   const system: string[] = [...contentTexts(fields.system), ...contentTexts(fields.instructions)]
   const turns: RequestTurn[] = []
-  for (const one of asList(said)) {
+  for (const one of asList(conversation)) {
     const item = asObject(one) ?? { role: 'user', content: one }
     if (SYSTEM_ROLES.includes(String(item.role))) system.push(...contentTexts(item.content))
     else addTurn(turns, sideOf(item), piecesOf(item))
@@ -106,16 +106,16 @@ const THOUGHTS = /thinking|reasoning/
 
 function addBlock({ texts, parts }: Pieces, block: JsonObject): void {
   const { type, text, refusal } = block
-  const said = asText(text) ?? asText(refusal)
+  const ownText = asText(text) ?? asText(refusal)
   if (THOUGHTS.test(String(type))) return
-  if (said !== undefined) texts.push(said)
+  if (ownText !== undefined) texts.push(ownText)
   else if (type === 'tool_use') parts.push(callOf({ name: block.name, arguments: block.input }))
   else if (type === 'tool_result') parts.push(resultOf(block.content))
   else parts.push(fileOf(block))
 }
 
-function callOf({ name, arguments: given, input }: JsonObject): string {
-  const value = given ?? input ?? {}
+function callOf({ name, arguments: args, input }: JsonObject): string {
+  const value = args ?? input ?? {}
   return `call ${asText(name)} ${typeof value === 'string' ? canonicalText(value) : canonicalJson(value)}`
 }
 

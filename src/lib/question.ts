@@ -44,10 +44,10 @@ export function readQuestion(text: string): Question {
     return found.text
   }
   const maskedSystem = masked(system)
-  const prints = turns.map(({ side, parts: pieces, text: said }) =>
-    fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(said)])),
+  const prints = turns.map(({ side, parts: pieces, text: turnText }) =>
+    fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(turnText)])),
   )
-  const whole = turns.map(({ side, parts: pieces, text: said }) => [side, ...pieces, said])
+  const whole = turns.map(({ side, parts: pieces, text: turnText }) => [side, ...pieces, turnText])
   const batch = turns.length > 0 ? [] : entries
   return {
     id: fingerprint(JSON.stringify([system, whole, batch, rest])),
@@ -85,12 +85,12 @@ const GO_ON =
 
 function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Continuation | undefined {
   const last = turns.at(-1)
-  const asked = last?.side === 'user' && last.parts.length === 0 && GO_ON.test(last.text) ? 1 : 0
-  const at = turns.length - 1 - asked
-  const said = turns[at]
-  if (said?.side !== 'model' || at < 1) return undefined
-  const words = withoutSpaces(said.text)
-  return words === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words }
+  const continuesAt = last?.side === 'user' && last.parts.length === 0 && GO_ON.test(last.text) ? 1 : 0
+  const at = turns.length - 1 - continuesAt
+  const continued = turns[at]
+  if (continued?.side !== 'model' || at < 1) return undefined
+  const ownText = withoutSpaces(continued.text)
+  return ownText === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words: ownText }
 }
 
 /** A text without spaces: SDKs trim texts, and join them in different ways. */

@@ -140,15 +140,17 @@ const bytesOf = (table: Table, id: number): Uint8Array => table.bytes.subarray(s
 export function decodeTokens(ids: readonly number[], vocabulary: Vocabulary = 'o200k'): string {
   const table = tableOf(vocabulary)
   const { bytes: all, ends } = table
-  const starts = Uint32Array.from(ids, (id) => startOf(table, id))
   let length = 0
-  for (const [index, id] of ids.entries()) length += (ends[id] ?? 0) - (starts[index] ?? 0)
+  for (const id of ids) {
+    const start = startOf(table, id)
+    length += (ends[id] ?? 0) - start
+  }
   const bytes = new Uint8Array(length)
   let at = 0
   // Most tokens have few bytes, which are copied faster one by one.
-  for (const [index, id] of ids.entries()) {
+  for (const id of ids) {
     const end = ends[id] ?? 0
-    for (let from = starts[index] ?? 0; from < end; from++) bytes[at++] = all[from] ?? 0
+    for (let from = id === 0 ? 0 : (ends[id - 1] ?? 0); from < end; from++) bytes[at++] = all[from] ?? 0
   }
   return textDecoder().decode(bytes)
 }

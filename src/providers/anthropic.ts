@@ -5,6 +5,7 @@ import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefu
 import type { ModelPackage } from './model-package.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 import { anthropicHistory } from './rules/anthropic.ts'
+import { anthropicParameters } from './rules/parameters-anthropic.ts'
 
 const modelPackage: ModelPackage = {
   key: 'anthropic',
@@ -71,6 +72,7 @@ const claude4 = { context: 200_000, maxOutput: 64_000 }
 export const anthropicProvider = defineProvider({
   name: 'anthropic',
   history: anthropicHistory,
+  parameters: anthropicParameters,
   models: {
     'claude-fable-5-1': chat([10, 50], recent),
     'claude-fable-5': chat([10, 50], recent),

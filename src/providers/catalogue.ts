@@ -55,17 +55,6 @@ export function inputLimit(id: string): number | undefined {
   return model?.maxInput ?? model?.context
 }
 
-/** 400 `context_length_exceeded` when an input of that many tokens does not fit the model. */
-export function checkContext(id: string, tokens: number): void {
-  const most = inputLimit(id)
-  if (most === undefined || tokens <= most) return
-  throw new ApiError(
-    400,
-    'context_length_exceeded',
-    `the input has ${tokens} tokens, ${id} takes at most ${most}: make it shorter`,
-  )
-}
-
 /** 400 when a model is known not to take a reasoning effort. */
 export function checkEffort(id: string, effort: ReasoningEffort | null | undefined, param: string): void {
   if (effort == null) return

@@ -7,6 +7,7 @@ import type { ErrorShape, ProviderRefusal } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { openaiError, openaiQuota } from './openai-family.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
+import type { ParameterRule } from './rules/parameter-rule.ts'
 import type { HistoryRule } from './rules/rule.ts'
 
 type Modality = 'text' | 'image' | 'audio' | 'embedding'
@@ -109,6 +110,8 @@ export interface Provider {
   readonly refusesUnsafe: boolean
   /** Which conversations it rejects, most telling first; one without sourced rules accepts all. */
   readonly history: readonly HistoryRule[]
+  /** Which parameters it rejects, in the order in which they are checked. */
+  readonly parameters: readonly ParameterRule[]
 }
 
 /**
@@ -124,5 +127,6 @@ export const defineProvider = (own: Partial<Provider> & Pick<Provider, 'name'>):
   sendsRetryAfter: true,
   refusesUnsafe: false,
   history: [],
+  parameters: [],
   ...own,
 })

@@ -7,6 +7,7 @@
 
 import { chat, defineProvider, embedding, older, seeing, text } from './define.ts'
 import { openaiHistory } from './rules/openai.ts'
+import { openaiParameters } from './rules/parameters-openai.ts'
 
 // What reasoning models take, by family.
 const effort = {
@@ -27,6 +28,7 @@ const oSeries = { context: 200_000, maxOutput: 100_000 }
 export const openaiProvider = defineProvider({
   name: 'openai',
   history: openaiHistory,
+  parameters: openaiParameters,
   withoutTools: /^(?:gpt-3\.5-turbo-instruct|babbage|davinci|o1-mini|o1-preview|chatgpt-4o-latest)|-search-preview/,
   models: {
     'gpt-6.1-sol': chat([2, 10], large),

@@ -70,7 +70,7 @@ function count(work: Transaction, dataset: Fields, more: number): void {
   saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
 }
 
-/** Clears a dataset. */
+/** The route that clears a dataset. */
 export const clearRoute = ({ callOf }: ResourceDeps): Route =>
   asRoute({
     method: 'delete',
@@ -87,7 +87,7 @@ export const clearRoute = ({ callOf }: ResourceDeps): Route =>
       await session.transact(() => {
         const work = workOf(session, caller)
         const dataset = findRecord(datasets, work, params)
-        const deleted = work.records.empty(String(dataset._id))
+        const deleted = work.records.empty({ kind: datapoints.kind, parent: String(dataset._id) })
         if (deleted > 0) count(work, dataset, -deleted)
       })
       return {}

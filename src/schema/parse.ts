@@ -25,15 +25,15 @@ interface Known {
   fields: ReadonlySet<string>
   slow: number
 }
-const known = new WeakMap<object, Known>()
+const cached = new WeakMap<object, Known>()
 
-function knownOf(asked: Asked): Known {
-  const found = known.get(asked)
+function knownOf(named: Asked): Known {
+  const found = cached.get(named)
   if (found) return found
-  const outline = embeddedSchema(requestSchemaName(asked.name))
-  const names = outline?.is === 'object' ? outline.fields.map(({ name }) => name) : Object.keys(asked.request.shape)
-  const made: Known = { parse: outline ? compiledParser(outline) : undefined, fields: new Set(names), slow: 0 }
-  known.set(asked, made)
+  const compiled = embeddedSchema(requestSchemaName(named.name))
+  const names = compiled?.is === 'object' ? compiled.fields.map(({ name }) => name) : Object.keys(named.request.shape)
+  const made: Known = { parse: compiled ? compiledParser(compiled) : undefined, fields: new Set(names), slow: 0 }
+  cached.set(named, made)
   return made
 }
 
@@ -41,7 +41,7 @@ function knownOf(asked: Asked): Known {
 export const requestSchemaName = (operation: string): string => `request-${operation}`
 
 /** The names of a request's fields. */
-export const fieldsOf = (asked: Asked): ReadonlySet<string> => knownOf(asked).fields
+export const fieldsOf = (named: Asked): ReadonlySet<string> => knownOf(named).fields
 
 /**
  * The parsed body of a call.

@@ -23,7 +23,7 @@ const CLOSED_AT_ONCE = 16
 
 /** A session, and when it was last used (ms of real time). */
 export interface SessionEntry {
-  readonly slot: OwnedSession
+  readonly handle: OwnedSession
   used: number
 }
 
@@ -33,15 +33,15 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   let open = 0
   let closing = false
   let stopped = false
-  const awake = () => [...entries()].filter(({ slot }) => slot.awake)
+  const loaded = () => [...entries()].filter(({ handle }) => handle.loaded)
   const close = async () => {
-    const all = awake()
-    const idle = all.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
-    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ slot }) => {
+    const all = loaded()
+    const idle = all.filter(({ handle }) => handle.active === 0).sort((one, other) => one.used - other.used)
+    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ handle }) => {
       // It may have been used again.
-      if (!stopped && slot.active === 0) slot.sleep()
+      if (!stopped && handle.active === 0) handle.sleep()
     })
-    open = awake().length
+    open = loaded().length
     return idle.length > 0 && open > MAX_AWAKE
   }
   const closeUntilFew = async () => {
@@ -51,13 +51,13 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   /** Closes files at once, those of idle sessions first. One in use is opened again at its next use. */
   const closeNow = (files: readonly SessionEntry[], count: number): number => {
     const order = files.toSorted(
-      (one, other) => Math.sign(one.slot.active) - Math.sign(other.slot.active) || one.used - other.used,
+      (one, other) => Math.sign(one.handle.active) - Math.sign(other.handle.active) || one.used - other.used,
     )
     let closed = 0
-    for (const { slot } of order) {
+    for (const { handle } of order) {
       if (closed >= count) break
-      slot.sleep()
-      if (!slot.awake) closed++
+      handle.sleep()
+      if (!handle.loaded) closed++
     }
     return closed
   }
@@ -72,11 +72,11 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
     },
     /** A file is about to be opened: closes one if a quarter of the allowed files belong to sessions. */
     opening() {
-      const files = awake()
+      const files = loaded()
       if (files.length >= mostFiles) closeNow(files, files.length - mostFiles + 1)
     },
     /** The system opens no more files: closes some at once; false if none could be closed. */
-    makeRoom: () => closeNow(awake(), CLOSED_AT_ONCE) > 0,
+    makeRoom: () => closeNow(loaded(), CLOSED_AT_ONCE) > 0,
     stop() {
       stopped = true
     },
@@ -91,29 +91,29 @@ const MAX_PEEKED = 32
  * used.
  */
 export function createTransient(slotOf: (name: string) => OwnedSession, realNow: () => number) {
-  const peeked = new Map<string, SessionEntry>()
+  const transients = new Map<string, SessionEntry>()
   const dropOne = () => {
-    const idle = [...peeked].find(([, { slot }]) => slot.active === 0)
+    const idle = [...transients].find(([, { handle }]) => handle.active === 0)
     // A reader in progress opens it again.
-    idle?.[1].slot.sleep()
-    if (idle) peeked.delete(idle[0])
+    idle?.[1].handle.sleep()
+    if (idle) transients.delete(idle[0])
   }
   return {
     /** The session of a name, created on demand. */
     entry(name: string): SessionEntry {
-      const found = peeked.get(name)
+      const found = transients.get(name)
       if (found) return found
-      const entry = { slot: slotOf(name), used: realNow() }
-      if (peeked.size >= MAX_PEEKED) dropOne()
-      peeked.set(name, entry)
+      const entry = { handle: slotOf(name), used: realNow() }
+      if (transients.size >= MAX_PEEKED) dropOne()
+      transients.set(name, entry)
       return entry
     },
-    slot: (name: string) => peeked.get(name)?.slot,
-    remove: (name: string) => void peeked.delete(name),
-    entries: () => peeked.values(),
+    slot: (name: string) => transients.get(name)?.handle,
+    remove: (name: string) => void transients.delete(name),
+    entries: () => transients.values(),
     /** Closes the databases of those that were not read since a time (ms of real time). */
     sleepIdle(since: number): void {
-      for (const { slot, used } of peeked.values()) if (slot.active === 0 && used <= since) slot.sleep()
+      for (const { handle, used } of transients.values()) if (handle.active === 0 && used <= since) handle.sleep()
     },
   }
 }
@@ -127,7 +127,7 @@ const SWEEP_MS = 2_000
 /** The sessions to watch. */
 interface IdleOptions {
   sessions: ReadonlyMap<string, SessionEntry>
-  peeked: ReturnType<typeof createTransient>
+  transients: ReturnType<typeof createTransient>
   /** The folder of earlier processes' sessions; undefined if there is none. */
   folder: { names(): string[]; lastWritten(name: string): number | undefined } | undefined
   realNow(): number
@@ -138,7 +138,14 @@ interface IdleOptions {
 }
 
 /** Unloads idle sessions, and drops them after a time, except for the default one. */
-export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSITIVE_INFINITY, remove }: IdleOptions) {
+export function watchIdle({
+  sessions,
+  transients: peeked,
+  folder,
+  realNow,
+  ttl = Number.POSITIVE_INFINITY,
+  remove,
+}: IdleOptions) {
   let dropped = 0
   let stopped = false
   const drop = (name: string) => {
@@ -149,29 +156,29 @@ export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSI
     // Meanwhile it may have been removed, or another may have its name.
     if (stopped || name === DEFAULT_SESSION || sessions.get(name) !== entry) return
     const now = realNow()
-    if (entry.slot.active > 0) entry.used = now
+    if (entry.handle.active > 0) entry.used = now
     const idle = now - entry.used
     if (idle >= ttl) drop(name)
-    else if (idle >= AWAKE_MS) entry.slot.sleep()
+    else if (idle >= AWAKE_MS) entry.handle.sleep()
   }
   /**
    * Sessions of earlier processes that were not used since, with the time of the next check. Only this process writes
    * them.
    */
-  const left = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
+  const restorable = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
   const lookAtLeft = (name: string, due: number) => {
     if (stopped || realNow() < due) return
     const written = sessions.has(name) ? undefined : folder?.lastWritten(name)
     if (written !== undefined && realNow() - written < ttl) {
-      left().set(name, written + ttl)
+      restorable().set(name, written + ttl)
       return
     }
-    left().delete(name)
+    restorable().delete(name)
     if (written !== undefined) drop(name)
   }
   const pass = async () => {
     await inSlices([...sessions], ([name, entry]) => look(name, entry))
-    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...left()], ([name, due]) => lookAtLeft(name, due))
+    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...restorable()], ([name, due]) => lookAtLeft(name, due))
     if (!stopped) peeked.sleepIdle(realNow() - AWAKE_MS)
   }
   let last: Promise<void> | undefined

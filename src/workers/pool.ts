@@ -19,6 +19,7 @@ import {
   MUCH_HEAP,
   MUCH_MEMORY,
   SCARCE_MEMORY,
+  SETTLED_MS,
 } from './limits.ts'
 
 /** What a worker is told to do: a name, and the fields of the job's input beside it. A flat message is the fastest. */
@@ -202,9 +203,18 @@ const isWorn = ({ job }: WorkerSlot, heap: number): boolean =>
 /** Where the next job stands in the queue that may begin now; -1 when there is none. */
 function nextIndex(): number {
   let unsteady = 0
-  for (const { job } of slots) if (job && !job.limit.steady) unsteady++
-  const most = unsteady > 0 && process.memoryUsage.rss() > SCARCE_MEMORY ? 1 : MAX_UNSTEADY
-  return unsteady < most && !recovery ? (waiting.length > 0 ? 0 : -1) : waiting.findIndex(({ limit }) => limit.steady)
+  let settling = 0
+  for (const { job, taken } of slots) {
+    if (!job || job.limit.steady) continue
+    unsteady++
+    if (taken < SETTLED_MS) settling++
+  }
+  const isTurn = settling === 0 || process.memoryUsage.rss() <= SCARCE_MEMORY
+  return unsteady < MAX_UNSTEADY && isTurn && !recovery
+    ? waiting.length > 0
+      ? 0
+      : -1
+    : waiting.findIndex(({ limit }) => limit.steady)
 }
 
 /** Gives a worker its next job; an idle one keeps no program alive, and ends after a while. */
@@ -253,6 +263,7 @@ function look(): void {
     const ms = slot.job ? slot.job.limit.ms : Number.POSITIVE_INFINITY
     slot.taken += LOOK_MS
     if (slot.taken > ms) stop(slot, `more than ${ms / 1000} s`)
+    else if (slot.taken === SETTLED_MS) assign()
   }
   // The memory of one thread alone cannot be told.
   const unsteady = busy.filter(({ job }) => job && !job.limit.steady)

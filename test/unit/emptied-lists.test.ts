@@ -26,6 +26,7 @@ function fill({ writer, records }: Store, count: number): Promise<void> {
     insert('dataset', 'set', '')
     insert('dataset', 'other', '')
     insert('datapoint', 'kept', 'other')
+    insert('version', 'first', 'set')
     for (let index = 0; index < count; index++) {
       insert('datapoint', `point-${index}`, 'set')
       if (index % 10 === 0) insert('note', `note-${index}`, `point-${index}`)
@@ -49,19 +50,19 @@ test.each([
   const emptied = store(openClone(template()))
   const { writer, records } = emptied
   await fill(emptied, count)
-  expect(await writer.transact(() => records.empty('set'))).toBe(count)
+  expect(await writer.transact(() => records.empty(LIST))).toBe(count)
   expect(records.page(LIST)).toEqual({ data: [], hasMore: false })
   expect(records.get('datapoint', 'w', 'point-0')).toBeUndefined()
   expect(records.get('note', 'w', 'note-0')).toBeUndefined()
-  expect(await idsIn(emptied)).toEqual(['set', 'other', 'kept'])
-  expect(await writer.transact(() => records.empty('set'))).toBe(0)
+  expect(await idsIn(emptied)).toEqual(['set', 'other', 'kept', 'first'])
+  expect(await writer.transact(() => records.empty(LIST))).toBe(0)
   // What comes afterwards is no part of it.
   const later = { ...LIST, seq: records.nextNumber(), id: 'later', key: null, body: { _id: 'later' } }
   await writer.transact(() => records.insert(later))
   expect(records.page(LIST).data).toEqual([{ _id: 'later' }])
   const turns = await untilRemoved(emptied)
   expect(turns > 5).toBe(count > 1_000)
-  expect(rows(emptied)).toBe(4)
+  expect(rows(emptied)).toBe(5)
   expect(records.page(LIST).data).toEqual([{ _id: 'later' }])
 })
 
@@ -81,7 +82,7 @@ test('an emptied list: is whole again when its transaction fails', async () => {
   const { writer, records } = emptied
   await fill(emptied, 2_000)
   const failed = writer.transact(() => {
-    records.empty('set')
+    records.empty(LIST)
     throw new Error('no')
   })
   expect(await failed.catch((error: Error) => error.message)).toBe('no')
@@ -95,7 +96,7 @@ test('an emptied list: stays empty and is removed after the process was killed i
   const first = openFile(file)
   const killed = store(first.database)
   await fill(killed, 2_000)
-  await killed.writer.transact(() => killed.records.empty('set'))
+  await killed.writer.transact(() => killed.records.empty(LIST))
   // As a process that is killed leaves it: nothing more is written.
   killed.database.close()
   first.release()
@@ -104,7 +105,7 @@ test('an emptied list: stays empty and is removed after the process was killed i
   expect(rows(emptied)).toBeGreaterThan(500)
   expect(emptied.records.page(LIST).data).toEqual([])
   await untilRemoved(emptied)
-  expect(rows(emptied)).toBe(3)
+  expect(rows(emptied)).toBe(4)
   emptied.writer.close()
   second.release()
 })

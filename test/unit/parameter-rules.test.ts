@@ -443,7 +443,7 @@ describe('parameter rule', () => {
   const rows = refused.map((row): [string, Refused] => [`${row[0]}: refuses ${row[2]} ${shown(row[3])}`, row])
   test.each(rows)('%s', (_, [id, api, model, request, message, code, param, tokens]) => {
     const broken = judged(api, model, request as Record<string, unknown>, tokens)
-    expect(broken?.refusal).toEqual({ status: 400, type: 'invalid_request_error', code, param, message })
+    expect(broken?.rejection).toEqual({ status: 400, type: 'invalid_request_error', code, param, message })
     expect(broken?.rule.id).toBe(id)
   })
 

@@ -1,7 +1,7 @@
 // How much the process may grow by a job of a worker depends on how much memory it has.
 import { afterEach, expect, spyOn, test } from 'bun:test'
 import { packTexts } from '../../src/workers/packed-texts.ts'
-import { endWorkers, JobStopped, runJob, workerCounts } from '../../src/workers/pool.ts'
+import { endWorkers, type JobOutcome, JobStopped, runJob, workerCounts } from '../../src/workers/pool.ts'
 
 afterEach(endWorkers)
 const MB = 2 ** 20
@@ -26,19 +26,40 @@ test.each([
   expect((error as Error).message).toBe(`more than ${most} of memory`)
 })
 
-/** A list of numbers that takes more memory than a worker keeps. */
-const list = packTexts(['{% set all = range(900000) %}'])
 const owner = { signal: new AbortController().signal }
-const render = () => runJob('renderTemplates', { ...list, engine: 'jinja', values: {} }, owner)
+const render = () => runJob('renderTemplates', { ...packTexts(['Hi']), engine: 'text', values: {} }, owner)
+
+/** A worker that reports a heap of so many MB after each job: when its garbage was collected last is nobody's choice. */
+const workerWith = (megabytes: number) =>
+  class extends Worker {
+    override set onmessage(handler: ((this: Worker, event: MessageEvent) => void) | null) {
+      super.onmessage = ({ data }) =>
+        handler?.call(this, new MessageEvent('message', { data: { ...data, heap: megabytes * MB } }))
+    }
+  }
 
 test.each([
-  ['is ended', 'large', 340, 0],
-  ['is kept', 'small', 200, 1],
-])('a worker with a large heap: %s after its job when the process is %s', async (_, __, megabytes, left) => {
+  ['is ended', 'the process and its heap are large', 340, 40, 0],
+  ['is kept', 'the process is small', 200, 40, 1],
+  ['is kept', 'its heap is small', 340, 20, 1],
+])('a worker: %s after its job when %s', async (_, __, megabytes, heap, left) => {
   const rss = spyOn(process.memoryUsage, 'rss').mockReturnValue(megabytes * MB)
+  const original = globalThis.Worker
+  globalThis.Worker = workerWith(heap)
   await render()
+  globalThis.Worker = original
   rss.mockRestore()
   expect(workerCounts()).toMatchObject({ workers: left, jobs: 0 })
+})
+
+test('a worker: reports the size of its heap', async () => {
+  const worker = new Worker(new URL('../../src/workers/worker.ts', import.meta.url))
+  const { promise, resolve } = Promise.withResolvers<JobOutcome>()
+  worker.onmessage = ({ data }) => resolve(data)
+  worker.postMessage({ job: 'renderTemplates', ...packTexts(['Hi']), engine: 'text', values: {} })
+  const { heap } = await promise
+  worker.terminate()
+  expect([heap > 100_000, heap < 30 * MB]).toEqual([true, true])
 })
 
 test.each([
@@ -50,4 +71,13 @@ test.each([
   expect(workerCounts()).toMatchObject({ workers: most, jobs: 2 })
   await Promise.all(jobs)
   rss.mockRestore()
+})
+
+test('jobs without a bound of their own: do not wait for a long one when memory is scarce', async () => {
+  const rss = spyOn(process.memoryUsage, 'rss').mockReturnValue(360 * MB)
+  const long = endless().catch((reason: unknown) => reason)
+  await render()
+  expect(workerCounts()).toMatchObject({ jobs: 1 })
+  rss.mockRestore()
+  expect(await long).toBeInstanceOf(JobStopped)
 })

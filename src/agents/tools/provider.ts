@@ -16,7 +16,11 @@ export const providerTool: ToolKind = {
   types: ['*:*'],
   definitions({ type }) {
     const [provider, tool = ''] = type.split(':')
-    const [, name, description] = ASKED_BY.find(([words]) => words.test(tool)) ?? [/./, 'input', 'What it works on.']
+    const [, name, description] = ASKED_BY.find(([pattern]) => pattern.test(tool)) ?? [
+      /./,
+      'input',
+      'What it works on.',
+    ]
     const parameters = argumentsSchema({ [name]: textSchema(description) })
     return [{ name: functionName(`${provider}_${tool}`), description: `The tool ${tool} of ${provider}.`, parameters }]
   },

@@ -99,12 +99,12 @@ async function exec(io: CommandIo, command: string[], options: Options): Promise
   })
   print(io.stdout, runs, json === true)
   if (coverage !== undefined) {
-    const ways = addCoverage(
+    const covered = addCoverage(
       coverage,
       before,
       runs.map((run) => run.recovery_paths),
     )
-    if (!json) io.stdout.lines(recoveryPathLines(ways).map((text) => `Understudy: including earlier runs: ${text}`))
+    if (!json) io.stdout.lines(recoveryPathLines(covered).map((text) => `Understudy: including earlier runs: ${text}`))
   }
   if (file !== undefined) writeOutputFile(file, junit(runs))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${reportJson(runs)}\n`)

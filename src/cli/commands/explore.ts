@@ -139,7 +139,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const found = await explore({
     ...{ classes, depth, jobs, prune, limitMs, before: state.before },
     run: observer({ io, program: commandProgram(io, command, config), config, file }),
-    play: player?.play,
+    runRoute: player?.play,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
       state.add(one.tried)
@@ -151,19 +151,19 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     player?.close()
     file.close()
   })
-  if (found.red) return refuseRed(io, found.red, json === true)
-  const { cells, mended } = acceptKnownFailures(found.cells, known, classes.length === 0 && found.left.length === 0)
-  const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const files = writeScenarios(out, cells)
-  const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
+  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, json === true)
+  const { cases, fixed } = acceptKnownFailures(found.cases, known, classes.length === 0 && found.skipped.length === 0)
+  const coverage = coverageOf(cases, found, found.recoveryPaths)
+  const files = writeScenarios(out, cases)
+  const report = { found, cases, fixed, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
-  const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
+  const asJson = printableJson(reportAsJson(found, cases, { coverage, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
-  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cells))
-  return exitCode(cells, found, coverage)
+  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cases))
+  return exitCode(cases, found, coverage)
 }
 
 function configOf({ seed, ...flags }: Options, env: Environment): Config {
@@ -209,13 +209,13 @@ const NOTHING_EXPLORED: ExploreJson = {
     runs: 0,
     runs_saved: 0,
   },
-  coverage: coverageAsJson({ delivered: NONE, held: NONE, recoveryPaths: NONE }),
+  coverage: coverageAsJson({ delivered: NONE, tolerated: NONE, recoveryPaths: NONE }),
 }
 
 /** A command that fails without a fault proves nothing. */
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
-  { code, stopped, output }: NonNullable<Exploration['red']>,
+  { code, stopped, output }: NonNullable<Exploration['failedBaseline']>,
   json: boolean,
 ): number {
   stderr.raw(output)
@@ -230,8 +230,8 @@ function refuseRed(
 }
 
 /** If no fault was injected, nothing is proved: that is no success. */
-function exitCode(cells: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
+function exitCode(results: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
   if (delivered.of === 0) return NOT_PASSED
-  return cells.every(isGood) ? 0 : NOT_PASSED
+  return results.every(isGood) ? 0 : NOT_PASSED
 }

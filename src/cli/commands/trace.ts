@@ -92,9 +92,9 @@ async function tail(io: CommandIo, options: Options): Promise<void> {
   const from = traceSource(io, options)
   const sessions = options.session === ALL_SESSIONS || options.db !== undefined
   // Reports invalid options and a missing server at once.
-  const known = await from.list({ ...options, limit: String(PAGE) })
+  const first = await from.list({ ...options, limit: String(PAGE) })
   const saved = from.follow()
-  for await (const record of saved ? meant(saved, options) : polled(from, known, options)) {
+  for await (const record of saved ? meant(saved, options) : polled(from, first, options)) {
     print(io, record, { ...options, sessions })
   }
 }
@@ -107,10 +107,10 @@ async function* meant(traces: AsyncIterable<TraceRecord>, options: Options): Asy
 /** Traces found by polling. */
 async function* polled(
   from: TraceSource,
-  known: readonly TraceRecord[],
+  first: readonly TraceRecord[],
   options: Options,
 ): AsyncGenerator<TraceRecord> {
-  const seen = new Set(known.map(({ id }) => id))
+  const seen = new Set(first.map(({ id }) => id))
   for (;;) {
     await realClock.sleep(TAIL_INTERVAL_MS)
     const fresh: TraceRecord[] = []

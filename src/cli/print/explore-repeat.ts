@@ -14,10 +14,10 @@ const UNSAID = ['db', 'port', 'token', 'json']
  * @param options the flags of the exploration
  */
 export function repeater(command: readonly string[], options: Record<string, unknown>): (scenario: string) => string {
-  const given = Object.entries(settingsByKey(options)).filter(
+  const flags = Object.entries(settingsByKey(options)).filter(
     ([key, value]) => (key === 'config' || key in SETTINGS) && !UNSAID.includes(key) && value !== undefined,
   )
-  const settings = given.flatMap(([key, value]) =>
+  const settings = flags.flatMap(([key, value]) =>
     value === true
       ? [flagOf(key)]
       : (Array.isArray(value) ? value : [value]).flatMap((one) => [flagOf(key), String(one)]),

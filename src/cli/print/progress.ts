@@ -28,8 +28,8 @@ export async function withBar<T>(
   if (!stderr.isTTY) return work
   const ended = new AbortController()
   const end = () => ended.abort()
-  const over = work.then(end, end)
-  const wait = (ms: number) => Promise.race([over, realClock.sleep(ms, ended.signal).catch(() => {})])
+  const finished = work.then(end, end)
+  const wait = (ms: number) => Promise.race([finished, realClock.sleep(ms, ended.signal).catch(() => {})])
   await wait(PATIENCE_MS)
   if (ended.signal.aborted) return work
   for (let shown = 0; !ended.signal.aborted; await wait(EVERY_MS)) {

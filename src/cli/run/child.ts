@@ -53,11 +53,11 @@ export async function runChild(
   // Started before the command, which must not outlive us even at its start.
   const guard = startGuard()
   const child = startGuarded(command, options, guard)
-  const over = new AbortController()
+  const ended = new AbortController()
   let timedOut = false
   let stopped: NodeJS.Signals | undefined
   let stoppedAt = 0
-  const later = (ms: number, act: () => void) => realClock.sleep(ms, over.signal).then(act, () => {})
+  const later = (ms: number, act: () => void) => realClock.sleep(ms, ended.signal).then(act, () => {})
   const end = (signal: NodeJS.Signals) => {
     signalGroup(child, signal)
     void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
@@ -90,7 +90,7 @@ export async function runChild(
     })
   }
   await child.exited
-  over.abort()
+  ended.abort()
   // Ends what it has left behind.
   if (timedOut) signalGroup(child, 'SIGKILL')
   guard?.kill('SIGKILL')

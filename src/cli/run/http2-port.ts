@@ -1,4 +1,5 @@
-// A port for clients that speak HTTP/2 without TLS, as the one of Amazon Bedrock for Node.js does: the server itself speaks HTTP/1.1 only.
+// A port for clients that use HTTP/2 without TLS, as Amazon Bedrock's client for Node.js does: the server itself
+// supports only HTTP/1.1.
 import type { ServerHttp2Stream } from 'node:http2'
 import { connect, createServer, type Socket } from 'node:net'
 import type { Understudy } from '../../deps.ts'
@@ -6,28 +7,28 @@ import { lazy } from '../../lib/lazy.ts'
 
 const http2 = lazy<typeof import('node:http2')>(() => require('node:http2'))
 
-/** What every connection of HTTP/2 begins with, and no request of HTTP/1.1. */
+/** The start of every HTTP/2 connection, which no HTTP/1.1 request has. */
 const PREFACE = 'PRI * HTTP/2.0'
 
 type App = Pick<Understudy['app'], 'fetch'>
 
-/** A port that listens. */
+/** A listening port. */
 export interface Http2Port {
   url: string
   stop(): void
 }
 
 /**
- * Listens on a free port of loopback. A request of HTTP/2 is answered by the app, without its body; every other connection is
- * passed on to the server.
- * @param url where the server listens
+ * Listens on a free loopback port. The app answers HTTP/2 requests, without their bodies; every other connection is
+ * forwarded to the server.
+ * @param url the address of the server
  */
 export async function openHttp2Port(app: App, url: string): Promise<Http2Port> {
   const open = new Set<Socket>()
   const keep = (socket: Socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
-    // Whoever hangs up has heard all that there is to say.
+    // A client that disconnects needs no response.
     socket.on('error', () => socket.destroy())
   }
   let streams: ReturnType<typeof serveHttp2> | undefined
@@ -65,7 +66,7 @@ export async function openHttp2Port(app: App, url: string): Promise<Http2Port> {
   }
 }
 
-/** A server of HTTP/2 whose connections it is given. */
+/** An HTTP/2 server for connections that are passed to it. */
 function serveHttp2(app: App, url: string) {
   const server = http2().createServer()
   server.on('stream', (stream: ServerHttp2Stream, { ':method': method = 'GET', ':path': path = '/' }) => {

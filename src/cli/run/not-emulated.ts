@@ -1,4 +1,5 @@
-// Calls of APIs that are not emulated, while a command runs: they are refused by name, and counted, since nothing of them was tested.
+// Calls of APIs that are not emulated, while a command runs: they are rejected by name, and counted, since they were
+// not tested.
 import {
   addressFor,
   NOT_EMULATED_APIS,
@@ -14,20 +15,20 @@ import { openHttp2Port } from './http2-port.ts'
 
 /** Calls of one path of an API that is not emulated. */
 export interface NotEmulatedCalls {
-  /** The API by name. */
+  /** The name of the API. */
   api: string
-  /** The variable that led its client here. */
+  /** The variable that directed its client here. */
   variable: string
   method: string
   path: string
   count: number
 }
 
-/** A command that calls more paths is told of no more. */
+/** Maximum number of reported paths. */
 const MAX_PATHS = 50
 const MAX_PATH_LENGTH = 200
 
-/** The program, which also refuses calls of APIs that are not emulated; `calls` has them by method and path. */
+/** Wraps the program so that it rejects calls of APIs that are not emulated; `calls` has them by method and path. */
 export function withNotEmulated(
   { app, ...rest }: Understudy,
   calls: Map<string, NotEmulatedCalls>,
@@ -50,7 +51,7 @@ export function withNotEmulated(
         const found = notEmulatedApiAt(request.url)
         if (!found) return app.fetch(request, hold)
         const { method } = request
-        // The query is left out: clients put keys there.
+        // The query is omitted: clients put keys there.
         const call = { ...found, path: cutWhole(found.path, MAX_PATH_LENGTH) }
         note({ api: call.api.name, variable: call.variable, method, path: call.path })
         return notEmulatedResponse(call, method)
@@ -59,16 +60,16 @@ export function withNotEmulated(
   }
 }
 
-/** Variables for the command that lead clients of these APIs here, until `stop`. */
+/** Environment variables that direct clients of these APIs here, until `stop`. */
 interface Leads {
   variables: Readonly<Record<string, string>>
   stop(): void
 }
 
 /**
- * Leads clients of these APIs here, where nobody has given them an address.
- * @param url where the app listens
- * @param leave variables to leave as they are
+ * Directs clients of these APIs here, unless they have an address.
+ * @param url the address of the app
+ * @param leave variables that must not be changed
  */
 export async function leadHere(
   { app }: Pick<Understudy, 'app'>,
@@ -86,7 +87,7 @@ export async function leadHere(
   }
 }
 
-/** Why a run with such calls proves less than it seems, one reason for each API. */
+/** Why a run with such calls proves less than it seems, one reason per API. */
 export function notEmulatedReasons(calls: readonly NotEmulatedCalls[]): string[] {
   const apis = Map.groupBy(calls, ({ api }) => api)
   return [...apis].map(([api, same]) => {
@@ -95,7 +96,10 @@ export function notEmulatedReasons(calls: readonly NotEmulatedCalls[]): string[]
   })
 }
 
-/** The variables of `--leave-env`; throws `ConfigError` for another one. */
+/**
+ * The variables of `--leave-env`.
+ * @throws ConfigError for an unknown one
+ */
 export function leftVariables(names: readonly string[]): readonly string[] {
   const known = NOT_EMULATED_APIS.map(({ variable }) => variable)
   const other = names.find((name) => !known.includes(name))

@@ -94,12 +94,12 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   const ids = calls.map(({ trace }) => trace.id)
   if (ids.length <= most) return new Set(ids)
   const broken = calls.filter((call) => call.trace.outcome !== 'succeeded' || !isAnswered(call))
-  const told = findings.flatMap(({ finding }) => finding.traces)
+  const evidence = findings.flatMap(({ finding }) => finding.traces)
   return new Set([
     ...ids.slice(0, atBegin),
     ...ids.slice(-atEnd),
     ...broken.slice(0, shown).map(({ trace }) => trace.id),
-    ...told.slice(0, shown),
+    ...evidence.slice(0, shown),
   ])
 }
 
@@ -149,7 +149,7 @@ export function commandProgram(
 /** Makes calls in this process on virtual clocks; the function `close` ends that. */
 export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { play: RunRoute; close(): void } {
   const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, log.report)
-  let played = 0
+  let runs = 0
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     app.fetch(
       new Request(`http://localhost${path}`, {
@@ -160,7 +160,7 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
     )
   return {
     async play({ path, request }, scenario) {
-      const name = `route-${played++}`
+      const name = `route-${runs++}`
       await post('/_understudy/sessions', { name, scenario })
       // A connection failure reaches no one here: the trace has the result.
       await post(path, request, { 'x-understudy-session': name })

@@ -194,9 +194,9 @@ export async function judgeSessions({
     return answer.ok ? [(await answer.json()) as Verification] : []
   }
   const judged: Verification[] = []
-  const asked = names.length > 0 ? names : [round.label]
-  for (let first = 0; first < asked.length; first += JUDGED_AT_ONCE)
-    judged.push(...(await Promise.all(asked.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
+  const toJudge = names.length > 0 ? names : [round.label]
+  for (let first = 0; first < toJudge.length; first += JUDGED_AT_ONCE)
+    judged.push(...(await Promise.all(toJudge.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
   const parts = judged.flatMap((one) => inParts(one, there.has(one.session)))
   const verdicts = parts.length > 0 ? parts : await verify(round.label)
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))
@@ -209,8 +209,8 @@ function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSessi
   const isEmpty =
     last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.unknown_paths.length === 0
   // The parts are in the report themselves.
-  const said = earlierNotices(earlier, 0)
-  const notices = last.notices.filter((text) => !said.includes(text))
+  const earlierLines = earlierNotices(earlier, 0)
+  const notices = last.notices.filter((text) => !earlierLines.includes(text))
   const parts = earlier.map((part) => ({ ...part, earlier: [] }))
   return isEmpty && (parts.length > 0 || !isThere) ? parts : [...parts, { ...last, notices, earlier: [] }]
 }

@@ -5,9 +5,9 @@ import { Duration } from './duration.ts'
 import { type FixtureSubject, TOOL_CALLS } from './fixture-subject.ts'
 import { textMatchSchema } from './text-match.ts'
 
-const Wanted = z.unknown().superRefine((wanted, context) => {
-  if (!isTextMatch(wanted)) return
-  for (const { path, message } of textMatchSchema.safeParse(wanted).error?.issues ?? [])
+const Wanted = z.unknown().superRefine((pattern, context) => {
+  if (!isTextMatch(pattern)) return
+  for (const { path, message } of textMatchSchema.safeParse(pattern).error?.issues ?? [])
     context.addIssue({ code: 'custom', path, message })
 })
 

@@ -52,8 +52,8 @@ export interface Records {
   update(id: string, change: { key: string | null; body: Fields }): void
   /** Removes records with all their children. */
   remove(ids: readonly string[]): void
-  /** Removes everything that lies in a record, which has no keys: how many records lay in it directly. */
-  empty(parent: string): number
+  /** Removes the records of a list, which has no keys, and everything that lies in them: how many the list had. */
+  empty(list: Pick<PageFilter, 'kind' | 'parent'>): number
   /** The number of the next record: 1, 2, ...; goes on after a restart and never comes twice. */
   nextNumber(): number
   /** Whether there has never been a record. */

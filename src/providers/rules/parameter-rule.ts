@@ -1,14 +1,5 @@
-// What a rule about parameters is: which request a provider refuses, in which words, and where it was seen to do so.
-
-/** Why a provider refuses a request: the fields of its error. */
-export interface ParameterRefusal {
-  status: number
-  type: string
-  code: string | null
-  /** The field at fault, as the provider names it. */
-  param: string | null
-  message: string
-}
+// What a rule about parameters is: which request a provider rejects, in which words, and where it was seen to do so.
+import type { RequestForm, RequestRejection } from './rule.ts'
 
 /** What the table of models says of the requested one; what is left out restricts nothing. */
 export interface ModelLimits {
@@ -26,22 +17,24 @@ export interface ParameterFacts {
   inputTokens?: () => number
 }
 
-/** One kind of request that a provider refuses because of its parameters. */
+/** One kind of request that a provider rejects because of its parameters. */
 export interface ParameterRule {
   id: string
-  api: 'chat' | 'responses' | 'messages'
+  api: RequestForm
   /** The models that the source is about, and their dated names. */
   models: RegExp
   /** URL of documentation, or of a thread that quotes the refusal. */
   source: string
+  /** Whether it needs the number of input tokens, which are counted where the response is made. */
+  countsInput?: true
   /** @param request the body as the provider receives it */
-  check(request: Readonly<Record<string, unknown>>, facts: ParameterFacts): ParameterRefusal | undefined
+  check(request: Readonly<Record<string, unknown>>, facts: ParameterFacts): RequestRejection | undefined
 }
 
 /** A rule that a request breaks, with what the provider says. */
 export interface BrokenParameterRule {
   rule: ParameterRule
-  refusal: ParameterRefusal
+  rejection: RequestRejection
 }
 
 /** The first of the rules that a request breaks; undefined when its provider would accept it, as far as is known. */
@@ -53,8 +46,8 @@ export function brokenParameterRule(
 ): BrokenParameterRule | undefined {
   for (const rule of rules) {
     if (rule.api !== api || !rule.models.test(facts.model)) continue
-    const refusal = rule.check(request, facts)
-    if (refusal) return { rule, refusal }
+    const rejection = rule.check(request, facts)
+    if (rejection) return { rule, rejection }
   }
   return undefined
 }

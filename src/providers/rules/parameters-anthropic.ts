@@ -1,11 +1,12 @@
 // Requests that Anthropic refuses because of their parameters. Each rule holds for the models that its source is about. Headers
 // are not known here, so a limit that a beta header raises is the raised one.
 import { asObject } from '../../lib/values.ts'
-import { numberIn, type ParameterRefusal, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import { numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import type { RequestRejection } from './rule.ts'
 
 type Request = Readonly<Record<string, unknown>>
 
-const invalid = (message: string): ParameterRefusal => ({
+const invalid = (message: string): RequestRejection => ({
   status: 400,
   type: 'invalid_request_error',
   code: null,
@@ -207,6 +208,7 @@ export const anthropicParameters: readonly ParameterRule[] = [
   {
     id: 'messages-prompt-too-long',
     api: 'messages',
+    countsInput: true,
     // Not Sonnet 4 and 4.5, which a beta header gives five times the context.
     models: models(
       'claude-3-haiku',

@@ -1,9 +1,10 @@
 // Requests that OpenAI refuses because of their parameters. Each rule holds for the models that its source is about, and for
 // nothing more: a model of a newer family takes what it likes until somebody has seen it refuse.
 import { asObject, objectsIn } from '../../lib/values.ts'
-import { numberIn, type ParameterRefusal, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import { numberIn, type ParameterRule, tokensBeyond } from './parameter-rule.ts'
+import type { RequestRejection } from './rule.ts'
 
-const invalid = (param: string | null, code: string | null, message: string): ParameterRefusal => ({
+const invalid = (param: string | null, code: string | null, message: string): RequestRejection => ({
   status: 400,
   type: 'invalid_request_error',
   code,
@@ -248,6 +249,7 @@ export const openaiParameters: readonly ParameterRule[] = [
   {
     id: 'chat-input-tokens',
     api: 'chat',
+    countsInput: true,
     models: models(...GPT5),
     source: 'https://github.com/cline/cline/issues/5474',
     check(request, facts) {
@@ -261,6 +263,7 @@ export const openaiParameters: readonly ParameterRule[] = [
   {
     id: 'chat-context-length',
     api: 'chat',
+    countsInput: true,
     models: models(...GPT4, 'gpt-4-turbo', 'gpt-4', 'gpt-3.5-turbo'),
     // Also https://github.com/jefferson-calmon/codocx/issues/6 (128,000 tokens).
     source: 'https://github.com/crewAIInc/crewAI-examples/issues/121',
@@ -316,6 +319,7 @@ export const openaiParameters: readonly ParameterRule[] = [
   {
     id: 'responses-context-length',
     api: 'responses',
+    countsInput: true,
     models: models(...GPT5, 'gpt-5.1', 'gpt-5.2'),
     // Also https://github.com/dyad-sh/dyad/issues/1672.
     source: 'https://github.com/anomalyco/opencode/issues/6071',
