@@ -1,5 +1,4 @@
 // Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
-import { Elysia } from 'elysia'
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
 import { forClients } from '../agents/http/client-tasks.ts'
@@ -16,8 +15,8 @@ import { createEarlierVerdicts } from '../control/earlier.ts'
 import { controlRoutes } from '../control/index.ts'
 import type { ControlDeps } from '../control/types.ts'
 import { lookWith } from '../control/verify.ts'
-import { isSitePath, mountSite } from '../docs/site.ts'
-import { docPaths, mountDocs } from '../docs/swagger.ts'
+import { isSitePath, siteHandlers } from '../docs/site.ts'
+import { docHandlers, docPaths } from '../docs/swagger.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody, readForm } from '../endpoints/body.ts'
 import { typedFields } from '../endpoints/form.ts'
 import { allOperations, endpoints, operationNamed, operationNames } from '../endpoints/index.ts'
@@ -33,25 +32,26 @@ import { throughFaults } from '../resources/through-scenario.ts'
 import { parseRequest } from '../schema/validation.ts'
 import { UnusableSession } from '../sessions/refusals.ts'
 import type { Session } from '../sessions/sessions.ts'
+import { type RouteHandler, routerOf } from './router.ts'
 import { withTurnExchange } from './turn-exchange.ts'
 import type { App, AppDeps, RouteContext } from './types.ts'
 import { createUnknownPathLog, type UnknownPathLog } from './unknown-paths.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 
-/** The routes as an application of their own. */
+/** The routes as an application. */
 interface Routes extends App {
-  /** Whether a request, for a path, is answered without a token: a browser that asks for a page has none to send. */
+  /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
   isPublic(pathname: string): boolean
 }
 
-/** What documents say of the compatApis. */
+/** The documentation of the compatible APIs. */
 const documentedDoors = {
   aliases: () =>
-    compatApis.flatMap(({ name: door, tag, paths, shown }) =>
+    compatApis.flatMap(({ name: api, tag, paths, shown }) =>
       Object.entries(paths).map(([path, endpoint]) => {
         const operation = endpoint.operation()
-        return { path, door, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
+        return { path, door: api, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
       }),
     ),
   errorShapes: compatApis.map(({ name, prefix, errorBody }) => ({
@@ -76,40 +76,58 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue.wake(session)
     service?.sweep(session)
   }
-  const strays = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
-  const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
+  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
+  const routes = allRoutes(deps, {
+    sessionOf,
+    strays: unknownPaths,
+    readers,
+    workspaceCalls,
+    responses,
+    queue,
+    wake,
+    tasks,
+  })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
-  // Without `aot`: code that is compiled for each server costs a start more than it saves its requests.
-  const elysia = new Elysia({ normalize: false, aot: false })
   const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
-  const known = () => [...posted, ...elysia.routes]
-  elysia.onError(({ error, code, request }) => {
-    // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
-    if (code !== 'NOT_FOUND' || error instanceof ApiError) return render(error, request)
-    try {
-      return answerUnrouted(request, { known, strays, sessionOf })
-    } catch (refusal) {
-      return render(refusal, request)
-    }
-  })
   const noted = workspaceNotes({
     calls: workspaceCalls,
     sessions: deps.sessions,
     nameOf: (request) => sessionName(request, tokenOf(request)),
     sessionOf: (request) => sessionOf(request, true),
   })
-  for (const route of routes) mountRoute(elysia, route, { ...deps, noted })
-  mountDocs(elysia, {
-    documented: { operations: allOperations, routes, ...documentedDoors, version: deps.about.version },
+  const anyToken = deps.access.token.length === 0
+  const { version } = deps.about
+  const docs = docHandlers({
+    documented: { operations: allOperations, routes, ...documentedDoors, version },
     rename: (text) => toNamespace(text, deps.namespace),
-    anyToken: deps.access.token.length === 0,
+    anyToken,
   })
-  mountSite(elysia, (request) => asReceived(request).url)
-  answerHead(elysia)
+  const handlers = new Map<string, RouteHandler>([
+    ...routes.map(
+      (route) => [`${route.method.toUpperCase()} ${route.path}`, handlerOf(route, { ...deps, noted })] as const,
+    ),
+    ...[...docs, ...siteHandlers((request) => asReceived(request).url)].map(
+      ([path, handler]) => [`GET ${path}`, handler] as const,
+    ),
+  ])
+  const router = routerOf(
+    {
+      handlers,
+      refuse(thrown, request, isUnrouted) {
+        if (!isUnrouted) return render(thrown, request)
+        try {
+          return answerUnrouted(request, { paths: () => [...posted, ...router.routes], unknownPaths, sessionOf })
+        } catch (refusal) {
+          return render(refusal, request)
+        }
+      },
+    },
+    { version, anyToken },
+  )
   return {
     async fetch(request) {
-      const response = await kept(request, () => elysia.fetch(request))
+      const response = await kept(request, () => router.fetch(request))
       // What a page of ours may do, no page of others may have done by a frame with ours in it.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
@@ -119,12 +137,12 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   }
 }
 
-/** The control API, and the workspace through the faults of scenarios. */
+/** The control API, and the workspace with the faults of scenarios. */
 function allRoutes(
   deps: AppDeps,
   {
     sessionOf,
-    strays,
+    strays: unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -147,7 +165,7 @@ function allRoutes(
     mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
     observers,
     runs,
-    strays,
+    unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -183,7 +201,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
-    ...compatApis.flatMap((door) => door.routes(deps)),
+    ...compatApis.flatMap((api) => api.routes(deps)),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf, receivedUrl }),
@@ -193,7 +211,7 @@ function allRoutes(
   ]
 }
 
-/** A request keeps to the generation of its session that it begins in. */
+/** A request keeps the generation of its session in which it started. */
 function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessionOf'] {
   const begun = new WeakMap<Request, Session>()
   return (request, looks = READS.has(request.method)) => {
@@ -203,17 +221,17 @@ function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessio
   }
 }
 
-/** The queue of the events of all sessions. What an earlier process or generation left goes on, tasks of agents too. */
+/** The event queue of all sessions. Events and agent tasks of an earlier process or generation continue. */
 function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService): EventQueue {
   const queue = createEventQueue(eventHandlers, report)
   const wake = (session: Session) => {
-    // Looked at first, since there may be a thousand sessions that sleep.
+    // Checked first, since there may be a thousand unloaded sessions.
     const waiting = session.keyedKinds()
     try {
       if (waiting.includes(EVENT)) queue.wake(session)
       if (waiting.includes(AGENT_TASK)) tasks().wake(session)
     } catch (error) {
-      // What cannot be read waits until its session is used, and says so then.
+      // An unreadable session waits until it is used, and reports the error then.
       if (!(error instanceof UnusableSession)) throw error
     }
   }
@@ -237,7 +255,7 @@ interface RouteServing extends BodyLimits {
   noted: NoteCall
 }
 
-function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteServing): void {
+function handlerOf(route: Route, { noted, ...limits }: RouteServing): RouteHandler {
   const answer = async (request: Request, params: Record<string, string | null> | undefined, sent: SentParts) => {
     const named = readable(params)
     const schema = route.readsBody ? undefined : route.body
@@ -257,37 +275,17 @@ function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteSer
       ? new Response(null, { status: 204 })
       : Response.json(answered, { status: route.status ?? 200 })
   }
-  const serve = ({ request, params }: { request: Request; params?: Record<string, string | null> }) =>
-    noted(route, request, (sent) => answer(request, params, sent))
-  elysia.route(route.method.toUpperCase(), route.path, serve, UNREAD_RESPONSE)
+  return ({ request, params }) => noted(route, request, (sent) => answer(request, params, sent))
 }
-
-/** Answers HEAD wherever GET is answered, as RFC 9110, section 9.3.2, has it: the same status and headers, and no body. */
-function answerHead(elysia: Elysia): void {
-  for (const { method, path, handler } of [...elysia.routes])
-    if (method === 'GET')
-      elysia.route('HEAD', path, async (context) => withoutBody((await handler(context)) as Response), UNREAD_RESPONSE)
-}
-
-/** A response with the length of its body in place of the body; what is streamed has none. */
-async function withoutBody(response: Response): Promise<Response> {
-  const { status, headers } = response
-  if (headers.get('content-type')?.startsWith('text/event-stream')) await response.body?.cancel()
-  else headers.set('content-length', String((await response.arrayBuffer()).byteLength))
-  return new Response(null, { status, headers })
-}
-
-/** Bodies are ours to read: without `aot`, Elysia looks for `none` in a field that its types do not have. */
-const UNREAD_RESPONSE = { config: {}, type: 'none', detail: { hide: true } }
 
 /** What says that a request is not as it should be. */
 const INVALID = new Set([400, 422])
 
-/** The parameters of a path; what stands there in no encoding is null for the router, and no id of anything. */
+/** The parameters of a path. An invalid encoding is null for the router, and no valid id. */
 const readable = (params: Record<string, string | null> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value ?? '']))
 
-/** The query by name; a name that comes more than once has all its values. */
+/** The query by name. A repeated name has a list of values. */
 function queryOf({ url }: Request): Record<string, string | string[]> {
   const { searchParams } = new URL(url)
   const entries = [...searchParams.keys()].map((name) => {

@@ -1,10 +1,10 @@
-// Lists of records that are emptied: a long one is marked, so that its records are gone for everybody at once, and they are removed some at
-// a time afterwards. When the process is killed in between, the next one goes on.
+// Empties lists of records: a long one is marked, so that its records disappear at once, and they are removed in
+// batches afterwards. If the process is killed meanwhile, the next one continues.
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 import type { Writes } from './writer.ts'
 
-/** Records that are removed together with whatever they lie in, and in one step afterwards: a few milliseconds. */
+/** Records that are removed together with their parent, or in one later batch: a few milliseconds. */
 const AT_ONCE = 250
 
 /** What is in which records. */
@@ -28,7 +28,10 @@ const LISTS = `WITH RECURSIVE lists(id, kind) AS (
   UNION SELECT r.id, NULL FROM records r JOIN lists l ON r.parent = l.id AND r.parent <> '' AND r.kind = ifnull(l.kind, r.kind)
   WHERE EXISTS (SELECT 1 FROM records c WHERE c.parent = r.id AND c.parent <> ''))`
 
-/** The statements, compiled at their first use: the triggers are compiled with them, for which all that they write to must be sound. */
+/**
+ * The statements, compiled on first use: the triggers are compiled with them, which requires all of their tables to be
+ * intact.
+ */
 const statementsOf = (database: Database) => ({
   count: database
     .prepare(
@@ -45,7 +48,7 @@ const statementsOf = (database: Database) => ({
   sweep: database.prepare(`DELETE FROM records WHERE seq IN (SELECT seq FROM emptied_records LIMIT ${AT_ONCE})`),
 })
 
-/** Empties lists of a database: `writes` commits the steps in which long ones are removed. */
+/** Empties lists of a database; `writes` commits the batches of long ones. */
 export function emptiedLists(database: Database, writes: Writes) {
   const statements = once(() => statementsOf(database))
   let left = false
@@ -57,7 +60,7 @@ export function emptiedLists(database: Database, writes: Writes) {
   })
   let going = false
   const begin = async () => {
-    // Whatever was marked since the last step began is still there.
+    // Whatever was marked since the last batch started is still there.
     left = true
     if (going) return
     going = true
@@ -67,7 +70,7 @@ export function emptiedLists(database: Database, writes: Writes) {
         await step({})
       }
     } catch {
-      // It is removed after the next start: nobody sees it.
+      // It is removed after the next start, and not visible until then.
     } finally {
       going = false
     }

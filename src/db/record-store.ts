@@ -11,7 +11,7 @@ import { checkBody, type RecordShapes } from './record-shapes.ts'
 import { liveRecords, records } from './schema.ts'
 import type { Writes } from './writer.ts'
 
-/** A row with what its fields are checked by. */
+/** A row, and what its fields are validated with. */
 interface RecordRow {
   seq: number
   kind: string
@@ -20,14 +20,17 @@ interface RecordRow {
 }
 const ROW = { seq: liveRecords.seq, kind: liveRecords.kind, id: liveRecords.id, body: liveRecords.body }
 
-/** Rows of a database that are known to be sound; beyond these, some are checked again. */
+/** Maximum number of rows known to be valid; beyond these, some are validated again. */
 const MAX_SOUND = 100_000
 
-/** Reads the rows of a database: the fields, or else it throws `DamagedRow`. */
+/**
+ * Reads the rows of a database.
+ * @throws DamagedRow
+ */
 function readerOf(database: Database, shapes: RecordShapes) {
   const sound = new Set<number>()
   const check = ({ seq, kind, id }: RecordRow, fields: Fields) => {
-    // Nobody else writes into memory, and snapshots are checked when they are loaded.
+    // Only this process writes to memory, and snapshots are validated when loaded.
     if (database.memory || sound.has(seq)) return
     checkBody(shapes(kind), id, fields)
     if (sound.size >= MAX_SOUND) sound.clear()
@@ -46,7 +49,7 @@ type Reader = ReturnType<typeof readerOf>
 type Query = ReturnType<typeof drizzle>
 const param = sql.placeholder
 
-/** The reading statements of a database. */
+/** The read statements of a database. */
 function readsOf(database: Query) {
   const inKind = and(eq(liveRecords.kind, param('kind')), eq(liveRecords.workspace, param('workspace')))
   const inParent = and(inKind, eq(liveRecords.parent, param('parent')))
@@ -82,7 +85,7 @@ function readsOf(database: Query) {
   return { byId, byKey, seqById, older, newer }
 }
 
-/** The writing statements of a database. */
+/** The write statements of a database. */
 function writesOf(database: Query) {
   const insert = database
     .insert(records)
@@ -101,7 +104,7 @@ function writesOf(database: Query) {
     .set({ key: sql`${param('key')}`, body: sql`${param('body')}` })
     .where(eq(records.id, param('id')))
     .prepare()
-  // Its triggers are compiled with it, for which all that they write to must be sound.
+  // Its triggers are compiled with it, which requires all of their tables to be intact.
   const remove = once(() =>
     database
       .delete(records)
@@ -121,12 +124,12 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   let from = (cursor === undefined ? undefined : seqOf(reads, filter, cursor)) ?? Number.MAX_SAFE_INTEGER
   const found: Fields[] = []
   const next = before === undefined ? reads.older : reads.newer
-  // As many more as are damaged, so that a page is full.
+  // Reads additional rows for damaged ones, so that a page is full.
   for (;;) {
-    const wanted = limit === undefined ? -1 : limit + 1 - found.length
-    const rows = next.all({ kind, workspace, parent, from, limit: wanted })
+    const missing = limit === undefined ? -1 : limit + 1 - found.length
+    const rows = next.all({ kind, workspace, parent, from, limit: missing })
     for (const row of rows) found.push(...readableRow(() => fieldsOf(row)))
-    if (wanted < 0 || rows.length < wanted || found.length > (limit ?? 0)) break
+    if (missing < 0 || rows.length < missing || found.length > (limit ?? 0)) break
     from = rows.at(-1)?.seq ?? from
   }
   const data = limit === undefined ? found : found.slice(0, limit)
@@ -134,7 +137,7 @@ function pageOf(reads: Reads, fieldsOf: Reader, filter: PageFilter): { data: Fie
   return { data: before === undefined ? data : data.reverse(), hasMore }
 }
 
-/** The number that was given last: the counter may be damaged, and then the rows tell it, as far as they are there. */
+/** The last number: if the counter is damaged, from the rows. */
 function lastNumberOf(connection: Database): number {
   const used = connection.prepare('SELECT max(seq) FROM records WHERE seq < ?').pluck().get(MAX_NUMBER)
   const counters = connection.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'records'").pluck().all()
@@ -142,11 +145,11 @@ function lastNumberOf(connection: Database): number {
   return Math.max(0, ...[used, ...counters].filter(isNumber))
 }
 
-/** What a store of records depends on. */
+/** The dependencies of a store of records. */
 export interface RecordOptions {
-  /** The number that was given last, when that is not known from what is stored. */
+  /** The last number, if it cannot be derived from the stored rows. */
   last?: number | undefined
-  /** What the bodies must be; any object when left out. */
+  /** The schemas of the bodies; any object if omitted. */
   shapes?: RecordShapes | undefined
   /** What removes the records of emptied lists some at a time. */
   writes: Writes
@@ -162,7 +165,7 @@ export function recordStore(
   const reads = readsOf(database)
   const { byId, byKey } = reads
   const { insert, update, remove } = writesOf(database)
-  // Numbers of removed records are not given again, so the counter is kept apart from the rows.
+  // Numbers of removed records are not reused, so the counter is separate from the rows.
   let numbers = Math.max(last, lastNumberOf(connection))
   const lists = emptiedLists(connection, writes)
 
@@ -186,7 +189,7 @@ export function recordStore(
       database
         .select({ ...ROW, workspace: liveRecords.workspace })
         .from(liveRecords)
-        // No key is empty; said like this, the index of keys is used.
+        // No key is empty. This form uses the index of keys.
         .where(and(eq(liveRecords.kind, kind), gt(liveRecords.key, '')))
         .orderBy(asc(liveRecords.seq))
         .all()

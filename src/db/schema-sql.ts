@@ -1,19 +1,19 @@
-// The tables of a database. schema.ts describes those of the workspace to drizzle.
+// The tables of a database. schema.ts describes those of the workspace for drizzle.
 
-/** Version of the tables and of what is in their rows (trace-fields.ts). */
+/** Version of the tables and of their rows (trace-fields.ts). */
 export const SCHEMA_VERSION = 1
 
 /**
- * Up to which number no trace is shown any more, as the newest row says it: those are removed later, many at once. A row that is
- * damaged hides no other one.
+ * The number up to which traces are hidden, according to the newest row. They are removed later, many at once. A
+ * damaged row hides no other one.
  */
 export const LAST_HIDDEN =
   "SELECT hidden FROM trace_rows WHERE typeof(hidden) = 'integer' AND hidden < seq ORDER BY seq DESC LIMIT 1"
 
-/** The condition of such rows; the view `traces` has the others. */
+/** The condition of hidden rows; the view `traces` has the others. */
 export const NOT_SHOWN = `seq <= (${LAST_HIDDEN})`
 
-/** Makes the tables. */
+/** Creates the tables. */
 export const SCHEMA = `
   CREATE TABLE trace_rows (
     seq INTEGER PRIMARY KEY,

@@ -1,19 +1,18 @@
 // The documentation site at /docs, every byte of it from the executable.
-import type { Elysia } from 'elysia'
 import { ApiError } from '../contract/core/error.ts'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { readSite, SITE_FILE, type Site } from './site-file.ts'
 
 const ROOT = '/docs'
-/** Paths of the site: nothing in it is secret, and a browser has no token to send. */
+/** Paths of the site: it contains no secrets, and a browser has no token to send. */
 export const isSitePath = (pathname: string): boolean => pathname === ROOT || pathname.startsWith(`${ROOT}/`)
 
 /** Names of these files contain a fingerprint of their content. */
 const FINGERPRINTED = 'assets/'
 
 // Read when somebody first opens it: a start needs none of it.
-const site = once((): Site => {
+const shipped = once((): Site => {
   try {
     return readSite(readAsset(SITE_FILE))
   } catch {
@@ -23,17 +22,22 @@ const site = once((): Site => {
 
 /**
  * Mounts the site.
- * @param receivedUrl the address of a request as the client sent it, with a session's prefix
+ * @param receivedUrl the URL of a request as the client sent it, with a session's prefix
  */
-export function mountSite(app: Elysia, receivedUrl: (request: Request) => string): void {
-  const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request))
-  app.get(ROOT, serve)
-  app.get(`${ROOT}/*`, serve)
+export function siteHandlers(
+  receivedUrl: (request: Request) => string,
+  site: () => Site = shipped,
+): ReadonlyMap<string, (context: { request: Request }) => Response> {
+  const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request), site)
+  return new Map([
+    [ROOT, serve],
+    [`${ROOT}/*`, serve],
+  ])
 }
 
-function answer({ url, headers }: Request, received: string): Response {
+function answer({ url, headers }: Request, received: string, site: () => Site): Response {
   const { pathname } = new URL(url)
-  // The pages know one address, which no session changes.
+  // The pages have one URL, independent of the session.
   if (pathname === ROOT || new URL(received).pathname !== pathname)
     return redirect(pathname === ROOT ? `${ROOT}/` : pathname)
   const { find, policy } = site()
@@ -49,7 +53,7 @@ function answer({ url, headers }: Request, received: string): Response {
       'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      // Another version of the program may answer at the same address next.
+      // Another version of the program may use the same address next.
       'cache-control': path.startsWith(FINGERPRINTED) ? 'public, max-age=31536000, immutable' : 'no-cache',
       vary: 'accept-encoding',
       ...(small && { 'content-encoding': 'gzip' }),

@@ -1,6 +1,5 @@
-// Swagger UI at /swagger and the document at /swagger/json, every byte of them from the executable.
+// Swagger UI at /swagger and the document at /swagger/json, entirely from the executable.
 import { openapi } from '@elysiajs/openapi'
-import type { Elysia } from 'elysia'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
 import { type DocumentSource, INFO, openapiParts } from './openapi.ts'
@@ -9,7 +8,7 @@ import { EXTENSION, TAGS } from './tags.ts'
 const SCRIPT = '/swagger/assets/swagger-ui-bundle.js'
 const STYLE = '/swagger/assets/swagger-ui.css'
 const UI = 'node_modules/swagger-ui-dist'
-/** Files and media type by path; a browser asks for the icon by itself. */
+/** Files and media type by path. A browser requests the icon by itself. */
 const ASSETS: Record<string, [files: string[], type: string]> = {
   [SCRIPT]: [[`${UI}/swagger-ui-bundle.js`, 'src/docs/page.js'], 'text/javascript; charset=utf-8'],
   [STYLE]: [[`${UI}/swagger-ui.css`], 'text/css; charset=utf-8'],
@@ -18,54 +17,61 @@ const ASSETS: Record<string, [files: string[], type: string]> = {
 
 const PAGE = '/swagger'
 const DOCUMENT = '/swagger/json'
-/** Paths of the page and all that it loads: nothing in them is secret, and a browser has no token to send. */
+/** Paths of the page and its assets: they contain no secrets, and a browser has no token to send. */
 export const docPaths: readonly string[] = [PAGE, DOCUMENT, ...Object.keys(ASSETS)]
 
-/** What the page authorizes with where any token will do. */
+/** The preset token of the page if any token is valid. */
 const PRESET_TOKEN = 'understudy'
 
-/** What the page and the document are made with. */
-interface DocsOptions {
-  documented: DocumentSource
-  /** Puts the document into the words of the deployment. */
-  rename(text: string): string
+/** What the page is made with. */
+export interface PageOptions {
+  version: string
   /** Whether any token will do. */
   anyToken: boolean
 }
 
-/** Mounts the page, its assets and the document. */
-export function mountDocs(app: Elysia, options: DocsOptions): void {
-  for (const [path, [files, type]] of Object.entries(ASSETS)) {
-    const headers = { 'content-type': type, 'cache-control': 'public, max-age=86400' }
-    app.get(path, () => new Response(new Blob(files.map((file) => readAsset(file).slice())), { headers }))
-  }
+/** What the document is made with. */
+interface DocumentOptions extends Pick<PageOptions, 'anyToken'> {
+  documented: DocumentSource
+  /** Puts the document into the words of the deployment. */
+  rename(text: string): string
+}
+
+/** What answers with the document and with what the page loads, by path. */
+export function docHandlers(
+  options: DocumentOptions,
+): ReadonlyMap<string, (context: { request: Request }) => Response> {
   const parts = once(() => documentOf(options))
-  // Mounted before the plugin's own: a start makes no document, and each names the address that it was requested at.
-  app.get(DOCUMENT, ({ request }) => {
+  const assets = Object.entries(ASSETS).map(([path, [files, type]]) => {
+    const headers = { 'content-type': type, 'cache-control': 'public, max-age=86400' }
+    return [path, () => new Response(new Blob(files.map((file) => readAsset(file).slice())), { headers })] as const
+  })
+  // In place of the plugin's own: a start makes no document, and each names the address that it was requested at.
+  const document = ({ request }: { request: Request }) => {
     const { openapi: version, info, ...rest } = parts()
     const servers = [{ url: addressOf(request), description: 'This server.' }]
     return Response.json({ openapi: version, info, servers, ...rest })
-  })
-  app.use(page(options))
+  }
+  return new Map([...assets, [DOCUMENT, document]])
 }
 
-/** The address that a request came by, with its session. */
+/** The URL of a request, with its session prefix. */
 function addressOf({ url, headers }: Request): string {
   const session = headers.get('x-understudy-session')
   return `${new URL(url).origin}${session === null ? '' : `/s/${encodeURIComponent(session)}`}`
 }
 
-/** Swagger UI, by its plugin. */
-const page = ({ documented, anyToken }: DocsOptions) =>
+/** Swagger UI, by its plugin, to be mounted after the document. */
+export const docsPage = ({ version, anyToken }: PageOptions) =>
   openapi({
     path: PAGE,
     specPath: DOCUMENT,
     provider: 'swagger-ui',
-    // The page is made for each request: one response cannot be sent twice.
+    // The page is created for each request: one response cannot be sent twice.
     embedSpec: true,
-    documentation: { info: INFO(documented.version) },
+    documentation: { info: INFO(version) },
     swagger: {
-      cdn: `${SCRIPT}?v=${documented.version}`,
+      cdn: `${SCRIPT}?v=${version}`,
       theme: STYLE,
       defaultModelsExpandDepth: 0,
       persistAuthorization: true,
@@ -78,7 +84,7 @@ const page = ({ documented, anyToken }: DocsOptions) =>
   })
 
 /** The document without its servers. */
-function documentOf({ documented, rename, anyToken }: DocsOptions) {
+function documentOf({ documented, rename, anyToken }: DocumentOptions) {
   const { paths, components } = JSON.parse(rename(JSON.stringify(openapiParts(documented)))) as ReturnType<
     typeof openapiParts
   >

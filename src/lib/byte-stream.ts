@@ -1,8 +1,8 @@
-// The pieces of a body that comes in its own time, one by one.
+// The chunks of a body that arrives over time, one by one.
 import { nextTurn } from './bare-socket.ts'
 import { isLarge, sliceEnd } from './slices.ts'
 
-/** Goes through a body by hand. A stream of the runtime is left at once, even while its next piece is waited for. */
+/** Iterates over a body. A stream of the runtime is released at once, even while its next chunk is awaited. */
 export function byteChunks(bytes: Uint8Array | AsyncIterable<Uint8Array>): AsyncIterator<Uint8Array, undefined> {
   if (bytes instanceof Uint8Array) return onePiece(bytes)
   if (!(bytes instanceof ReadableStream)) return bytes[Symbol.asyncIterator]()

@@ -1,32 +1,35 @@
-// Reads large JSON in slices: between them other calls are answered. The runtime reads short runs of it, which are found by looking
-// for where its lists and objects begin and end; so it says itself what is JSON and what is not.
+// Parses large JSON in slices, so that other calls are answered in between. The runtime parses short runs, which are
+// found by the positions of lists and objects, so the runtime decides what is valid JSON.
 import { MAX_DEPTH } from './nesting.ts'
 import { inSlices } from './slices.ts'
 
-/** Characters that the runtime reads in one go. */
+/** Characters that the runtime parses at once. */
 const RUN = 50_000
 /** A text of more runs than this is read in parts of so many: one with many escapes takes the longest. */
 const LONG_TEXT_RUNS = 10
 /** Characters of \u00e4. */
 const LONGEST_ESCAPE = 6
 
-/** How a text is read. */
+/** How a text is parsed. */
 interface ReadingOptions {
-  /** The most values that are taken. */
+  /** Maximum number of values. */
   most?: number | undefined
-  /** Characters that are read in one go. */
+  /** Characters that are parsed at once. */
   run?: number | undefined
 }
 
-/** A JSON text has more values than whoever asks takes; the message follows the name of the text. */
+/** A JSON text has more values than allowed. The message continues a sentence about the text. */
 export class TooManyValues extends Error {}
 
-/** A JSON text is nested too deep; the message follows the name of the text. */
+/** A JSON text is nested too deep. The message continues a sentence about the text. */
 export class NestedTooDeep extends Error {}
 
 /**
- * The value of a JSON text, as `JSON.parse` gives it, of at most so many values (texts, numbers, lists, objects and so on).
- * @throws SyntaxError when the text is not JSON; TooManyValues; NestedTooDeep
+ * The value of a JSON text, as `JSON.parse` returns it, with a limit on the number of values (texts, numbers, lists,
+ * objects and so on).
+ * @throws SyntaxError if the text is not JSON
+ * @throws TooManyValues
+ * @throws NestedTooDeep
  */
 export async function parseInSlices(text: string, options: ReadingOptions = {}): Promise<unknown> {
   const root = levelOf([], 0)
@@ -35,18 +38,18 @@ export async function parseInSlices(text: string, options: ReadingOptions = {}):
   return value
 }
 
-/** A list or object whose beginning has been passed, and its end has not. */
+/** A list or object whose start has been passed, but not its end. */
 interface Level {
-  /** Where its items go; undefined as long as it may be read together with what it is in. */
+  /** The list or object for its items; undefined while it may be parsed together with its parent. */
   into: unknown[] | Record<string, unknown> | undefined
   isList: boolean
-  /** Where that begins which was not read yet. */
+  /** The start of the part that is not parsed yet. */
   from: number
-  /** The last comma in it, or where it begins. */
+  /** The position of its last comma, or of its start. */
   comma: number
-  /** Whether an item of it was read by itself, behind which there must be a comma or its end. */
+  /** Whether an item was parsed by itself, which a comma or the end must follow. */
   after: boolean
-  /** Whether there was a comma in it, behind which there must be an item. */
+  /** Whether a comma was passed, which an item must follow. */
   open: boolean
 }
 
@@ -59,7 +62,7 @@ const levelOf = (into: Level['into'], at: number, isList = true): Level => ({
   open: false,
 })
 
-/** Puts the value of a text into the root; yields when some of it has been passed. */
+/** Puts the value of a text into the root. Yields after each part. */
 function* reading(
   text: string,
   root: Level,
@@ -130,7 +133,7 @@ const tooMany = (most: number) => new TooManyValues(`has more than ${most} value
 const unexpected = (text: string, at: number) => new SyntaxError(`Unexpected token: ${text[at]}`)
 const isBlank = (text: string) => /^[ \t\n\r]*$/.test(text)
 
-/** Whether a quotation mark is a part of its text: an odd number of backslashes stands before it. */
+/** Whether a quotation mark is escaped: an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
   let before = at
   while (text.charCodeAt(before - 1) === BACKSLASH) before--
@@ -180,7 +183,7 @@ function partEnd(text: string, from: number, to: number): number {
   return (last - before) % 2 === 0 ? last : to
 }
 
-/** The innermost level of those that are read item by item: they are the outer ones. */
+/** The innermost level of those that are parsed item by item, which are the outer ones. */
 function lowest(levels: readonly Level[]): Level {
   let found = levels[0] as Level
   for (const level of levels) {
@@ -200,7 +203,7 @@ function passComma(text: string, level: Level, at: number): void {
   level.comma = at
 }
 
-/** Reads all items that have been passed; what was begun is read item by item from now on. */
+/** Parses all items that have been passed. What has started is parsed item by item from now on. */
 function readPassed(text: string, levels: readonly Level[]): void {
   for (const [index, level] of levels.entries()) {
     if (level.comma > level.from) {
@@ -224,14 +227,14 @@ function readRest(text: string, level: Level, end: number): void {
   readRun(text, level, end)
 }
 
-/** The items from where nothing was read yet to an end. */
+/** The items from the first unparsed position to an end. */
 function readRun(text: string, level: Level, end: number): void {
   const run = text.slice(level.from, end)
   if (isBlank(run)) throw unexpected(text, end)
   put(level, run)
 }
 
-/** Puts the items of a run into their list or object; `instead` of the only one something else. */
+/** Adds the items of a run to their list or object; `instead` replaces a single item. */
 function put({ into, isList }: Level, run: string, instead?: object | string): void {
   if (isList) {
     const items = JSON.parse(`[${run}]`) as unknown[]

@@ -1,4 +1,4 @@
-// Datapoints: the rows of a dataset. What a call changes of them is a new version of the dataset.
+// Datapoints: the rows of a dataset. A change of them creates a new version of the dataset.
 
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { Datapoint, DatapointBody } from '../contract/workspace/dataset.ts'
@@ -19,6 +19,7 @@ const question = {
   expected_output: 'Ask for the order number.',
 }
 
+/** Datapoints of a dataset (the specification, "Datapoint"). */
 export const datapoints = defineResource({
   kind: 'datapoint',
   noun: 'datapoint',
@@ -69,7 +70,7 @@ function count(work: Transaction, dataset: Fields, more: number): void {
   saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
 }
 
-/** Clears a dataset. */
+/** The route that clears a dataset. */
 export const clearRoute = ({ callOf }: ResourceDeps): Route =>
   asRoute({
     method: 'delete',

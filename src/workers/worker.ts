@@ -1,4 +1,4 @@
-// The worker's side: does one job after another, as it is told to by pool.ts.
+// The worker's side: runs one job after another for pool.ts.
 import { heapSize } from 'bun:jsc'
 import { jobs } from './jobs.ts'
 import { JOB_LIMITS } from './limits.ts'
@@ -13,6 +13,6 @@ self.onmessage = async ({ data: { job, ...input } }: MessageEvent<JobRequest>) =
     (error: unknown) => ({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
   )
   self.postMessage({ ...outcome, heap: heapSize() } satisfies JobOutcome)
-  // Nobody waits for this; the runtime by itself waits for more garbage than a document leaves.
+  // No one waits for this. The runtime by itself waits for more garbage than a document leaves.
   if (!JOB_LIMITS[job].steady) Bun.gc(true)
 }

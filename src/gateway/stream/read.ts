@@ -1,4 +1,4 @@
-// Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
+// Validates what a provider sent: a truncated, malformed or empty reply is not a response.
 import type { Operation, StreamRules } from '../../contract/core/operation.ts'
 import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../../contract/core/reply.ts'
 import { textOfBytes } from '../../lib/byte-stream.ts'
@@ -13,15 +13,15 @@ import { quote } from '../../schema/validation.ts'
 import { Refusal } from '../outcome.ts'
 import { broken, type DataBlock, providerEvents } from './provider-events.ts'
 
-/** A reply as an answer of this API. */
+/** The validated content of a reply. */
 export type ReplyContent =
   | { kind: 'whole'; value: unknown; text?: string | undefined }
   | ({ kind: 'stream' } & Pick<EventsBody, 'events' | 'whole'>)
 
-/** What it takes of an operation to read its answers. */
+/** The parts of an operation that are needed to read its responses. */
 export type AnswerRules = Pick<Operation, 'name' | 'answerName' | 'binary' | 'wrongWith' | 'events'>
 
-/** What a reply is read as. */
+/** How a reply is read. */
 export interface ReadOptions {
   operation: AnswerRules
   stream: boolean
@@ -30,11 +30,12 @@ export interface ReadOptions {
 
 const EVENT_STREAM = /^text\/event-stream\s*(;|$)/i
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(;|$)/i
-/** Status of an error that a provider reports under a 200. */
+/** Status of an error that a provider sends with status 200. */
 const BAD_ANSWER = 502
 
 /**
- * The content of a reply, at once where it is no bytes. A stream's own failures are thrown while it is read.
+ * Validates the content of a reply; synchronous unless the body is bytes. Failures of a stream are thrown while it is
+ * read.
  * @throws Refusal, Unreadable, ConnectionFailure
  */
 export function read(reply: Reply, reading: ReadOptions): ReplyContent | Promise<ReplyContent> {
@@ -72,7 +73,7 @@ async function readText(body: BytesBody, reply: Reply, reading: ReadOptions): Pr
   return readWhole(await textOf(body, reading), body, reply, reading.operation)
 }
 
-/** A provider's error in its own words; behind those of a real one stand its name and its id of the call. */
+/** The provider's own error; a real provider's name and request id are appended. */
 function refusal({ message, code, param, type }: ProviderError, reply: Reply, status: number): Refusal {
   const { headers, provider, verbatim } = reply
   const attributedMessage = provider ? attributed(message, provider, headers) : message
@@ -92,7 +93,7 @@ async function readWhole(
   }
   const value = isLarge(text) ? await parsedInSlices(text, 'the answer') : parsed(text, 'the answer')
   const wrong = operation.wrongWith(value)
-  // Not every provider has its error under `error`.
+  // Some providers put their error elsewhere than in `error`.
   const failed = wrong || (isObject(value) && value.error) ? errorIn(value) : undefined
   if (failed) throw refusal(failed, reply, failed.status ?? BAD_ANSWER)
   if (wrong) throw new Unreadable(`the provider's answer is not a valid ${operation.answerName}: ${wrong}`)
@@ -107,7 +108,7 @@ async function readStream(body: BytesBody, reply: Reply, { operation, signal }: 
 }
 const noStreams = ({ name }: AnswerRules) => new Unreadable(`${name} has no streams`)
 
-/** What came in the place of a stream. */
+/** Reads a reply that should have been a stream. */
 async function readNoStream(body: BytesBody, reply: Reply, reading: ReadOptions): Promise<never> {
   if (!reading.operation.events) throw noStreams(reading.operation)
   const text = await textOf(body, reading)
@@ -128,7 +129,7 @@ function readEvent(
   const data = parsed(text, 'a chunk')
   if (!isObject(data)) throw new Unreadable(`a chunk of the provider is ${quote(data)}, not an object`)
   const wrong = rules.wrongWith(data)
-  // Not every provider has its error under `error`.
+  // Some providers put their error elsewhere than in `error`.
   const suspect = data.error == null && !wrong ? undefined : data
   const holder = rules.failureIn ? rules.failureIn(data) : suspect
   const failed = holder === undefined ? undefined : errorIn(holder)
@@ -142,7 +143,7 @@ type Fields = Record<string, unknown>
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A JSON text; throws `Unreadable`. */
+/** Parses JSON; throws `Unreadable`. */
 function parsed(text: string, what: string): unknown {
   const value = jsonOf(text, what)
   const nested = mayNestTooDeep(text) ? nestingProblem(value) : undefined
@@ -150,7 +151,7 @@ function parsed(text: string, what: string): unknown {
   return value
 }
 
-/** The same of a large one. */
+/** `parsed` for a large text. */
 async function parsedInSlices(text: string, what: string): Promise<unknown> {
   try {
     return await parseInSlices(text)

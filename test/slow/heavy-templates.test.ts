@@ -1,4 +1,5 @@
-// Templates that multiply: every filter, method and operator that grows a text is rejected before it does.
+// Templates that multiply: every filter, method and operator that grows a text is rejected before it does. Each runs until it has used up
+// its budget.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { Template } from '@huggingface/jinja'
 import { TEMPLATE_LIMITS } from '../../src/lib/template-budget.ts'
