@@ -34,7 +34,7 @@ export const MIN_JOB_MEMORY = 100 << 20
 export const SCARCE_MEMORY = 350 << 20
 export const SETTLED_MS = 1_000
 /** Bytes of the process from which on a worker is not kept whose own heap has `MUCH_HEAP`. */
-export const MUCH_MEMORY = 300 << 20
+export const MUCH_MEMORY = 400 << 20
 /** Bytes of a worker's own heap above which it is not kept once the process has `MUCH_MEMORY`. */
 export const MUCH_HEAP = 32 << 20
 /** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */

@@ -39,9 +39,9 @@ const workerWith = (megabytes: number) =>
   }
 
 test.each([
-  ['is ended', 'the process and its heap are large', 340, 40, 0],
-  ['is kept', 'the process is small', 200, 40, 1],
-  ['is kept', 'its heap is small', 340, 20, 1],
+  ['is ended', 'the process and its heap are large', 420, 40, 0],
+  ['is kept', 'the process is small', 380, 40, 1],
+  ['is kept', 'its heap is small', 420, 20, 1],
 ])('a worker: %s after its job when %s', async (_, __, megabytes, heap, left) => {
   const rss = spyOn(process.memoryUsage, 'rss').mockReturnValue(megabytes * MB)
   const original = globalThis.Worker
