@@ -21,7 +21,11 @@ export interface BodyLimits {
 /** Slower than any connection that is of use: with it a body of any size has an end. */
 const BYTES_PER_MS = 100
 
-/** The body of a request; 415 when it is compressed, 413 when it is larger than `maxBody` bytes, 408 when it does not come to its end in time. */
+/**
+ * The body of a request; 415 when it is compressed, 413 when it is larger than `maxBody` bytes, 408 when it does not
+ * come to its end in time.
+ * @throws ApiError 415, 413 or 408
+ */
 export function readBody(request: Request, { maxBody, clientTimeout }: BodyLimits): Promise<Uint8Array> {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && !/^(?:identity)?$/i.test(encoding)) {
@@ -143,7 +147,10 @@ function problemIn(text: string, value: unknown): RequestBody | undefined {
   return half && refuse(text, half)
 }
 
-/** A form, its fields as text or as `File`; 415 when its content type is another. */
+/**
+ * A form, its fields as text or as `File`; 415 when its content type is another.
+ * @throws ApiError 415
+ */
 export async function readForm(bytes: Uint8Array, type: string | null, operation: FormOf): Promise<RequestBody> {
   if (type === null || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) throw unsupported(type, 'multipart/form-data')
   try {

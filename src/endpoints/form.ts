@@ -32,6 +32,7 @@ export const describeFields = (fields: Fields): string =>
 /**
  * The fields as the schema wants them: a text where it wants one, and the JSON in the text elsewhere (`true`,
  * `0.2`, an object). Refuses what should be an object or a list and is no JSON; other misfits are left to the schema.
+ * @throws ApiError with the status of an invalid body
  */
 export function typedFields(fields: object, { request, invalidStatus = 400 }: FormOf): Record<string, unknown> {
   const wanted = typesOf(request)

@@ -55,7 +55,10 @@ export function inputLimit(id: string): number | undefined {
   return model?.maxInput ?? model?.context
 }
 
-/** 400 `context_length_exceeded` when an input of that many tokens does not fit the model. */
+/**
+ * 400 `context_length_exceeded` when an input of that many tokens does not fit the model.
+ * @throws ApiError 400
+ */
 export function checkContext(id: string, tokens: number): void {
   const most = inputLimit(id)
   if (most === undefined || tokens <= most) return
@@ -66,7 +69,10 @@ export function checkContext(id: string, tokens: number): void {
   )
 }
 
-/** 400 when a model is known not to take a reasoning effort. */
+/**
+ * 400 when a model is known not to take a reasoning effort.
+ * @throws ApiError 400
+ */
 export function checkEffort(id: string, effort: ReasoningEffort | null | undefined, param: string): void {
   if (effort == null) return
   const efforts = modelOf(id)?.efforts

@@ -24,7 +24,10 @@ interface ForwardLimits {
   maxResponse?: number
 }
 
-/** A backend over the providers that are forwarded to; any other model is refused with 400. */
+/**
+ * A backend over the providers that are forwarded to; any other model is refused with 400.
+ * @throws ApiError 400 from its calls for a model, key or operation that is not configured
+ */
 export function forwardBackend(
   providers: readonly Upstream[],
   transport: Transport,

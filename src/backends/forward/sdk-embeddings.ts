@@ -11,7 +11,11 @@ interface EmbeddingsRequest {
   encoding_format?: 'float' | 'base64' | null
 }
 
-/** Vectors of all inputs, in as many calls as the provider needs. Google does not count tokens, so they are counted here. */
+/**
+ * Vectors of all inputs, in as many calls as the provider needs. Google does not count tokens, so they are counted
+ * here.
+ * @throws ApiError 400 for an input of tokens
+ */
 export async function embedThroughSdk(model: EmbeddingModelV4, call: BackendCall): Promise<Reply> {
   const { input, dimensions, encoding_format: format } = call.request as EmbeddingsRequest
   const texts = typeof input === 'string' ? [input] : input

@@ -29,7 +29,10 @@ function unpacked(given: HeadersInit): Headers {
   return headers
 }
 
-/** What `work` gives; what it throws is as `unconnected` has it. */
+/**
+ * What `work` gives; what it throws is as `unconnected` has it.
+ * @throws ConnectionFailure if the provider cannot be reached, the signal's reason if that aborts
+ */
 export async function connected<T>(upstream: Upstream, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -11,7 +11,10 @@ const refused = (problem: string) =>
     param: 'file',
   })
 
-/** What the file is and how long it lasts; 422 naming `file`, what was found and what would be valid otherwise. */
+/**
+ * What the file is and how long it lasts; 422 naming `file`, what was found and what would be valid otherwise.
+ * @throws ApiError 422 with the parameter `file`
+ */
 export async function readAudioFile(file: File): Promise<AudioFile> {
   // A part of a form may come without a file name.
   const name = file.name ?? ''
