@@ -46,7 +46,7 @@ interface Routes extends App {
 }
 
 /** The documentation of the compatible APIs. */
-const documentedDoors = {
+const documentedApis = {
   aliases: () =>
     compatApis.flatMap(({ name: api, tag, paths, shown }) =>
       Object.entries(paths).map(([path, endpoint]) => {
@@ -60,7 +60,7 @@ const documentedDoors = {
     schema: errorBody,
   })),
 }
-const doorPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
+const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark }: RouteContext): Routes {
@@ -76,7 +76,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue.wake(session)
     service?.sweep(session)
   }
-  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
+  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths))
   const routes = allRoutes(deps, {
     sessionOf,
     strays: unknownPaths,
@@ -91,7 +91,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   // Without `aot`: compiling the routes for each server costs a start more than it saves.
   const elysia = new Elysia({ normalize: false, aot: false })
-  const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
+  const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
   const known = () => [...posted, ...elysia.routes]
   elysia.onError(({ error, code, request }) => {
     // Elysia treats the code of any error as its own, and a provider's error may have NOT_FOUND too.
@@ -110,7 +110,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   })
   for (const route of routes) mountRoute(elysia, route, { ...deps, noted })
   mountDocs(elysia, {
-    documented: { operations: allOperations, routes, ...documentedDoors, version: deps.about.version },
+    documented: { operations: allOperations, routes, ...documentedApis, version: deps.about.version },
     rename: (text) => toNamespace(text, deps.namespace),
     anyToken: deps.access.token.length === 0,
   })
