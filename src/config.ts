@@ -60,9 +60,9 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   const { settings, section } = readConfigFile(named, keys)
   refuseUnknownVariables(environment)
   const config: Record<string, unknown> = {}
-  const givenFor = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
+  const settingFor = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
   for (const key of keys) {
-    const value = givenFor(key)
+    const value = settingFor(key)
     config[key] = value ? validated(key, value) : SETTINGS[key].fallback
   }
   config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
@@ -70,7 +70,7 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   config.telemetry = otlp === undefined ? undefined : telemetry().readTelemetry(otlp, content, environment)
   config.addresses = [
     ...(config.forwarding as ForwardingRules).addresses,
-    ...telemetryAddress(config.telemetry as TelemetrySettings | undefined, givenFor('otlp')?.source ?? ''),
+    ...telemetryAddress(config.telemetry as TelemetrySettings | undefined, settingFor('otlp')?.source ?? ''),
   ]
   const typed = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment)
   config.timeOverrides = {
@@ -79,7 +79,7 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   }
   config.historyOverrides = typed('history') !== undefined
   const read = Object.freeze(config) as Config
-  refuseUnknownProvider(read, givenFor('default_provider'))
+  refuseUnknownProvider(read, settingFor('default_provider'))
   return read
 }
 

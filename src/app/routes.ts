@@ -46,7 +46,7 @@ interface Routes extends App {
 }
 
 /** The documentation of the compatible APIs. */
-const documentedDoors = {
+const documentedApis = {
   aliases: () =>
     compatApis.flatMap(({ name: api, tag, paths, shown }) =>
       Object.entries(paths).map(([path, endpoint]) => {
@@ -60,7 +60,7 @@ const documentedDoors = {
     schema: errorBody,
   })),
 }
-const doorPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
+const apiPaths = compatApis.flatMap(({ paths }) => Object.keys(paths))
 
 /** Mounts every route that is no router operation. */
 export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses, mark }: RouteContext): Routes {
@@ -76,7 +76,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue.wake(session)
     service?.sweep(session)
   }
-  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
+  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(apiPaths))
   const routes = allRoutes(deps, {
     sessionOf,
     strays: unknownPaths,
@@ -89,7 +89,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
-  const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
+  const posted = [...endpoints.map(({ path }) => path), ...apiPaths].map((path) => ({ path, method: 'POST' }))
   const noted = workspaceNotes({
     calls: workspaceCalls,
     sessions: deps.sessions,
@@ -99,7 +99,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const anyToken = deps.access.token.length === 0
   const { version } = deps.about
   const docs = docHandlers({
-    documented: { operations: allOperations, routes, ...documentedDoors, version },
+    documented: { operations: allOperations, routes, ...documentedApis, version },
     rename: (text) => toNamespace(text, deps.namespace),
     anyToken,
   })

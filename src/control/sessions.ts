@@ -285,11 +285,11 @@ function putSession(name: string, settings: z.infer<typeof Settings>, deps: Cont
   const settingsText = JSON.stringify(settings)
   if (!found) return createSession({ name, ...settings }, deps)
   found.slot.check()
-  if (settingsText === NOTHING_ASKED || settingsText === madeWith.get(found.slot)) return found
+  if (settingsText === NO_SETTINGS || settingsText === madeWith.get(found.slot)) return found
   const message = `there is a session named ${JSON.stringify(name)} already, and its settings are different: delete it, or use another name`
   throw new ApiError(409, 'session_exists', message, { param: 'name' })
 }
-const NOTHING_ASKED = JSON.stringify(Settings.parse({}))
+const NO_SETTINGS = JSON.stringify(Settings.parse({}))
 
 /** Restores the settings of an earlier process's session: its fixtures, and its scenario from the start. */
 export function continueSession(

@@ -33,12 +33,12 @@ const VerifyBody = z.strictObject({
 type Query = z.infer<typeof VerifyQuery>
 
 /** Expectations beside those of the scenario, and the end of the client. */
-type Asked = Query & { more: readonly Expectation[] }
+type VerifyRequest = Query & { more: readonly Expectation[] }
 
 /** Judges a session by its calls. */
 export const lookWith =
   ({ about, runs, fixtures, strict, unknownPaths, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
-  (session: Session, calls: CallList, { ended, more }: Pick<Asked, 'ended' | 'more'>): SessionVerdict => {
+  (session: Session, calls: CallList, { ended, more }: Pick<VerifyRequest, 'ended' | 'more'>): SessionVerdict => {
     const run = runs.current(session)
     return verify({
       session: session.name,

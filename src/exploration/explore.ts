@@ -51,15 +51,15 @@ export interface Exploration {
  * A run may take three times as long as the baseline, and at least so much longer: a client's timeout needs its time.
  */
 const HANGS_AFTER = 3
-const MIN_PATIENCE_MS = 10_000
+const MIN_EXTRA_MS = 10_000
 
 /** Runs the command twice without faults, then once for each case. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const begun = await beginQuietly(options)
+  const begun = await runBaseline(options)
   if ('failedBaseline' in begun) return begun
   const { points, baseline, tables, steady } = begun
   const quietMs = baseline.tookMs
-  const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_PATIENCE_MS)
+  const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_EXTRA_MS)
   const space = createSpace(points, { ...options, steady })
   let runs = 0
   let { recoveryPaths } = begun
@@ -97,7 +97,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
 }
 
 /** The results of two baseline runs; the runs themselves are not retained. */
-async function beginQuietly({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runRoute'>) {
+async function runBaseline({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runRoute'>) {
   const baselineRuns: ObservedRun[] = []
   for (let round = 0; round < 2; round++) {
     const observed = await run({ scenario: null, limitMs: null })

@@ -2,7 +2,7 @@
 import { isObject } from '../lib/values.ts'
 
 /** A tool result, as a later request reports it to the model. */
-interface ToldResult {
+interface ReportedResult {
   /** Id of the tool call. */
   id: string
   /** The tool with its arguments, if the request contains them. */
@@ -11,7 +11,7 @@ interface ToldResult {
 }
 
 /** One message or item. */
-interface SaidItem {
+interface RequestItem {
   json: string
   /** Its text; undefined for one of a model. */
   text: string | undefined
@@ -20,10 +20,10 @@ interface SaidItem {
 /** The facts in a call's request. */
 export interface RequestFacts {
   /** Each message or item, oldest first. */
-  items: readonly SaidItem[]
+  items: readonly RequestItem[]
   /** Whether it continues a response that the server stores. */
   goesOn: boolean
-  results: readonly ToldResult[]
+  results: readonly ReportedResult[]
 }
 
 interface Item {
@@ -71,9 +71,9 @@ function resultOf({ type, role, tool_call_id, call_id, content, output }: Item, 
   return [{ id, call: calls.get(id), text: typeof args === 'string' ? args : JSON.stringify(args ?? '') }]
 }
 
-const MODEL_SAYS = ['function_call', 'reasoning']
+const MODEL_TYPES = ['function_call', 'reasoning']
 const sentText = ({ role, type, content, output }: Item): string | undefined => {
-  if (role === 'assistant' || MODEL_SAYS.includes(String(type))) return undefined
+  if (role === 'assistant' || MODEL_TYPES.includes(String(type))) return undefined
   const body = content ?? output
   return typeof body === 'string' ? body : JSON.stringify(body)
 }

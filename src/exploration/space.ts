@@ -77,9 +77,9 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     const name = caseLabel(exploreCase)
     if (results.has(name) || underWay.has(name)) return
     waiting.set(name, exploreCase)
-    takeKnown(name, exploreCase)
+    takeTried(name, exploreCase)
   }
-  const takeKnown = (name: string, exploreCase: ExploreCase) => {
+  const takeTried = (name: string, exploreCase: ExploreCase) => {
     const tried = before.get(name)
     if (tried && (proves || !tried.result.derived)) add(exploreCase, tried)
   }
@@ -95,7 +95,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
       classes,
     ).map((second) => ({ ...second, after }))
   }
-  for (const [name, exploreCase] of [...waiting]) takeKnown(name, exploreCase)
+  for (const [name, exploreCase] of [...waiting]) takeTried(name, exploreCase)
   return {
     next() {
       for (const [name, exploreCase] of waiting) {

@@ -48,7 +48,7 @@ interface Shape {
 }
 
 /** Arguments of a filter or a method: by position, by name, and as syntax nodes. */
-interface Given {
+interface PassedArguments {
   args: readonly (Value | undefined)[]
   named: ReadonlyMap<string, Value>
   nodes: readonly unknown[]
@@ -159,14 +159,14 @@ class CountingInterpreter extends Interpreter {
 
   #filtered({ filter }: Node, operand: Value, env: Environment): Value {
     const { callee, args, ...rest } = filter as Node & { callee?: Node; args?: Node[] }
-    const passed = this.#given(args ?? [], env)
+    const passed = this.#passedArguments(args ?? [], env)
     this.#checkWork(String((callee ?? rest).value), operand, passed)
     const applied = callee ? { ...rest, callee, args: passed.nodes } : filter
     return this.#super({ type: 'FilterExpression', operand: new Evaluated(operand), filter: applied }, env)
   }
 
   /** Arguments by position and name, with their syntax nodes. */
-  #given(nodes: readonly Node[], env: Environment): Given {
+  #passedArguments(nodes: readonly Node[], env: Environment): PassedArguments {
     const args: Value[] = []
     const named = new Map<string, Value>()
     const evaluatedArgs = nodes.map((node) => {
@@ -222,13 +222,13 @@ class CountingInterpreter extends Interpreter {
     const called = this.#value(node.callee, env)
     const method = this.#methods.get(called)
     if (!method) return { ...node, callee: new Evaluated(called) }
-    const passed = this.#given(node.args as Node[], env)
+    const passed = this.#passedArguments(node.args as Node[], env)
     this.#checkWork(method.name, method.of, passed)
     return { ...node, callee: new Evaluated(called), args: passed.nodes }
   }
 
   /** Charges for the result of a filter or method with these arguments before it is made. */
-  #checkWork(name: string, operand: Value, { args, named }: Given): void {
+  #checkWork(name: string, operand: Value, { args, named }: PassedArguments): void {
     const budget = this.#budget
     const text = textOf(operand)
     const [first, second, third] = args

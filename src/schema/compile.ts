@@ -11,10 +11,10 @@ export function compileSchema(schema: z.core.$ZodType): CompiledSchema {
   if (!compiled) return asksZod(schema)
   const { _zod: internals } = schema as z.core.$ZodTypes
   const own = internals.traits.has('$ZodCheck') ? [schema as unknown as z.core.$ZodCheck] : []
-  const checks = [...own, ...(internals.def.checks ?? [])].filter(({ _zod: { def } }) => !SAYS_NOTHING.has(def.check))
+  const checks = [...own, ...(internals.def.checks ?? [])].filter(({ _zod: { def } }) => !ANNOTATIONS.has(def.check))
   return checks.length === 0 ? compiled : { ...compiled, rules: checks.map(ruleOf) }
 }
-const SAYS_NOTHING = new Set(['describe', 'meta'])
+const ANNOTATIONS = new Set(['describe', 'meta'])
 
 const asksZod = (schema: z.core.$ZodType): CompiledSchema => ({
   is: 'live',

@@ -13,7 +13,7 @@ import { parseRequest } from './validation.ts'
 const schemas = lazy<typeof import('./compile.ts')>(() => require('./compile.ts'))
 
 /** An operation, or something else with a named request schema. */
-interface Asked<T = unknown> {
+interface NamedSchema<T = unknown> {
   readonly name: string
   readonly request: z.ZodObject & z.ZodType<T>
 }
@@ -27,7 +27,7 @@ interface Known {
 }
 const cached = new WeakMap<object, Known>()
 
-function knownOf(named: Asked): Known {
+function knownOf(named: NamedSchema): Known {
   const found = cached.get(named)
   if (found) return found
   const compiled = embeddedSchema(requestSchemaName(named.name))
@@ -41,13 +41,13 @@ function knownOf(named: Asked): Known {
 export const requestSchemaName = (operation: string): string => `request-${operation}`
 
 /** The names of a request's fields. */
-export const fieldsOf = (named: Asked): ReadonlySet<string> => knownOf(named).fields
+export const fieldsOf = (named: NamedSchema): ReadonlySet<string> => knownOf(named).fields
 
 /**
  * The parsed body of a call.
  * @throws ApiError 400 with the first invalid field
  */
-export function parseCall<T>(asked: Asked<T>, value: unknown, { status = 400 } = {}): T {
+export function parseCall<T>(asked: NamedSchema<T>, value: unknown, { status = 400 } = {}): T {
   const found = knownOf(asked)
   const parsed = found.parse ? found.parse(value) : NOT_VALID
   if (parsed !== NOT_VALID) return parsed as T

@@ -98,7 +98,7 @@ export const nothingStored = (keep: DataLimits): DataCounts => ({
   keyValues: nothing(keep.answerBytes),
 })
 /** Size in bytes beyond which a database stays open: its cost is its content. */
-const MAX_ASLEEP_SIZE = 2 * 2 ** 20
+const MAX_UNLOADED_SIZE = 2 * 2 ** 20
 
 /**
  * Replaces everything in a database in one transaction over many turns of the event loop. The connection must not be
@@ -178,7 +178,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     },
     counts: () => loaded?.stores.counts() ?? unloaded?.counts ?? none,
     sleep() {
-      if (!loaded?.writer.idle || byteSize(loaded.database) > MAX_ASLEEP_SIZE) return
+      if (!loaded?.writer.idle || byteSize(loaded.database) > MAX_UNLOADED_SIZE) return
       const { database, writer, stores } = loaded
       unloaded = {
         bytes: Bun.zstdCompressSync(database.serialize()),
@@ -211,9 +211,9 @@ interface FileDatabase {
 
 /** Writes that started before everything was replaced are dropped, even in the same transaction. */
 function writesUntil(isEnded: () => boolean, writer: Writer): Writes {
-  const unlessOver = (run: () => void) => () => (isEnded() ? undefined : run())
+  const unlessEnded = (run: () => void) => () => (isEnded() ? undefined : run())
   const stepsOf = <Write extends LargeWrite>(large: Write): Write =>
-    large.steps?.length ? { ...large, steps: large.steps.map(unlessOver) } : large
+    large.steps?.length ? { ...large, steps: large.steps.map(unlessEnded) } : large
   return {
     batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item> {
       const queue = writer.batched<Item>({ ...kind, put: (items) => (isEnded() ? undefined : kind.put(items)) })

@@ -9,7 +9,7 @@ import { DEFAULT_SESSION } from './session.ts'
 import type { OwnedSession } from './session-handle.ts'
 
 /** Enough that parallel tests seldom have to open one again, which takes milliseconds. */
-const MAX_AWAKE = 128
+const MAX_LOADED = 128
 /** How many more are closed then. */
 const SPARE = 16
 /** Open files per session: the database, its log, and the log's index twice. */
@@ -29,7 +29,7 @@ export interface SessionEntry {
 
 /** Limits the number of open databases: closes the least recently used ones when there are too many. */
 export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = openFileLimit()) {
-  const mostFiles = Math.max(FEWEST_OPEN, Math.min(MAX_AWAKE, Math.floor((fileLimit * SHARE) / FILES_EACH)))
+  const mostFiles = Math.max(FEWEST_OPEN, Math.min(MAX_LOADED, Math.floor((fileLimit * SHARE) / FILES_EACH)))
   let open = 0
   let closing = false
   let stopped = false
@@ -37,12 +37,12 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
   const close = async () => {
     const all = loaded()
     const idle = all.filter(({ handle }) => handle.active === 0).sort((one, other) => one.used - other.used)
-    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ handle }) => {
+    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_LOADED + SPARE)), ({ handle }) => {
       // It may have been used again.
       if (!stopped && handle.active === 0) handle.sleep()
     })
     open = loaded().length
-    return idle.length > 0 && open > MAX_AWAKE
+    return idle.length > 0 && open > MAX_LOADED
   }
   const closeUntilFew = async () => {
     while (!stopped && (await close()));
@@ -65,7 +65,7 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
     /** An in-memory database was opened: closes some if there are too many, a few in each turn. */
     opened() {
       open++
-      if (open <= MAX_AWAKE || closing) return
+      if (open <= MAX_LOADED || closing) return
       closing = true
       // Not while one is being opened.
       setImmediate(() => void closeUntilFew())
@@ -84,7 +84,7 @@ export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = o
 }
 
 /** Beyond this number, the first one is dropped. */
-const MAX_PEEKED = 32
+const MAX_TRANSIENTS = 32
 
 /**
  * Transient sessions: created when they are read, equal to new ones, and neither counted nor listed until they are
@@ -104,7 +104,7 @@ export function createTransient(slotOf: (name: string) => OwnedSession, realNow:
       const found = transients.get(name)
       if (found) return found
       const entry = { handle: slotOf(name), used: realNow() }
-      if (transients.size >= MAX_PEEKED) dropOne()
+      if (transients.size >= MAX_TRANSIENTS) dropOne()
       transients.set(name, entry)
       return entry
     },
@@ -121,7 +121,7 @@ export function createTransient(slotOf: (name: string) => OwnedSession, realNow:
 /**
  * Idle time in ms after which a session is unloaded: long enough that no running test has to wait for loading it again.
  */
-const AWAKE_MS = 5_000
+const LOADED_MS = 5_000
 const SWEEP_MS = 2_000
 
 /** The sessions to watch. */
@@ -159,7 +159,7 @@ export function watchIdle({
     if (entry.handle.active > 0) entry.used = now
     const idle = now - entry.used
     if (idle >= ttl) drop(name)
-    else if (idle >= AWAKE_MS) entry.handle.sleep()
+    else if (idle >= LOADED_MS) entry.handle.sleep()
   }
   /**
    * Sessions of earlier processes that were not used since, with the time of the next check. Only this process writes
@@ -179,7 +179,7 @@ export function watchIdle({
   const pass = async () => {
     await inSlices([...sessions], ([name, entry]) => look(name, entry))
     if (ttl < Number.POSITIVE_INFINITY) await inSlices([...restorable()], ([name, due]) => lookAtLeft(name, due))
-    if (!stopped) peeked.sleepIdle(realNow() - AWAKE_MS)
+    if (!stopped) peeked.sleepIdle(realNow() - LOADED_MS)
   }
   let last: Promise<void> | undefined
   /** Checks all of them, a few in each turn. Call it every few seconds. */

@@ -62,7 +62,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   if (agent.type === 'a2a') throw externalAgent(agent)
   const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
   const parts = body.message.parts as TaskPart[]
-  const options = sayingsOf(body, agent, before?.task.says)
+  const options = optionsOf(body, agent, before?.task.says)
   const given = Object.entries({ ...(agent.variables as Fields), ...options.variables })
   // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
@@ -116,7 +116,7 @@ export function checkInactive({ _id, state }: AgentTaskRecord): void {
   )
 }
 
-function sayingsOf(body: TaskBody, agent: Fields, before: TaskSayings | undefined): TaskSayings {
+function optionsOf(body: TaskBody, agent: Fields, before: TaskSayings | undefined): TaskSayings {
   const { variables, engine, thread, memory, metadata } = body
   const identity = body.identity ?? body.contact
   return {

@@ -12,7 +12,10 @@ export interface CompatibleRoute {
   addressOf: AddressOf
 }
 
-/** Forwards one attempt. */
+/**
+ * Forwards one attempt.
+ * @throws ConnectionFailure if the provider cannot be reached
+ */
 export async function answerCompatible(
   upstream: Upstream,
   call: BackendCall,

@@ -12,7 +12,10 @@ import { ACCEPTED, BARE, redirected, UNPACKED, unconnected } from './transport.t
 /** Sends a request and returns the provider's response, within limits. */
 export type Receive = (url: string, init: RequestInit) => Promise<ProviderResponse>
 
-/** Passes one request on. */
+/**
+ * Passes one request on.
+ * @throws ConnectionFailure if the provider cannot be reached
+ */
 export async function passOn(
   upstream: Upstream,
   { operation, signal }: Pick<BackendCall, 'operation' | 'signal'>,

@@ -22,7 +22,10 @@ import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './ch
 const SEED_NAME = 'workspace.yaml'
 const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 
-/** `understudy check`: validates fixtures, scenarios, seeds and known cases. Fails if a file is invalid. */
+/**
+ * `understudy check`: validates fixtures, scenarios, seeds and known cases. Fails if a file is invalid.
+ * @throws FileError if no file or folder is found
+ */
 export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
     .description('validate fixtures, scenarios, seeds (workspace.yaml) and known cases (explore.yaml), then exit')

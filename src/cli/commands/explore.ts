@@ -130,7 +130,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   for (const [flag, path] of Object.entries(written)) if (path !== undefined) rejectUnwritable(flag, path)
   announceAddresses(io, config)
   const before = recoveryPaths === undefined ? {} : readCoverage(recoveryPaths)
-  const known = knownCells(options.knownFailures)
+  const known = readKnown(options.knownFailures)
   const state = keptState(out, { command, seed: config.seed }, resume)
   const file = openRunFile(`${out}/${RUNS}`, { add: resume, bytes: config.keep_trace_bytes })
   const progress = exploreProgress(io)
@@ -194,7 +194,7 @@ function numberOf(name: string, text: string | undefined, most: number): number 
   throw new ConfigError(`--${name} must be a number from 1 to ${most}, got ${JSON.stringify(text)}`)
 }
 
-const knownCells = (named: string | undefined) =>
+const readKnown = (named: string | undefined) =>
   named === undefined ? (existsSync(KNOWN_FILE) ? readKnownFailures(KNOWN_FILE) : []) : readKnownFailures(named)
 
 const NONE = { of: 0, all: 0 }

@@ -25,7 +25,10 @@ interface ExportOptions extends ServerFlags {
   html?: string
 }
 
-/** Writes the page. */
+/**
+ * Writes the page.
+ * @throws ConfigError without `--html`
+ */
 export async function exportTraces(
   { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
   options: ExportOptions,

@@ -94,14 +94,14 @@ async function tail(io: CommandIo, options: Options): Promise<void> {
   // Reports invalid options and a missing server at once.
   const first = await from.list({ ...options, limit: String(PAGE) })
   const saved = from.follow()
-  for await (const record of saved ? meant(saved, options) : polled(from, first, options)) {
+  for await (const record of saved ? selected(saved, options) : polled(from, first, options)) {
     print(io, record, { ...options, sessions })
   }
 }
 
 /** The traces that the options select. */
-async function* meant(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
-  for await (const record of traces) if (isMeant(record, options)) yield record
+async function* selected(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
+  for await (const record of traces) if (isSelected(record, options)) yield record
 }
 
 /** Traces found by polling. */
@@ -127,7 +127,7 @@ const PAGE = 200
 const TAIL_INTERVAL_MS = 300
 
 /** Whether the options select a trace. */
-function isMeant(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
+function isSelected(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
   const instant = (text: string) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text))
   const started = Date.parse(record.started_at)
   return (

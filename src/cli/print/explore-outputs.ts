@@ -35,7 +35,7 @@ const SAVING_SHARE = 20
 export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>, resume: boolean) {
   makeFolder(folder)
   const path = join(folder, STATE)
-  const results = resume ? resumedCells(path, about) : []
+  const results = resume ? resumedCases(path, about) : []
   const before = new Map(results.map((tried) => [caseName(tried.result), tried]))
   const found = new Map(before)
   let pause = { from: 0, ms: 0 }
@@ -96,7 +96,7 @@ const isTried = (value: unknown): value is TriedCase =>
   Array.isArray(value.following) &&
   Array.isArray(value.discovered)
 
-function resumedCells(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCase[] {
+function resumedCases(path: string, { command, seed }: Pick<State, 'command' | 'seed'>): TriedCase[] {
   if (!existsSync(path)) throw new ConfigError(`--resume requires ${path}, which does not exist`)
   const state = savedState(path)
   if (JSON.stringify(state.command) === JSON.stringify(command) && state.seed === seed) return state.cells

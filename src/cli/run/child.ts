@@ -38,7 +38,7 @@ const GRACE_MS = 5_000
 /** Maximum time between signals that mean the same: to the process group, and from our launcher. */
 const TWICE_MS = 500
 /** A command that has not ended so long after a Ctrl-C may be ignoring it. */
-const PATIENCE_MS = 2_000
+const INTERRUPT_GRACE_MS = 2_000
 const STILL_RUNS = 'the command is still running; press Ctrl-C again to kill it'
 
 /** Runs a command to its end. A request to stop is passed on to it and everything it has started. */
@@ -78,7 +78,7 @@ export async function runChild(
     // already.
     if (signal === 'SIGINT') {
       if (process.platform !== 'win32') signalGroup(child, signal)
-      void later(PATIENCE_MS, () => log.line('warn', STILL_RUNS))
+      void later(INTERRUPT_GRACE_MS, () => log.line('warn', STILL_RUNS))
       return
     }
     end(signal)

@@ -64,7 +64,7 @@ const customTool = ({ name, description, format }: CustomFields, param: string):
   param: `${param}.format.grammar.definition`,
 })
 
-function givenTools({ tools, functions }: ToolFields): ChatTool[] {
+function providedTools({ tools, functions }: ToolFields): ChatTool[] {
   const own = (tools ?? []).flatMap((tool, index): ChatTool[] => {
     const { function: called, custom } = tool as { function?: FunctionFields; custom?: CustomFields }
     if (tool.type === 'function' && called) return [functionTool(called, `tools[${index}].function`)]
@@ -95,7 +95,7 @@ export function offerOf(request: ToolFields): ToolOffer {
 }
 
 function offered(request: ToolFields): ToolOffer {
-  const provided = givenTools(request)
+  const provided = providedTools(request)
   const legacy = (request.functions?.length ?? 0) > 0
   const { tool_choice: chosen, function_call: called } = request
   if (legacy) return narrowed(provided, called ?? 'auto', legacy)

@@ -43,13 +43,13 @@ export async function evaluate(evaluator: EvaluatorFields, working: EvaluationCo
     if (!(error instanceof ApiError)) throw error
     const { status, code, message, headers } = error
     throw new ApiError(status, code, `the evaluator ${JSON.stringify(evaluator.key)} failed: ${message}`, {
-      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !SAYS_OF_CALL.test(name))),
+      headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_CALL_HEADERS.test(name))),
     })
   }
 }
 
 /** Headers about the evaluator's own call, which do not concern the evaluated one. */
-const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
+const OWN_CALL_HEADERS = /^(x-understudy-|x-request-id$|age$)/
 
 /** Maximum number of reported problems. */
 const MAX_PROBLEMS = 3

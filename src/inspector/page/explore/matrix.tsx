@@ -42,7 +42,7 @@ export function Matrix({ data: { points, classes, cells, skipped } }: { data: Ex
                     const place = caseAddress({ point: id, class: name })
                     const result = by.get(place)
                     return (
-                      <td key={name}>{result ? <CellLink cell={result} /> : leftOut.has(place) ? LEFT_OUT : ''}</td>
+                      <td key={name}>{result ? <CaseLink cell={result} /> : leftOut.has(place) ? LEFT_OUT : ''}</td>
                     )
                   })}
                 </tr>
@@ -57,7 +57,7 @@ export function Matrix({ data: { points, classes, cells, skipped } }: { data: Ex
           <ul class="outcomes">
             {pairs.map((result) => (
               <li key={caseAddress(result)}>
-                <CellLink cell={result} /> {result.class} at {result.point}
+                <CaseLink cell={result} /> {result.class} at {result.point}
               </li>
             ))}
           </ul>
@@ -81,7 +81,7 @@ function Legend() {
   )
 }
 
-function CellLink({ cell: result }: { cell: ReportedCase }) {
+function CaseLink({ cell: result }: { cell: ReportedCase }) {
   const { sign, tone } = CASE_STYLES[result.verdict]
   const name = caseAddress(result)
   return (

@@ -101,12 +101,12 @@ export async function follow(): Promise<void> {
     if (connection.value === 'live') pause = 500
     pending.value = 0
     connection.value = 'lost'
-    if (tokenRequired.value) await tokenGiven()
+    if (tokenRequired.value) await tokenEntered()
     else await wait(pause)
   }
 }
 
-const tokenGiven = () =>
+const tokenEntered = () =>
   new Promise<void>((resolve) => {
     const stop = tokenRequired.subscribe((required) => {
       if (required) return
