@@ -191,7 +191,7 @@ function promised({ body }: RawResponse, type: string, api: Api, stream: boolean
   const row = ROWS[type]?.[stream ? 'streamed' : 'whole']
   if (type === 'stall-stream') return stream ? blocksOf(body).slice(0, 4).join('') : body
   if (!row) return type === 'rate-limit' || type.includes('tool') || type === 'runaway' ? undefined : body
-  if (api === 'messages' || type === 'stream-error') return undefined
+  if (api === 'messages' || type === 'stream-error' || type === 'plain-json-error-in-stream') return undefined
   if (type === 'missing-done' && api === 'responses')
     return blocksOf(body)
       .filter((block) => !/^event: response\.completed|\[DONE\]/.test(block))
