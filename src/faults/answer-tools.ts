@@ -49,7 +49,7 @@ export const changeMessage = (
   })
 
 /** A call of a function by a model, in any API. */
-export interface ToolCall {
+export interface FunctionCall {
   id: string
   name: string
   /** JSON, unless the model or a fault wrote something else. */
@@ -59,7 +59,7 @@ export interface ToolCall {
 /** What becomes of the tool calls of an answer. */
 interface ToolChange {
   /** What one call is replaced by; `isLast` is of the last call of the answer. */
-  change(call: ToolCall, isLast: boolean): readonly ToolCall[]
+  change(call: FunctionCall, isLast: boolean): readonly FunctionCall[]
   /** Why the answer ends; as it did when left out. */
   end?: AnswerEnd | undefined
 }
@@ -97,9 +97,9 @@ const ended = (answer: JsonObject, { end }: ToolChange): JsonObject =>
 /** How an API puts a call. */
 interface CallForm {
   /** The call, undefined where the entry is none of a function. */
-  read(entry: JsonObject): ToolCall | undefined
+  read(entry: JsonObject): FunctionCall | undefined
   /** The entry with another call in it, at a place of its list; `isCopy` is one that the model did not send. */
-  write(entry: JsonObject, call: ToolCall, place: { index: number; isCopy: boolean }): JsonObject
+  write(entry: JsonObject, call: FunctionCall, place: { index: number; isCopy: boolean }): JsonObject
 }
 
 const CHAT_CALLS: CallForm = {
