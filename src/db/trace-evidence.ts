@@ -1,6 +1,7 @@
 // What is read of a call to judge its client by.
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
+import { cutCalls } from '../lib/cut-calls.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { answerWords, opaqueQuestion, type Question, readQuestion } from '../lib/question.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
@@ -20,6 +21,8 @@ export interface TraceEvidence {
   question(): Question
   /** The words of its answer, as far as they were sent or were about to be, without spaces. */
   words(): string
+  /** The ids of the tool calls in its answer whose arguments break off. */
+  cutCalls(): readonly string[]
   /** Null for a call that was not made here. */
   heard: CallTimes | null
   /** Null as well for one that was made before such notes were kept. */
@@ -68,6 +71,7 @@ function evidenceOf(
     question: () =>
       client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
     words: () => answerWords(answer()),
+    cutCalls: () => cutCalls(answer()),
     heard: arrived === null || left === null ? null : { arrived, left },
     client,
   }

@@ -1,6 +1,6 @@
 // What a request asks, whoever is asked and with whatever settings: requests that ask the same may stand in for each other.
 import { fingerprint } from './ids.ts'
-import { contentTexts, type QuestionParts, questionParts } from './question-parts.ts'
+import { contentTexts, type QuestionParts, questionParts, type ToolResult } from './question-parts.ts'
 import { objectsIn } from './values.ts'
 import { type VolatilePart, withoutVolatile } from './volatile.ts'
 
@@ -22,6 +22,26 @@ export interface Question {
   continues: Continuation | undefined
   /** Entries of a batch, such as texts to embed, each with what is asked of it. */
   entries: readonly string[]
+  /** Its parts exactly as they are, in the order in which a prompt has them. */
+  exact: ExactParts
+  /** A fingerprint of the words of the model's last turn, without spaces. */
+  said: string | undefined
+  /** The results of tools that it brings. */
+  results: readonly ToolResult[]
+}
+
+/** A part of a prompt as it is. */
+interface ExactPart {
+  print: string
+  /** Characters. */
+  size: number
+}
+
+/** What a prompt begins with, and its turns, oldest first. */
+interface ExactParts {
+  tools: ExactPart
+  system: ExactPart
+  turns: readonly ExactPart[]
 }
 
 /** A request to go on with words of a model. */
@@ -48,6 +68,7 @@ export function readQuestion(text: string): Question {
     fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(said)])),
   )
   const whole = turns.map(({ side, parts: pieces, text: said }) => [side, ...pieces, said])
+  const last = turns.findLast(({ side }) => side === 'model')
   const batch = turns.length > 0 ? [] : entries
   return {
     id: fingerprint(JSON.stringify([system, whole, batch, rest])),
@@ -58,13 +79,24 @@ export function readQuestion(text: string): Question {
     instructions: fingerprint(maskedSystem),
     continues: continuationIn(parts, prints),
     entries: entries.map((entry) => fingerprint(`${rest} ${entry}`)),
+    exact: {
+      tools: exactPart(rest),
+      system: exactPart(system),
+      turns: whole.map((turn) => exactPart(JSON.stringify(turn))),
+    },
+    said: last && wordsPrint(last.text),
+    results: turns.at(-1)?.results ?? [],
   }
 }
 
 /** A question of which nothing is known but that it is this one. */
 export const opaqueQuestion = (id: string): Question => ({
   ...{ id, template: id, volatile: [], turns: [], dialogue: id, instructions: id, continues: undefined, entries: [] },
+  ...{ exact: { tools: NOTHING, system: NOTHING, turns: [] }, said: undefined, results: [] },
 })
+const NOTHING: ExactPart = { print: '', size: 0 }
+
+const exactPart = (text: string): ExactPart => ({ print: fingerprint(text), size: text.length })
 
 /** A fingerprint of the question in the text of a request. */
 export const questionOf = (text: string): string => readQuestion(text).id
@@ -104,3 +136,6 @@ export function answerWords(answer: unknown): string {
   const items = [...messages, ...objectsIn(output), { content }]
   return withoutSpaces(items.flatMap((item) => contentTexts(item.content)).join(''))
 }
+
+/** A fingerprint of words without spaces, as questions have those of the model's last turn. */
+export const wordsPrint = (words: string): string => fingerprint(withoutSpaces(words))

@@ -1,0 +1,39 @@
+// Tool calls of an answer whose arguments are not whole.
+import { callId } from './question-parts.ts'
+import { asObject, asText, objectsIn, parsedJson } from './values.ts'
+
+/** The ids of the calls of tools in an answer, of whatever API, whose arguments break off, without the prefix of that API. */
+export function cutCalls(answer: unknown): string[] {
+  const { choices, output, content, stop_reason: stop } = asObject(answer) ?? {}
+  const messages = objectsIn(choices).flatMap(({ message }) => objectsIn([message]))
+  const calls = messages.flatMap(({ tool_calls }) => objectsIn(tool_calls))
+  const blocks = objectsIn(content).filter(({ type }) => type === 'tool_use')
+  const last = objectsIn(content).at(-1)
+  return [
+    ...calls.filter(({ function: called }) => breaksOff(asObject(called)?.arguments)).map(({ id }) => id),
+    ...objectsIn(output)
+      .filter((item) => item.type === 'function_call' && breaksOff(item.arguments))
+      .map((item) => item.call_id),
+    // A whole message has no place for what is not JSON, so that nothing of it is left.
+    ...blocks
+      .filter((block) => breaksOff(block.input) || (stop === 'max_tokens' && block === last && isEmpty(block.input)))
+      .map(({ id }) => id),
+  ].flatMap((id) => (asText(id) === undefined ? [] : [callId(String(id))]))
+}
+
+const isEmpty = (input: unknown): boolean => Object.keys(asObject(input) ?? { some: true }).length === 0
+
+/** Whether a text is the beginning of JSON that has no end: invalid in any other way is not cut off. */
+function breaksOff(text: unknown): boolean {
+  if (typeof text !== 'string' || !/^\s*[{[]/.test(text) || parsedJson(text) !== undefined) return false
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (inString && character === '\\') at++
+    else if (character === '"') inString = !inString
+    else if (!inString && (character === '{' || character === '[')) depth++
+    else if (!inString && (character === '}' || character === ']')) depth--
+  }
+  return inString || depth > 0
+}
