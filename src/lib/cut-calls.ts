@@ -1,6 +1,6 @@
-// Tool calls of an answer whose arguments are not whole.
+// Tool calls of an answer whose arguments are not whole, as the answer is known or as its bytes were sent.
 import { callId } from './question-parts.ts'
-import { asObject, asText, objectsIn, parsedJson } from './values.ts'
+import { asIndex, asObject, asText, type JsonObject, objectsIn, parsedJson } from './values.ts'
 
 /** The ids of the calls of tools in an answer, of whatever API, whose arguments break off, without the prefix of that API. */
 export function cutCalls(answer: unknown): string[] {
@@ -19,6 +19,38 @@ export function cutCalls(answer: unknown): string[] {
       .filter((block) => breaksOff(block.input) || (stop === 'max_tokens' && block === last && isEmpty(block.input)))
       .map(({ id }) => id),
   ].flatMap((id) => (asText(id) === undefined ? [] : [callId(String(id))]))
+}
+
+/** The same of a body as it was sent: JSON, or the events of a stream. */
+export function cutCallsSent(body: string): string[] {
+  const whole = parsedJson(body)
+  return cutCalls(whole === undefined ? assembled(body) : whole)
+}
+
+/** What the events of a stream add up to, as far as calls of tools go, whatever its API. */
+function assembled(stream: string): JsonObject {
+  const calls: { id: unknown; function: { arguments: string } }[] = []
+  const output: unknown[] = []
+  const content: JsonObject[] = []
+  let stop: unknown
+  for (const [, json = ''] of stream.matchAll(/^data: ?(\{.*)$/gm)) {
+    const event = asObject(parsedJson(json)) ?? {}
+    for (const { index, id, function: called } of objectsIn(
+      objectsIn(event.choices).flatMap(({ delta }) => objectsIn(asObject(delta)?.tool_calls)),
+    )) {
+      const call = (calls[asIndex(index) ?? 0] ??= { id, function: { arguments: '' } })
+      call.function.arguments += asText(asObject(called)?.arguments) ?? ''
+    }
+    if (event.type === 'response.output_item.done') output.push(event.item)
+    const at = asIndex(event.index) ?? 0
+    if (event.type === 'content_block_start') content[at] = { ...asObject(event.content_block) }
+    const piece = asText(asObject(event.delta)?.partial_json)
+    const block = content[at]
+    if (piece !== undefined && block) block.input = (asText(block.input) ?? '') + piece
+    stop = asObject(event.delta)?.stop_reason ?? stop
+  }
+  const choices = [{ message: { tool_calls: calls.filter(Boolean) } }]
+  return { choices, output, content: content.filter(Boolean), stop_reason: stop }
 }
 
 const isEmpty = (input: unknown): boolean => Object.keys(asObject(input) ?? { some: true }).length === 0

@@ -4,7 +4,7 @@ import { fingerprint } from './ids.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from './values.ts'
 
 /** The result of a tool as a client sends it. */
-export interface ToolResult {
+export interface ResultNote {
   /** Id of the call, without the prefix that each API has. */
   call: string
   /** Whether it reports that the call failed, as far as its words say, and is data or words otherwise. */
@@ -16,7 +16,7 @@ interface RequestTurn {
   side: 'user' | 'model'
   /** Results of tools, files, calls of tools: in the order in which they come. */
   parts: string[]
-  results: ToolResult[]
+  results: ResultNote[]
   /** All its texts together. */
   text: string
 }
@@ -35,7 +35,7 @@ export interface QuestionParts {
 interface Pieces {
   texts: string[]
   parts: string[]
-  results: ToolResult[]
+  results: ResultNote[]
 }
 
 /** The parts of a request body; undefined of what is not a JSON object. */

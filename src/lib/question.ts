@@ -1,6 +1,6 @@
 // What a request asks, whoever is asked and with whatever settings: requests that ask the same may stand in for each other.
 import { fingerprint } from './ids.ts'
-import { contentTexts, type QuestionParts, questionParts, type ToolResult } from './question-parts.ts'
+import { contentTexts, type QuestionParts, questionParts, type ResultNote } from './question-parts.ts'
 import { objectsIn } from './values.ts'
 import { type VolatilePart, withoutVolatile } from './volatile.ts'
 
@@ -27,7 +27,7 @@ export interface Question {
   /** A fingerprint of the words of the model's last turn, without spaces. */
   said: string | undefined
   /** The results of tools that it brings. */
-  results: readonly ToolResult[]
+  results: readonly ResultNote[]
 }
 
 /** A part of a prompt as it is. */

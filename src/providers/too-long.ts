@@ -13,4 +13,4 @@ const MESSAGES =
   /maximum context length|prompt is too long|exceeds? (?:the )?context (?:limit|window)|input is too long|too many tokens|input token count .* exceeds/i
 
 /** Whether an error says that the input is too long. */
-export const saysTooLong = ({ code, message }: ToldError): boolean => CODES.has(code) || MESSAGES.test(message)
+export const isTooLong = ({ code, message }: ToldError): boolean => CODES.has(code) || MESSAGES.test(message)

@@ -5,7 +5,7 @@ import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Question } from '../lib/question.ts'
 import { type Rebuilt, rebuiltText } from '../lib/volatile.ts'
-import { saysTooLong } from '../providers/too-long.ts'
+import { isTooLong } from '../providers/too-long.ts'
 
 /** One call of a client. Times are in ms since the epoch. */
 export interface ClientCall {
@@ -76,7 +76,7 @@ function clientCallOf({ trace, request, question, words, cutCalls, heard, client
     question: question(),
     words,
     cutCalls,
-    tooLong: trace.error !== null && trace.outcome === 'http_error' && saysTooLong(trace.error),
+    tooLong: trace.error !== null && trace.outcome === 'http_error' && isTooLong(trace.error),
     number: seq,
     until: client?.until ?? seq,
     began,
