@@ -9,7 +9,12 @@ export type AnswerEnd = string
  * has no reason of its own for a normal end or a tool call, and is incomplete for any other.
  */
 export function endedAs(value: JsonObject, end: AnswerEnd): JsonObject | undefined {
-  const { choices, finish_reason: finish, status, response, type } = value
+  const { choices, finish_reason: finish, stop_reason: stop, status, response, type } = value
+  if (stop != null) return { ...value, stop_reason: STOPS[end] ?? end }
+  if (type === 'message_delta') {
+    const delta = endedAs(asObject(value.delta) ?? {}, end)
+    return delta && { ...value, delta }
+  }
   if (finish != null) return { ...value, finish_reason: end }
   if (Array.isArray(choices)) {
     const changed = objectsIn(choices).map((choice) => endedAs(choice, end) ?? choice)
@@ -26,6 +31,8 @@ export function endedAs(value: JsonObject, end: AnswerEnd): JsonObject | undefin
   return end === 'length' ? { ...ended, output: lastIncomplete(objectsIn(value.output)) } : ended
 }
 
+/** Those of Anthropic's own messages. */
+const STOPS: Readonly<Record<string, string>> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
 const REASONS: Readonly<Record<string, string>> = { length: 'max_output_tokens' }
 
 /** The items of a response whose last one was cut by a limit. */

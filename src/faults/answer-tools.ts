@@ -83,6 +83,10 @@ function changedAnswer(answer: JsonObject, change: ToolChange): JsonObject | und
     const other = changedList(objectsIn(output), ITEMS, change)
     return other && ended({ ...answer, output: other }, change)
   }
+  if (Array.isArray(answer.content)) {
+    const content = changedList(objectsIn(answer.content), BLOCKS, change)
+    return content && ended({ ...answer, content }, change)
+  }
   const [choice, ...more] = objectsIn(choices)
   const message = asObject(choice?.message)
   const tool_calls = message && changedList(objectsIn(message.tool_calls), CHAT_CALLS, change)
@@ -126,6 +130,20 @@ const ITEMS: CallForm = {
   }),
 }
 
+/** Blocks of Anthropic's own messages, which a provider's answer has where its API was called. */
+const BLOCKS: CallForm = {
+  read: ({ type, id, name, input }) =>
+    type === 'tool_use' ? { id: String(id), name: String(name), arguments: textOrJson(input ?? {}) } : undefined,
+  // A whole message has no place for what is not JSON.
+  write: (entry, { id, name, arguments: text }) => ({ ...entry, id: blockId(id), name, input: parsedJson(text) ?? {} }),
+}
+/** The same as they come in a stream, with their input as text. */
+const STREAMED_BLOCKS: CallForm = {
+  read: BLOCKS.read,
+  write: (entry, { id, name, arguments: input }) => ({ ...entry, id: blockId(id), name, input }),
+}
+const blockId = (id: string): string => id.replace(/^call_/, 'toolu_')
+
 /** A list with its calls changed; undefined when it has none. */
 function changedList(entries: readonly JsonObject[], form: CallForm, change: ToolChange): JsonObject[] | undefined {
   const last = entries.findLast((entry) => form.read(entry))
@@ -166,15 +184,21 @@ async function* changedCalls(
   }
   if (tail.length === 0) return
   triggered()
-  yield* tail.some(({ data }) => data?.type === ITEM_BEGINS) ? changedEvents(tail, change) : changedChunks(tail, change)
+  const begins = String(tail[0]?.data?.type)
+  if (begins === ITEM_BEGINS) yield* changedEvents(tail, change)
+  else yield* begins === BLOCK_BEGINS ? changedBlocks(tail, change) : changedChunks(tail, change)
 }
 
 const ITEM_BEGINS = 'response.output_item.added'
 const ITEM_ENDS = 'response.output_item.done'
 
+const BLOCK_BEGINS = 'content_block_start'
+
 const beginsCall = (data: JsonObject | undefined): boolean =>
   data !== undefined &&
-  ((data.type === ITEM_BEGINS && asObject(data.item)?.type === 'function_call') || callsIn(data).length > 0)
+  ((data.type === ITEM_BEGINS && asObject(data.item)?.type === 'function_call') ||
+    (data.type === BLOCK_BEGINS && asObject(data.content_block)?.type === 'tool_use') ||
+    callsIn(data).length > 0)
 
 /** The first choice of a chunk. */
 const firstChoice = ({ choices }: JsonObject): JsonObject | undefined =>
@@ -318,4 +342,51 @@ function* itemEvents(place: JsonObject, item: JsonObject, lengths: readonly numb
   for (const delta of sliced(textOrJson(text), lengths)) yield { ...at, type: ARGUMENTS, item_id, delta }
   yield { ...at, type: 'response.function_call_arguments.done', item_id, name, arguments: text }
   yield { ...at, type: ITEM_ENDS, item }
+}
+
+/** The calls among the blocks of a message, by their index. */
+function streamedBlocks(tail: readonly EventBlock[]): Map<number, StreamedCall> {
+  const calls = new Map<number, StreamedCall>()
+  for (const { data } of tail) {
+    const at = asIndex(data?.index)
+    const block = data?.type === BLOCK_BEGINS ? asObject(data.content_block) : undefined
+    const text = asObject(data?.delta)?.partial_json
+    if (at === undefined) continue
+    if (block?.type === 'tool_use') calls.set(at, { entry: { ...block, input: '' }, pieces: [] })
+    const call = calls.get(at)
+    if (!call || typeof text !== 'string' || text === '') continue
+    call.entry.input = `${String(call.entry.input)}${text}`
+    call.pieces.push(text.length)
+  }
+  return calls
+}
+
+function* changedBlocks(tail: readonly EventBlock[], change: ToolChange): Generator<string> {
+  const calls = streamedBlocks(tail)
+  const last = Math.max(...calls.keys())
+  let added = 0
+  for (const block of tail) {
+    const { data } = block
+    const at = asIndex(data?.index)
+    const call = at === undefined ? undefined : calls.get(at)
+    if (!data) yield block.text
+    else if (at === undefined) yield rewritten(block, ended(data, change))
+    else if (!call) yield rewritten(block, { ...data, index: at + added })
+    else if (data.type === 'content_block_stop') {
+      const entries = changedEntry(call.entry, STREAMED_BLOCKS, { ...change, isLast: at === last, index: 0 })
+      for (const entry of entries) {
+        for (const event of blockEvents(at + added, entry, call.pieces)) yield eventText(event)
+        added++
+      }
+      added--
+    }
+  }
+}
+
+/** The events of one block that calls a tool. */
+function* blockEvents(index: number, entry: JsonObject, lengths: readonly number[]): Generator<JsonObject> {
+  yield { type: BLOCK_BEGINS, index, content_block: { ...entry, input: {} } }
+  for (const partial_json of sliced(textOrJson(entry.input), lengths))
+    yield { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json } }
+  yield { type: 'content_block_stop', index }
 }

@@ -56,6 +56,7 @@ async function changedWhole(reply: Reply, change: (value: JsonObject) => JsonObj
 
 /** An answer without its content. */
 function withheld(value: JsonObject): JsonObject | undefined {
+  if (isMessage(value)) return { ...value, content: [], stop_reason: 'refusal' }
   if (Array.isArray(value.output))
     return { ...value, status: 'incomplete', incomplete_details: { reason: REASON }, output: [], output_text: '' }
   if (!Array.isArray(value.choices)) return undefined
@@ -72,15 +73,21 @@ function withheld(value: JsonObject): JsonObject | undefined {
 function changedStream(reply: Reply, context: FaultContext, change: (data: JsonObject) => JsonObject[]): Reply {
   return mapBlocks(reply, context.operation, async function* (blocks) {
     let number = 0
+    let numbered = false
     for await (const { text, data } of blocks) {
       if (data === undefined) {
         yield text
         continue
       }
+      numbered ||= 'sequence_number' in data
       const others = change(data)
       if (others.length !== 1 || others[0] !== data) context.triggered()
       for (const { type, ...fields } of others)
-        yield eventText(typeof type === 'string' ? { type, ...fields, sequence_number: number++ } : fields)
+        yield eventText({
+          ...(type !== undefined && { type }),
+          ...fields,
+          ...(numbered && { sequence_number: number++ }),
+        })
     }
   })
 }
@@ -91,8 +98,12 @@ function withheldEvents(data: JsonObject): JsonObject[] {
   return left ? [left] : []
 }
 
+/** Whether an answer is a message of Anthropic's own API. */
+const isMessage = ({ type, content }: JsonObject): boolean => type === 'message' && Array.isArray(content)
+
 /** A chunk without its content; undefined when nothing is left of it. */
 function chunkWithheld(data: JsonObject): JsonObject | undefined {
+  if (data.type === 'message_delta') return { ...data, delta: { ...asObject(data.delta), stop_reason: 'refusal' } }
   if (data.type === 'response.completed' || data.type === 'response.incomplete')
     return { ...data, type: 'response.incomplete', response: withheld(asObject(data.response) ?? {}) ?? {} }
   if (typeof data.type === 'string') return KEPT.includes(data.type) ? data : undefined
@@ -108,7 +119,10 @@ function chunkWithheld(data: JsonObject): JsonObject | undefined {
   return choices.length > 0 ? { ...data, choices } : undefined
 }
 
-const KEPT = ['response.created', 'response.in_progress', 'response.failed', 'error']
+const KEPT = [
+  ...['response.created', 'response.in_progress', 'response.failed', 'error'],
+  ...['message_start', 'message_stop', 'ping'],
+]
 
 const REFUSAL = "I'm sorry, but I can't help with that."
 /** The pieces in which a stream has it. */
@@ -117,6 +131,7 @@ const REFUSAL_PIECES = REFUSAL.split(/(?= )/)
 /** An answer in which the model declines; a completion that is only a text has no place for that, and is withheld. */
 function refusing(value: JsonObject): JsonObject | undefined {
   if (Array.isArray(value.output)) return refusingResponse(value)
+  if (isMessage(value)) return { ...withheld(value), content: [{ type: 'text', text: REFUSAL }] }
   if (!Array.isArray(value.choices) || objectsIn(value.choices).some(({ text }) => text !== undefined))
     return withheld(value)
   const message = { role: 'assistant', content: null, refusal: REFUSAL }
@@ -153,6 +168,7 @@ function refusingEvents(data: JsonObject): JsonObject[] {
   }
   const [choice] = objectsIn(data.choices)
   const left = chunkWithheld(data)
+  if (left && data.type === 'message_delta') return [...refusalBlocks(), left]
   if (left === undefined || left === data || choice?.text !== undefined) return left ? [left] : []
   return objectsIn(left.choices).flatMap((one): JsonObject[] => {
     const chunk = (delta: object, finish_reason: string | null) => ({
@@ -180,3 +196,10 @@ function refusalEvents(item: ReturnType<typeof refusalItem>): JsonObject[] {
     { type: 'response.output_item.done', ...at, item },
   ]
 }
+
+/** The events of a text of Anthropic's own messages in which the model declines. */
+const refusalBlocks = (): JsonObject[] => [
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  ...REFUSAL_PIECES.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+  { type: 'content_block_stop', index: 0 },
+]

@@ -1,7 +1,11 @@
 // Faults of tool calls and refusals in every API, whole and streamed: the bytes that a client receives directly and through the gateway.
 import { afterAll, describe, expect, test } from 'bun:test'
+import { readForwarding } from '../../src/config/providers.ts'
 import { asObject, type JsonObject, objectsIn } from '../../src/lib/values.ts'
+import { accepted } from '../support/accepted.ts'
+import { createTestApp } from '../support/app.ts'
 import { type Asking, blocksOf, type Fault, type Heard, type Rehearsal, rehearsal } from '../support/faults.ts'
+import { at, startProvider } from '../support/forward.ts'
 
 const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const messages = [{ role: 'user', content: 'Hi' }]
@@ -127,6 +131,32 @@ const STREAMED: Record<Api, (text: string) => Result> = {
 const app = rehearsal()
 afterAll(app.close)
 
+/** A real provider with Anthropic's API, whose answers are passed on as they come. */
+function passingProvider(answer: (stream: boolean) => string) {
+  const upstream = startProvider(async (request) => {
+    const { stream } = (await request.json()) as { stream?: boolean }
+    const headers = { 'content-type': stream ? 'text/event-stream' : 'application/json' }
+    return new Response(answer(stream === true), { headers })
+  })
+  const section = { value: { anthropic: at(`${upstream.url}/v1`) }, locationOf: () => '' }
+  const passing = createTestApp({
+    clock: 'real',
+    forwarding: readForwarding({ section, backend: 'fixture', environment: {} }),
+  })
+  return {
+    async ask(body: object, fault: Fault): Promise<string> {
+      const scenario = { name: 'faults', rules: [{ name: 'rule', fault }] }
+      const chosen = { method: 'PUT', body: JSON.stringify(scenario), headers: { 'content-type': 'application/json' } }
+      await accepted(passing.fetch('/_understudy/scenario', chosen))
+      return (await accepted(passing.post('/v1/messages', body))).text
+    },
+    close() {
+      passing.close()
+      upstream.stop()
+    },
+  }
+}
+
 /** The result of a call in one API, whole or streamed, with a fault at a place. */
 async function resultOf(name: string, { stream, ...asking }: Asking & { stream: boolean }, backend: Rehearsal = app) {
   const call = CALLS[name]
@@ -244,6 +274,94 @@ describe('stream of a provider', () => {
       { id: 'a', arguments: '{"city":"Oslo"}' },
     ])
     expect(finish).toBe('tool_calls')
+  })
+})
+
+describe("message of Anthropic's own API, as a provider sends it", () => {
+  const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
+  const started = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    stop_reason: null,
+    usage: {},
+  }
+  const use = (id: string, input: object = {}) => ({ type: 'tool_use', id, name: 'get_weather', input })
+  const block = (index: number, content_block: object, ...deltas: object[]) =>
+    [
+      event('content_block_start', { index, content_block }),
+      ...deltas.map((delta) => event('content_block_delta', { index, delta })),
+      event('content_block_stop', { index }),
+    ].join('')
+  const json = (partial_json: string) => ({ type: 'input_json_delta', partial_json })
+  const streamed = [
+    event('message_start', { message: started }),
+    block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'One moment.' }),
+    block(1, use('toolu_a'), json('{"city":'), json('"Oslo"}')),
+    block(2, use('toolu_b'), json(''), json('{"city":"Rome"}')),
+    event('message_delta', { delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 9 } }),
+    event('message_stop', {}),
+  ].join('')
+  const whole = JSON.stringify({
+    ...started,
+    content: [
+      { type: 'text', text: 'One moment.' },
+      use('toolu_a', { city: 'Oslo' }),
+      use('toolu_b', { city: 'Rome' }),
+    ],
+    stop_reason: 'tool_use',
+  })
+  const OSLO = { id: 'toolu_a', arguments: '{"city":"Oslo"}' }
+  const ROME = { id: 'toolu_b', arguments: '{"city":"Rome"}' }
+
+  const rows: [Fault, { whole: Result; streamed: Result }][] = [
+    [
+      { type: 'tool-truncated' },
+      {
+        whole: { calls: [OSLO, { id: 'toolu_b', arguments: '{}' }], finish: 'max_tokens' },
+        streamed: { calls: [OSLO, { id: 'toolu_b', arguments: '{"city"' }], finish: 'max_tokens' },
+      },
+    ],
+    [
+      { type: 'tool-duplicate', id: 'same' },
+      {
+        whole: { calls: [OSLO, OSLO, ROME, ROME], finish: 'tool_use' },
+        streamed: { calls: [OSLO, OSLO, ROME, ROME], finish: 'tool_use' },
+      },
+    ],
+    [
+      { type: 'unknown-finish-reason' },
+      { whole: { calls: [OSLO, ROME], finish: 'unknown' }, streamed: { calls: [OSLO, ROME], finish: 'unknown' } },
+    ],
+    [
+      { type: 'content-filter', as: 'refusal' },
+      {
+        whole: { calls: [], finish: 'refusal', refusal: "I'm sorry, but I can't help with that." },
+        streamed: { calls: [], finish: 'refusal', refusal: "I'm sorry, but I can't help with that." },
+      },
+    ],
+    [
+      { type: 'content-filter', as: 'finish' },
+      {
+        whole: { calls: [], finish: 'refusal', refusal: undefined },
+        streamed: { calls: [], finish: 'refusal', refusal: undefined },
+      },
+    ],
+  ]
+  test.each(rows)('%j: acts on it as it came, whole and streamed', async (fault, expected) => {
+    const provider = passingProvider((stream) => (stream ? streamed : whole))
+    const of = async (stream: boolean) => {
+      const text = await provider.ask({ ...message, stream }, fault)
+      return stream ? STREAMED.messages(text) : WHOLE.messages(JSON.parse(text) as JsonObject)
+    }
+    expect({ whole: await of(false), streamed: await of(true) }).toEqual(expected)
+    const text = await provider.ask({ ...message, stream: true }, fault)
+    expect(text).toEndWith('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+    const indexes = dataOf(text).flatMap(({ type, index }) => (type === 'content_block_start' ? [index] : []))
+    expect(indexes).toEqual(indexes.map((_, index) => index))
+    provider.close()
   })
 })
 
