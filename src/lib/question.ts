@@ -67,11 +67,11 @@ export function readQuestion(text: string): Question {
   const prints = turns.map(({ side, parts: pieces, text: said }) =>
     fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(said)])),
   )
-  const whole = turns.map(({ side, parts: pieces, text: said }) => [side, ...pieces, said])
+  const whole = turns.map(({ side, parts: pieces, text: said }) => JSON.stringify([side, ...pieces, said]))
   const last = turns.findLast(({ side }) => side === 'model')
   const batch = turns.length > 0 ? [] : entries
   return {
-    id: fingerprint(JSON.stringify([system, whole, batch, rest])),
+    id: fingerprint(`${JSON.stringify([system, batch, rest])}${whole.join()}`),
     template: fingerprint(JSON.stringify([maskedSystem, prints, batch.map(masked), masked(rest)])),
     volatile,
     turns: prints,
@@ -82,7 +82,7 @@ export function readQuestion(text: string): Question {
     exact: {
       tools: exactPart(rest),
       system: exactPart(system),
-      turns: whole.map((turn) => exactPart(JSON.stringify(turn))),
+      turns: whole.map(exactPart),
     },
     said: last && wordsPrint(last.text),
     results: turns.at(-1)?.results ?? [],

@@ -73,15 +73,12 @@ function severityOf(
 /** The answered calls that end closest before where a call goes on: each may be of a conversation of its own. */
 function begunBefore(again: ClientCall, calls: readonly ClientCall[]): ClientCall[] {
   const { turns } = again.question
-  const before = calls.filter(
-    (call) =>
-      call.outcome === 'succeeded' &&
-      isAfter(again, call) &&
-      call.question.turns.length < turns.length &&
-      call.question.turns.every((turn, index) => turn === turns[index]),
-  )
-  const longest = Math.max(0, ...before.map(({ question }) => question.turns.length))
-  return before.filter(({ question }) => question.turns.length === longest)
+  const isBegun = ({ question }: ClientCall) => question.turns.every((turn, index) => turn === turns[index])
+  const answered = calls
+    .filter((call) => call.outcome === 'succeeded' && isAfter(again, call) && call.question.turns.length < turns.length)
+    .toSorted((one, other) => other.question.turns.length - one.question.turns.length)
+  const closest = answered.find(isBegun)?.question.turns.length
+  return answered.filter((call) => call.question.turns.length === closest && isBegun(call))
 }
 
 function draft(refused: readonly ClientCall[], severity: FindingDraft['severity']): FindingDraft {
