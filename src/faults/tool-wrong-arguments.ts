@@ -14,7 +14,7 @@ export const toolWrongArguments = defineFault({
       .enum(['type', 'missing', 'json', 'shape', 'string', 'fenced'])
       .default('type')
       .describe(
-        '`type`: values of other types. `missing`: no arguments at all. `json`: half of their JSON, which every schema without properties gets for these three. `shape`: the arguments inside a list. `string`: their JSON encoded once more as a JSON string. `fenced`: their JSON in a Markdown code block.',
+        '`type`: values of other types. `missing`: no arguments at all. `json`: half of their JSON, also instead of `type` and `missing` for a tool without properties. `shape`: the arguments inside a list. `string`: their JSON encoded once more as a JSON string. `fenced`: their JSON in a Markdown code block.',
       ),
   },
   example: {},
