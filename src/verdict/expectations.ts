@@ -37,7 +37,8 @@ export function judge(expectation: Expectation, happened: CallEvidence): Expecta
     const range = figures[name]
     if (range) return taskExpectation({ ...figure, range }, { agent, state, tool }, happened.tasks)
   }
-  const spent = cost || tokens ? happened.all.filter((trace) => isLike(callSeen(trace), like)) : []
+  // What a task spent is that of the model calls that it made, which are among the calls.
+  const spent = cost || tokens ? happened.all.filter((trace) => !trace.task && isLike(callSeen(trace), like)) : []
   if (cost) return costExpectation(cost, like, spent)
   if (tokens) return tokenExpectation(tokens, like, spent)
   const ofCalls = calls !== undefined || at === 'gateway'
