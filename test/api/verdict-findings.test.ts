@@ -261,8 +261,8 @@ const guilty: Guilty[] = [
     async act({ post }) {
       const messages: object[] = [said('Hello')]
       const send = () => post('/v1/chat/completions', { model: 'gpt-4o', messages })
-      await send()
-      messages.push({ role: 'assistant', content: 'Hi.' }, said(sized('Read this', 9000)))
+      const { choices } = JSON.parse((await send()).text) as { choices: { message: object }[] }
+      messages.push(choices[0]?.message ?? {}, said(sized('Read this', 9000)))
       await send()
       messages.push({ role: 'assistant', content: 'It is too long.' }, said('Go on.'))
       await send()
@@ -645,6 +645,16 @@ const innocent: Row[] = [
       const send = (messages: object[]) => post('/v1/chat/completions', { model: 'gpt-4o', messages })
       await send(all.slice(0, 1))
       for (const from of [0, 2, 3, 4, 5]) await send(all.slice(from))
+    },
+  },
+  {
+    name: 'has tests that send the same stored conversation, which is too long',
+    scenario: LIMITED,
+    async act({ post }) {
+      const send = (messages: object[]) => post('/v1/chat/completions', { model: 'gpt-4o', messages })
+      const stored = [said('Hello'), { role: 'assistant', content: 'Hi.' }, said(sized('Read this', 9000))]
+      await send(stored.slice(0, 1))
+      for (let turn = 0; turn < 3; turn++) await send(stored)
     },
   },
   {

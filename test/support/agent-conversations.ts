@@ -112,6 +112,15 @@ const usersGiveUp = habit(({ luck, question }) => {
   ]).flat()
 })
 
+/** Tests that each have the same conversation in store, which is too long, beside a call that is like its beginning. */
+const testsTooLong = habit(({ question }) => [
+  { messages: [user(question)], fate: { ...OK, words: 'Whatisit?' } },
+  ...Array.from({ length: 3 }, () => ({
+    messages: [user(question), model('Hello.'), user(long(question))],
+    fate: TOO_LONG,
+  })),
+])
+
 /** Documents that are each too long, about one conversation or about none. */
 const longDocuments = habit(({ luck, question }) => {
   const begun = luck.chance(0.5) ? [user(question), model('Which document?')] : []
@@ -187,7 +196,16 @@ const keepsPrefix = habit(({ luck, question }) => {
   )()
 })
 
-const HABITS = { dropsOldest, summarizes, usersGiveUp, longDocuments, noticesCutCalls, runsTools, keepsPrefix }
+const HABITS = {
+  dropsOldest,
+  summarizes,
+  usersGiveUp,
+  testsTooLong,
+  longDocuments,
+  noticesCutCalls,
+  runsTools,
+  keepsPrefix,
+}
 
 /** A day of well-behaved agents, which may have the same conversation, beside clients of another kind. */
 export function compliantAgents(seed: number): Day & { habits: string[] } {
@@ -221,7 +239,7 @@ export const CONVERSATION_PLANTS = {
     const questions = growing('compaction', count)
     const growth = luck.whole(0, 1)
     return [
-      { messages: turnsOf(questions.slice(0, -1)) },
+      { messages: turnsOf(questions.slice(0, -1)), fate: { ...OK, words: `Answer${count - 1}.` } },
       ...Array.from({ length: luck.whole(3, 5) }, (_, index) => ({
         messages: turnsOf(growing('compaction', count + growth * index)),
         fate: TOO_LONG,

@@ -1,5 +1,6 @@
 // compaction-loop: a conversation that is too long for the model was sent again and again without becoming shorter.
 import { groupBy } from '../../lib/group-by.ts'
+import { wordsPrint } from '../../lib/question.ts'
 import { type ClientCall, isAfter } from '../client-call.ts'
 import { type Behaviour, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
@@ -52,8 +53,8 @@ const goesOn = ({ question: again }: ClientCall, { question: first }: ClientCall
   (again.turns.length > first.turns.length && first.turns.every((turn, index) => turn === again.turns[index]))
 
 /**
- * How sure it is that one client is behind a row: its calls say that they repeat each other, or they go on with what fewer
- * conversations have begun. Undefined where they may be requests of their own that are equal or alike.
+ * How sure it is that one client is behind a row: its calls say that they repeat each other, or they go on with an answer that
+ * fewer conversations have had. Undefined where they may be requests of their own that are equal or alike.
  */
 function severityOf(
   row: readonly ClientCall[],
@@ -62,9 +63,10 @@ function severityOf(
 ): FindingDraft['severity'] | undefined {
   const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
   if (row.slice(1).filter((call) => declared.has(call)).length >= MIN_REFUSALS - 1) return 'error'
-  const begun = new Set(row.flatMap((call) => begunBefore(call, calls))).size
-  if (begun > 0) return row.length >= MIN_REFUSALS * begun ? 'error' : undefined
   const [first] = row
+  const begun = new Set(row.flatMap((call) => begunBefore(call, calls)))
+  if (begun.size > 0 && row.length < MIN_REFUSALS * begun.size) return undefined
+  if (first && [...begun].some((before) => hasAnswer(first, before))) return 'error'
   const isConversation = (first?.question.turns.length ?? 0) > 1
   const differ = new Set(row.map(({ question }) => question.template)).size > 1
   return isConversation && differ ? 'warning' : undefined
@@ -79,6 +81,14 @@ function begunBefore(again: ClientCall, calls: readonly ClientCall[]): ClientCal
     .toSorted((one, other) => other.question.turns.length - one.question.turns.length)
   const closest = answered.find(isBegun)?.question.turns.length
   return answered.filter((call) => call.question.turns.length === closest && isBegun(call))
+}
+
+/** Whether a call goes on with the answer to another one, and not with words that a program has in store. */
+function hasAnswer({ question }: ClientCall, before: ClientCall): boolean {
+  if (question.turns.length !== before.question.turns.length + 2) return false
+  const words = before.words()
+  // An answer without words calls tools.
+  return words === '' || question.said === wordsPrint(words)
 }
 
 function draft(refused: readonly ClientCall[], severity: FindingDraft['severity']): FindingDraft {
