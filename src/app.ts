@@ -1,5 +1,5 @@
-// The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
-// does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
+// The HTTP surface: access, the router operations, and the only place that renders errors. It does not listen and does
+// no I/O. Everything beside the operations is loaded on first use (app/routes.ts).
 import {
   asReceived,
   callerOf,
@@ -33,14 +33,17 @@ import type { Session } from './sessions/sessions.ts'
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
 
-/** What is called at a path. */
+/** The operation at a path. */
 interface OperationPath {
   endpoint: Endpoint
-  /** That of the door which the path belongs to. */
+  /** The wire format of the path's compatible API. */
   wire?: () => Wire
 }
 
-/** The operations by path, with the wire of the door that a path belongs to: they need no router, which takes long to start. */
+/**
+ * The operations by path, with the wire format of the path's compatible API: they need no router, which takes long to
+ * start.
+ */
 const OPERATIONS: ReadonlyMap<string, OperationPath> = new Map([
   ...endpoints.map((endpoint) => [endpoint.path, { endpoint }] as const),
   ...compatApis.flatMap(({ paths, wire }) =>
@@ -54,10 +57,10 @@ const isCalled = (pathname: string) =>
   pathname.startsWith('/v2/') || compatApis.some(({ prefix }) => pathname.startsWith(prefix))
 
 const WORK = [EVENT, AGENT_TASK]
-/** Whether a session waits for what is done beside calls. */
+/** Whether a session has background work. */
 const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.includes(kind))
 
-/** Renders errors, as the door that the request came by has them. */
+/** Renders errors in the format of the called API. */
 const rendererOf =
   ({ report }: Pick<AppDeps, 'report'>, ids: RequestIds) =>
   (thrown: unknown, request: Request): Response => {
@@ -67,7 +70,7 @@ const rendererOf =
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
-/** Gives answers what those of a call have from the gateway: an id, and a word to who holds the connection. */
+/** Completes responses as the gateway does those of calls: an id, and a note to the connection's owner. */
 const completing =
   (ids: RequestIds) =>
   async (
@@ -81,7 +84,7 @@ const completing =
     return response
   }
 
-/** Answers what is asked for the inspector: its page, or its first calls; `beside` loads what it asks for next. */
+/** Serves the inspector: its page, or its first calls; `beside` loads what it requests next. */
 const inspecting =
   ({ access, sessions, report }: AppDeps, beside: () => unknown) =>
   (request: Request): Response | Promise<Response> | undefined => {
@@ -89,7 +92,7 @@ const inspecting =
     if (wanted === 'page') return inspector().pageResponse(request)
     if (wanted !== 'calls') return undefined
     checkToken(request, access)
-    // The page waits for nothing but them: the rest is loaded while the browser draws.
+    // The page waits only for these calls: the rest is loaded while the browser renders.
     void nextTurn().then(beside).catch(report)
     return inspector().firstCalls(sessions)
   }
@@ -112,7 +115,7 @@ export function createApp(deps: AppDeps): App {
   const responses = createResponseCounts()
   const mark = (response: Response) => ids.mark(response, undefined)
   const beside = once(() => routes().createRoutes(deps, { sessionOf, render, responses, mark }))
-  // The events that an earlier process left are applied at once, and its tasks go on.
+  // Events and tasks of an earlier process continue at once.
   if (sessions.list().some(hasWork)) beside()
   const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {
     const caller = () => callerOf(tokenOf(request), access)

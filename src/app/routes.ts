@@ -1,4 +1,4 @@
-// Everything beside the router operations: the workspace, the control API, Swagger UI, and what no route takes.
+// All routes beside the router operations: the workspace, the control API, Swagger UI, and unknown paths.
 import { Elysia } from 'elysia'
 import { asReceived, callerOf, checkSeen, hasToken, sessionName, tokenOf } from '../access.ts'
 import { a2aRoutes } from '../agents/a2a/routes.ts'
@@ -39,13 +39,13 @@ import { createUnknownPathLog, type UnknownPathLog } from './unknown-paths.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 
-/** The routes as an application of their own. */
+/** The routes as an application. */
 interface Routes extends App {
-  /** Whether a request, for a path, is answered without a token: a browser that asks for a page has none to send. */
+  /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
   isPublic(pathname: string): boolean
 }
 
-/** What documents say of the compatApis. */
+/** The documentation of the compatible APIs. */
 const documentedDoors = {
   aliases: () =>
     compatApis.flatMap(({ name: door, tag, paths, shown }) =>
@@ -80,12 +80,12 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
-  // Without `aot`: code that is compiled for each server costs a start more than it saves its requests.
+  // Without `aot`: compiling the routes for each server costs a start more than it saves.
   const elysia = new Elysia({ normalize: false, aot: false })
   const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
   const known = () => [...posted, ...elysia.routes]
   elysia.onError(({ error, code, request }) => {
-    // Elysia takes the code of any error for its own, and a provider may say NOT_FOUND too.
+    // Elysia treats the code of any error as its own, and a provider's error may have NOT_FOUND too.
     if (code !== 'NOT_FOUND' || error instanceof ApiError) return render(error, request)
     try {
       return answerUnrouted(request, { known, strays, sessionOf })
@@ -110,7 +110,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   return {
     async fetch(request) {
       const response = await kept(request, () => elysia.fetch(request))
-      // What a page of ours may do, no page of others may have done by a frame with ours in it.
+      // Other pages must not embed ours in a frame.
       const { headers } = response
       if (headers.get('content-type')?.startsWith('text/html') && !headers.has(POLICY)) headers.set(POLICY, NO_FRAMES)
       return response
@@ -119,7 +119,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   }
 }
 
-/** The control API, and the workspace through the faults of scenarios. */
+/** The control API, and the workspace with the faults of scenarios. */
 function allRoutes(
   deps: AppDeps,
   {
@@ -193,7 +193,7 @@ function allRoutes(
   ]
 }
 
-/** A request keeps to the generation of its session that it begins in. */
+/** A request keeps the generation of its session in which it started. */
 function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessionOf'] {
   const begun = new WeakMap<Request, Session>()
   return (request, looks = READS.has(request.method)) => {
@@ -203,17 +203,17 @@ function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessio
   }
 }
 
-/** The queue of the events of all sessions. What an earlier process or generation left goes on, tasks of agents too. */
+/** The event queue of all sessions. Events and agent tasks of an earlier process or generation continue. */
 function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService): EventQueue {
   const queue = createEventQueue(eventHandlers, report)
   const wake = (session: Session) => {
-    // Looked at first, since there may be a thousand sessions that sleep.
+    // Checked first, since there may be a thousand unloaded sessions.
     const waiting = session.keyedKinds()
     try {
       if (waiting.includes(EVENT)) queue.wake(session)
       if (waiting.includes(AGENT_TASK)) tasks().wake(session)
     } catch (error) {
-      // What cannot be read waits until its session is used, and says so then.
+      // An unreadable session waits until it is used, and reports the error then.
       if (!(error instanceof UnusableSession)) throw error
     }
   }
@@ -262,14 +262,14 @@ function mountRoute(elysia: Elysia, route: Route, { noted, ...limits }: RouteSer
   elysia.route(route.method.toUpperCase(), route.path, serve, UNREAD_RESPONSE)
 }
 
-/** Answers HEAD wherever GET is answered, as RFC 9110, section 9.3.2, has it: the same status and headers, and no body. */
+/** Answers HEAD wherever GET is answered (RFC 9110, 9.3.2): the same status and headers, and no body. */
 function answerHead(elysia: Elysia): void {
   for (const { method, path, handler } of [...elysia.routes])
     if (method === 'GET')
       elysia.route('HEAD', path, async (context) => withoutBody((await handler(context)) as Response), UNREAD_RESPONSE)
 }
 
-/** A response with the length of its body in place of the body; what is streamed has none. */
+/** A response with the length of its body instead of the body; a stream has none. */
 async function withoutBody(response: Response): Promise<Response> {
   const { status, headers } = response
   if (headers.get('content-type')?.startsWith('text/event-stream')) await response.body?.cancel()
@@ -277,17 +277,17 @@ async function withoutBody(response: Response): Promise<Response> {
   return new Response(null, { status, headers })
 }
 
-/** Bodies are ours to read: without `aot`, Elysia looks for `none` in a field that its types do not have. */
+/** Bodies are parsed here: without `aot`, Elysia looks for `none` in a field that its types lack. */
 const UNREAD_RESPONSE = { config: {}, type: 'none', detail: { hide: true } }
 
-/** What says that a request is not as it should be. */
+/** Statuses of an invalid request. */
 const INVALID = new Set([400, 422])
 
-/** The parameters of a path; what stands there in no encoding is null for the router, and no id of anything. */
+/** The parameters of a path. An invalid encoding is null for the router, and no valid id. */
 const readable = (params: Record<string, string | null> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value ?? '']))
 
-/** The query by name; a name that comes more than once has all its values. */
+/** The query by name. A repeated name has a list of values. */
 function queryOf({ url }: Request): Record<string, string | string[]> {
   const { searchParams } = new URL(url)
   const entries = [...searchParams.keys()].map((name) => {

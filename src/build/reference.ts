@@ -1,4 +1,5 @@
 // The pages of the reference, which are made from the registries and schemas of the program.
+import { conversationRulesPage } from './reference/conversation-page.ts'
 import { fixtureFilesPage } from './reference/fixture-page.ts'
 import { commandsPage, settingsPage } from './reference/program-pages.ts'
 import { faultsPage, findingsPage, scenarioFilesPage } from './reference/scenario-pages.ts'
@@ -12,6 +13,7 @@ export async function referencePages(): Promise<Record<string, string>> {
     'scenario-files': scenarioFilesPage(),
     'fixture-files': fixtureFilesPage(),
     findings: findingsPage(),
+    'conversation-rules': conversationRulesPage(),
     settings: settingsPage(),
     commands: commandsPage(),
     headers: headersPage(),

@@ -19,7 +19,10 @@ export const openaiWire: Wire = {
     const value = renamed(body.value, call)
     return value === body.value ? reply : { ...reply, body: { kind: 'value', value } }
   },
-  error: (error) => ({ error: envelope(error).error }),
+  error(error) {
+    const { error: said } = envelope(error)
+    return { error: error.codeless ? { ...said, code: null } : said }
+  },
 }
 
 function eventFor(event: StreamEvent, call: WireCall): EventBatch {

@@ -1,11 +1,12 @@
-// GET /_understudy/livez and /_understudy/readyz: what orchestrators and balancers ask every second. They look at no session and need no token.
+// GET /_understudy/livez and /_understudy/readyz, which orchestrators and balancers poll. They access no session and
+// need no token.
 import { z } from 'zod'
 import type { Route } from '../contract/core/route.ts'
 import type { ControlDeps } from './types.ts'
 
 const shared = { method: 'get', tag: 'Emulator', session: 'none', public: true } as const
 
-/** Whether the process runs, and whether it should be sent calls. */
+/** Whether the process runs, and whether it accepts calls. */
 export const probeRoutes = ({
   sessions,
   about: { watch },

@@ -1,4 +1,4 @@
-// The documentation site at /docs, every byte of it from the executable.
+// The documentation site at /docs, entirely from the executable.
 import type { Elysia } from 'elysia'
 import { ApiError } from '../contract/core/error.ts'
 import { readAsset } from '../lib/assets.ts'
@@ -6,13 +6,13 @@ import { once } from '../lib/once.ts'
 import { readSite, SITE_FILE, type Site } from './site-file.ts'
 
 const ROOT = '/docs'
-/** Paths of the site: nothing in it is secret, and a browser has no token to send. */
+/** Paths of the site: it contains no secrets, and a browser has no token to send. */
 export const isSitePath = (pathname: string): boolean => pathname === ROOT || pathname.startsWith(`${ROOT}/`)
 
 /** Names of these files contain a fingerprint of their content. */
 const FINGERPRINTED = 'assets/'
 
-// Read when somebody first opens it: a start needs none of it.
+// Read on first use: a start does not need it.
 const site = once((): Site => {
   try {
     return readSite(readAsset(SITE_FILE))
@@ -23,7 +23,7 @@ const site = once((): Site => {
 
 /**
  * Mounts the site.
- * @param receivedUrl the address of a request as the client sent it, with a session's prefix
+ * @param receivedUrl the URL of a request as the client sent it, with a session's prefix
  */
 export function mountSite(app: Elysia, receivedUrl: (request: Request) => string): void {
   const serve = ({ request }: { request: Request }) => answer(request, receivedUrl(request))
@@ -33,7 +33,7 @@ export function mountSite(app: Elysia, receivedUrl: (request: Request) => string
 
 function answer({ url, headers }: Request, received: string): Response {
   const { pathname } = new URL(url)
-  // The pages know one address, which no session changes.
+  // The pages have one URL, independent of the session.
   if (pathname === ROOT || new URL(received).pathname !== pathname)
     return redirect(pathname === ROOT ? `${ROOT}/` : pathname)
   const { find, policy } = site()
@@ -49,7 +49,7 @@ function answer({ url, headers }: Request, received: string): Response {
       'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      // Another version of the program may answer at the same address next.
+      // Another version of the program may use the same address next.
       'cache-control': path.startsWith(FINGERPRINTED) ? 'public, max-age=31536000, immutable' : 'no-cache',
       vary: 'accept-encoding',
       ...(small && { 'content-encoding': 'gzip' }),

@@ -1,10 +1,10 @@
-// The groups of operations, in the order of the page: those of the specification first, then what is there besides.
+// The groups of operations, in the order of the page: those of the specification first, then extensions.
 import type { Route } from '../contract/core/route.ts'
 
 interface Group {
   name: string
   description: string
-  /** What is there of it besides the specification, when there is something. */
+  /** What extends the specification in this group, if anything. */
   besides?: string
 }
 
@@ -73,14 +73,14 @@ const GROUPS: readonly Group[] = [
   },
 ]
 
-/** How the name of each group begins that the specification does not have. */
+/** The prefix of groups that are not in the specification. */
 export const EXTENSION = 'Extension: '
 
-/** The group that a route stands in. */
+/** The group of a route. */
 export const tagOf = ({ tag, contract }: Pick<Route, 'tag' | 'contract'>): string =>
   contract ? tag : `${EXTENSION}${tag}`
 
-/** The groups as the document lists them. */
+/** The groups in the order of the document. */
 export const TAGS = [
   ...GROUPS.flatMap(({ name, description }) => (description === '' ? [] : [{ name, description }])),
   ...GROUPS.flatMap(({ name, besides }) => (besides ? [{ name: `${EXTENSION}${name}`, description: besides }] : [])),

@@ -7,6 +7,7 @@ import { chance } from '../lib/chance.ts'
 import type { SpeechVoice } from '../lib/media/speech.ts'
 import { asObject, asText } from '../lib/values.ts'
 
+/** The operation "Create speech", an extension. The same call produces the same sound. */
 export const audioSpeech: Operation<SpeechRequest, SpeechScript> = {
   name: 'audio.speech',
   path: '/v2/router/audio/speech',

@@ -9,6 +9,7 @@ import { audioTranslations, composeTranslation } from './audio-translations.ts'
 /** A call before and after its file is read. */
 type Request = TranscriptionForm | TranscriptionRequest
 
+/** The operation "Transcribe audio", an extension. */
 export const audioTranscriptions: Operation<Request, TranslationScript> = {
   ...audioTranslations,
   name: 'audio.transcriptions',

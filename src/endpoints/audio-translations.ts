@@ -17,6 +17,7 @@ import { segmentsOf } from './audio/timeline.ts'
 /** A call before and after its file is read; all that makes an answer comes after. */
 type Request = TranslationForm | TranslationRequest
 
+/** The operation "Translate audio to English" of the specification. */
 export const audioTranslations: Operation<Request, TranslationScript> = {
   name: 'audio.translations',
   path: '/v2/router/audio/translations',

@@ -21,6 +21,7 @@ import {
 } from './completions/provider-answer.ts'
 import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens } from './texts.ts'
 
+/** The operation "Create a legacy completion" of the specification. */
 export const completions: Operation<CompletionRequest, CompletionScript> = {
   name: 'completions',
   path: '/v2/router/completions',

@@ -8,6 +8,7 @@ import { asList, asObject, objectsIn } from '../lib/values.ts'
 import { modelOf } from '../providers/catalogue.ts'
 import { type InputText, inputTextsOf, longestTokens, textsPrompt, totalTokens } from './texts.ts'
 
+/** The operation "Create embeddings" of the specification. */
 export const embeddings: Operation<EmbeddingsRequest, EmbeddingScript> = {
   name: 'embeddings',
   path: '/v2/router/embeddings',

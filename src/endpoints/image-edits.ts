@@ -80,6 +80,7 @@ function drawing<Form extends ImageEditForm | ImageVariationForm>(
   }
 }
 
+/** The operation "Edit an image", an extension. The same call produces the same images. */
 export const imageEdits = drawing<ImageEditForm>(
   {
     name: 'images.edits',
@@ -95,6 +96,7 @@ export const imageEdits = drawing<ImageEditForm>(
   (form) => String(form.prompt),
 )
 
+/** The operation "Create image variations", an extension. The same call produces the same images. */
 export const imageVariations = drawing<ImageVariationForm>(
   {
     name: 'images.variations',

@@ -23,6 +23,7 @@ import { modelOf } from '../providers/catalogue.ts'
 import { quote } from '../schema/validation.ts'
 import { imageAssembly, imageEvents, imageStream, replayImages } from './images/stream.ts'
 
+/** The operation "Generate images" of the specification. */
 export const images: Operation<ImageRequest, ImageScript> = {
   name: 'images.generations',
   path: '/v2/router/images/generations',

@@ -13,6 +13,7 @@ import { sexualModeration } from '../guardrails/sexual-moderation.ts'
 import { chance } from '../lib/chance.ts'
 import { asObject, objectsIn } from '../lib/values.ts'
 
+/** The operation "Moderate texts", an extension, by the word lists of the built-in guardrails. */
 export const moderations: Operation<ModerationRequest, ModerationScript> = {
   name: 'moderations',
   path: '/v2/router/moderations',

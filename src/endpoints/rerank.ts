@@ -7,6 +7,7 @@ import { RerankList, RerankRequest, RerankScript } from '../contract/router/rera
 import { embed } from '../lib/embedding.ts'
 import { asObject, objectsIn } from '../lib/values.ts'
 
+/** The operation "Rerank documents", an extension, by the words that query and document share. */
 export const rerank: Operation<RerankRequest, RerankScript> = {
   name: 'rerank',
   path: '/v2/router/rerank',

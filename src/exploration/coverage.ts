@@ -1,4 +1,4 @@
-// Coverage as three numbers, which are never added up: faults delivered, faults tolerated, and recovery paths taken.
+// Coverage as three numbers, which are never added up: faults injected, faults tolerated, and recovery paths exercised.
 import type { CaseResult, CoverageNumbers } from '../contract/core/exploration.ts'
 import type { Exploration } from './explore.ts'
 import type { RecoveryPathCounts } from './recovery-paths.ts'

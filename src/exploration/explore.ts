@@ -1,4 +1,4 @@
-// The exploration itself: quiet runs, then one for each cell that is to be tried, and what came of them all.
+// The exploration: baseline runs, then one run per case, and their results.
 import type { CaseResult, InjectionPoint, RouteTable, SkippedCase } from '../contract/core/exploration.ts'
 import { baselineOf } from './baseline.ts'
 import { baselinePoints, madeSameCalls } from './injection-points.ts'
@@ -8,47 +8,52 @@ import { createSpace, type SpaceOptions } from './space.ts'
 import { type RunCommand, runCase } from './trial.ts'
 import type { ObservedRun } from './types.ts'
 
-/** How far an exploration goes. */
+/** The options of an exploration. */
 export interface ExploreOptions extends SpaceOptions {
   run: RunCommand
-  /** Plays what providers can do to the routing of a call; undefined when calls are forwarded. */
+  /** Runs the faults of providers on a call's routing; undefined if calls are forwarded. */
   play?: RunRoute | undefined
-  /** How many runs go on at once. */
+  /** Number of parallel runs. */
   jobs: number
-  /** Milliseconds after which a run hangs; worked out from the quiet runs when left out. */
+  /** Milliseconds after which a run hangs; default: derived from the baseline. */
   limitMs?: number | undefined
   /** Whether there is time left. */
   hasTime(): boolean
 }
 
-/** What came of it. */
+/** The result. */
 export interface Exploration {
-  /** The quiet run that failed: nothing was explored. */
+  /** The baseline run that failed, so that nothing was explored. */
   red: ObservedRun | null
   points: InjectionPoint[]
   cells: CaseResult[]
-  /** Cells that can happen and were not tried. */
+  /** Applicable cases that were not run. */
   left: SkippedCase[]
-  /** Calls of a quiet run whose traces were dropped or deleted: they are no points here, though they may break as well. */
+  /**
+   * Calls of a baseline run whose traces were dropped or deleted: they are no injection points here, though they may
+   * fail, too.
+   */
   dropped: number
-  /** How often the command was run under a fault, and how many runs pruning has saved. */
+  /** Number of runs with a fault, and of runs that pruning saved. */
   runs: number
   saved: number
   quietMs: number
   limitMs: number
-  /** Somebody has asked for the end. */
+  /** The user requested the end. */
   stopped: boolean
-  /** Ways through the gateway, of all runs. */
+  /** Recovery paths of all runs. */
   recoveryPaths: RecoveryPathCounts
-  /** What becomes of the faults of providers, by routing configuration. */
+  /** The outcomes of provider faults, by routing configuration. */
   routes: RouteTable[]
 }
 
-/** A run may take three times as long as a quiet one, and never less than so much longer: a client's timeout needs its time. */
+/**
+ * A run may take three times as long as the baseline, and at least so much longer: a client's timeout needs its time.
+ */
 const HANGS_AFTER = 3
 const MIN_PATIENCE_MS = 10_000
 
-/** Runs the command quietly twice, then once for each cell. */
+/** Runs the command twice without faults, then once for each case. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const begun = await beginQuietly(options)
   if ('red' in begun) return begun
@@ -91,7 +96,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   }
 }
 
-/** What two quiet runs show; of the runs themselves nothing is kept. */
+/** The results of two baseline runs; the runs themselves are not retained. */
 async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>) {
   const quiet: ObservedRun[] = []
   for (let round = 0; round < 2; round++) {
@@ -115,7 +120,7 @@ const NOTHING = {
   ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
 }
 
-/** The tables of all routing configurations, each once. */
+/** The tables of all distinct routing configurations. */
 async function routeTables(quiet: readonly ObservedRun[], play: RunRoute) {
   const routes = new Map(quiet.flatMap((run) => run.routes.map((route) => [route.name, route])))
   const tables = []

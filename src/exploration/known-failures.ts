@@ -1,4 +1,4 @@
-// The file of known cells: what is broken, known and accepted, with a word why; new breakage alone is news.
+// The file of known failures: accepted ones, each with a reason. Only new failures are reported.
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 
-/** Name of the file that is read when no other is given. */
+/** Default name of the file. */
 export const KNOWN_FILE = 'explore.yaml'
 
 const KnownFailure = z.strictObject({
@@ -29,12 +29,12 @@ const KnownFailure = z.strictObject({
 })
 const KnownFailures = z.strictObject({ accepted: z.array(KnownFailure) })
 
-/** A cell that is known, and why it may stay as it is. */
+/** A known failure, and why it is accepted. */
 export type KnownFailure = z.infer<typeof KnownFailure>
 
 /**
- * The known cells of a file.
- * @throws FileError with all problems.
+ * The known failures in a file.
+ * @throws FileError with all problems
  */
 export function readKnownFailures(path: string): KnownFailure[] {
   const source = parseSource(path, readText(path))
@@ -44,7 +44,7 @@ export function readKnownFailures(path: string): KnownFailure[] {
   throw new FileError(problems.map((problem) => source.line(problem, 'the known cases')))
 }
 
-/** What is wrong with the value of a file of known cells. */
+/** The problems of a known-failures file's value. */
 export function knownProblems(value: unknown): Problem[] {
   const result = safeParse(KnownFailures, value)
   return result.success ? [] : problemsOf(result.error, value)
@@ -58,7 +58,7 @@ function readText(path: string): string {
   }
 }
 
-/** Verdicts that are nobody's fault. */
+/** Results that are no failure. */
 export const isGood = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean =>
   verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted'
 
@@ -68,8 +68,8 @@ const means = (known: KnownFailure, cell: CaseResult): boolean =>
   isAbout(known, cell) && (known.result === undefined || known.result === cell.verdict)
 
 /**
- * The cells with those accepted that are known, and the known ones that meet no bad cell any more.
- * @param all whether every cell was tried: only then is what meets no cell at all gone
+ * The cases with the known ones accepted, and the known failures that no longer occur.
+ * @param all whether every case was run: only then is an entry without a case obsolete
  */
 export function acceptKnownFailures(
   cells: readonly CaseResult[],

@@ -1,4 +1,4 @@
-// What the traces of a run show: the calls of its clients, the recovery paths that they configure, and how they are routed.
+// What the traces of a run show: its calls, their recovery paths, and their routing.
 import type { Operation } from '../contract/core/operation.ts'
 import { NO_OPERATION, type StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
@@ -10,7 +10,7 @@ import { type CallShape, observedCall } from './injection-points.ts'
 import { addRecoveryPaths } from './recovery-paths.ts'
 import type { ObservedRun } from './types.ts'
 
-/** The calls of clients in all sessions, by session in the order in which they came, and what they say of their routing. */
+/** The client calls of all sessions, by session in order of arrival, and their routing. */
 export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> {
   const seen: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> = { calls: [], recoveryPaths: {}, routes: [] }
   for (const { traces } of sessions.list())
@@ -23,7 +23,7 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
   return seen
 }
 
-/** The call with the words of its response read, where the judge may ask for them: its session is gone when it does. */
+/** The call with the text of its response loaded, if the verdict may need it: its session is gone by then. */
 function withWords(client: ClientCall): ClientCall {
   const words = brokeOff(client) ? client.words() : ''
   return { ...client, words: () => words }
@@ -46,7 +46,7 @@ function addCall(
     routes.push({ name, path: asked.operation.path, request, plan: trace.plan })
 }
 
-/** How a call is routed, in words; undefined when it goes to one model and takes what comes. */
+/** The routing of a call as text; undefined for one model without options. */
 function routeName(
   { operation, stream, plan }: StoredTrace | ObservedRun['calls'][number]['trace'],
   settings: Settings,
@@ -66,7 +66,7 @@ interface ParsedRequest {
   request: unknown
 }
 
-/** The request of a call, read again, by another API as it was understood; undefined for one that is not kept. */
+/** The request of a call, parsed again; for another API, as it was understood. Undefined if it is not stored. */
 function parsedRequest({ operation: name, request, rendered }: StoredTrace): ParsedRequest | undefined {
   const operation = operationNamed(name)
   for (const asked of [request, rendered]) {
@@ -76,7 +76,7 @@ function parsedRequest({ operation: name, request, rendered }: StoredTrace): Par
   return undefined
 }
 
-/** What the request of a call says; of one that is not kept, nothing. */
+/** The facts of a call's request; empty if it is not stored. */
 function shapeOf({ task }: StoredTrace, asked: ParsedRequest | undefined): CallShape {
   const prompt = asked?.operation.prompt(asked.request)
   return {

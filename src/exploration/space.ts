@@ -1,4 +1,4 @@
-// The cells of an exploration: which are to try and in which order, and what the runs of some prove of others.
+// The cases of an exploration: which ones to run, in which order, and which results follow from others.
 import {
   type CaseResult,
   type CaseVerdict,
@@ -14,23 +14,23 @@ import { provenBy, provenCase, proversOf } from './proof.ts'
 import type { Trial, TriedCase } from './trial.ts'
 import type { ExploreCase } from './types.ts'
 
-/** What is to be tried. */
+/** The options that select cases. */
 export interface SpaceOptions {
-  /** The classes that are tried; all when there is none. */
+  /** The failure modes to test; all if empty. */
   classes: readonly FailureModeName[]
-  /** 1 breaks one call in a run, 2 pairs too. */
+  /** 1 injects one failure per run, 2 pairs too. */
   depth: 1 | 2
-  /** Whether cells are left out whose outcome another one proves, and most of very many calls of a kind. */
+  /** Whether cases are skipped whose result another one proves, and most of very many calls of a kind. */
   prune: boolean
-  /** Cells that an earlier exploration has tried, by name. */
+  /** Cases that an earlier exploration has run, by name. */
   before: ReadonlyMap<string, TriedCase>
-  /** Told of each cell that is done, and how many there are to do. */
+  /** Called for each completed case, with the number of cases to run. */
   notify(progress: { tried: TriedCase; done: number; total: number }): void
 }
 
-/** What is to try, and what came of it. */
+/** The remaining cases, and the results. */
 interface Space {
-  /** The next cell to try; undefined when there is none now. */
+  /** The next case to run; undefined if there is none now. */
   next(): ExploreCase | undefined
   giveBack(cell: ExploreCase): void
   done(trial: Trial): void
@@ -43,12 +43,12 @@ interface Space {
 }
 
 /**
- * The cells of the points that the quiet runs show.
- * @param options `steady`: whether the quiet runs made the same calls in the same order
+ * The cases of the baseline's injection points.
+ * @param options `steady`: whether the baseline runs made the same calls in the same order
  */
 export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
   const { depth, classes, before, notify } = options
-  // Of a program that does not do the same in every run, none proves anything of another.
+  // If a program behaves differently in every run, no run proves the result of another.
   const proves = options.prune && options.steady
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
@@ -96,7 +96,7 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   return {
     next() {
       for (const [name, cell] of waiting) {
-        // What a cell under way may prove waits for it, so that two explorations do not differ by who was faster.
+        // A case that a running one may prove waits for it, so that explorations do not differ by timing.
         if (proves && proversOf(cell).some((one) => underWay.has(one))) continue
         waiting.delete(name)
         underWay.add(name)
@@ -129,23 +129,25 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
   }
 }
 
-/** Verdicts of a program that goes on after a fault, so that another one may meet it. */
+/** Results of a program that continues after a fault, so that another one may follow. */
 const COPED: readonly CaseVerdict[] = ['tolerated', 'swallowed', 'misbehaved']
 
-/** Points that came under faults, in an order that does not depend on which fault was tried first. */
+/**
+ * Injection points that were discovered under faults, in an order that does not depend on which fault was tested first.
+ */
 const discoveredOf = (points: ReadonlyMap<string, InjectionPoint>): InjectionPoint[] =>
   [...points.values()]
     .filter(({ discovered }) => discovered)
     .sort((one, other) => (one.kind === other.kind ? one.nth - other.nth : one.kind < other.kind ? -1 : 1))
 
-/** Results in the order in which their cells were to be tried, pairs behind them by name. */
+/** Results in the order of their cases, with pairs after them by name. */
 function inOrder(results: readonly CaseResult[], cells: readonly ExploreCase[]): CaseResult[] {
   const places = new Map(cells.map((cell, index) => [caseLabel(cell), index]))
   const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? cells.length
   return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (caseName(one) < caseName(other) ? -1 : 1))
 }
 
-/** All cells of some points, those that tell most first. */
+/** All cases of some points, the most informative first. */
 const allCases = (points: readonly InjectionPoint[], classes: readonly FailureModeName[]): ExploreCase[] =>
   failureModes
     .filter(({ name }) => classes.length === 0 || classes.includes(name))

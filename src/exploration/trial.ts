@@ -1,4 +1,4 @@
-// One trial: a cell broken in a run, judged, tried again to be sure, and made as short as can be.
+// One trial: runs a case, judges it, confirms the result, and minimizes the scenario.
 import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { caseId, scenarioOf } from './case-scenario.ts'
@@ -7,47 +7,47 @@ import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
-/** Runs the command, with a scenario or without; it is ended after `limitMs`, never when that is null. */
+/** Runs the command, with or without a scenario. It is ended after `limitMs`, never if that is null. */
 export type RunCommand = (run: { scenario: WrittenScenario | null; limitMs: number | null }) => Promise<ObservedRun>
 
-/** What trials are made with. */
+/** The context of trials. */
 interface TrialContext {
   run: RunCommand
   baseline: Baseline
-  /** The points of the quiet runs. */
+  /** The injection points of the baseline. */
   quiet: readonly InjectionPoint[]
   limitMs: number
 }
 
-/** What is kept of a cell that was tried: an exploration goes on from it. */
+/** The stored result of a case, from which an exploration can be resumed. */
 export interface TriedCase {
   result: CaseResult
-  /** Ids of the points that came after the broken one in its session, those that a second fault may break. */
+  /** Ids of the points after the affected one in its session, which a second fault may affect. */
   following: string[]
-  /** Points that no quiet run has. */
+  /** Points that are not in the baseline. */
   discovered: InjectionPoint[]
 }
 
-/** What a trial found of a cell. */
+/** The result of a trial. */
 export interface Trial extends TriedCase {
   cell: ExploreCase
-  /** The highest number of a call of each kind that came. */
+  /** The highest number of a call of each kind. */
   last: ReadonlyMap<string, number>
-  /** Whether all its runs came to the same. */
+  /** Whether all its runs had the same result. */
   steady: boolean
 }
 
 interface JudgedTrial extends Trial {
-  /** Whether the verdict rests on counts of calls that cannot be told apart. */
+  /** Whether the verdict depends on counts of calls that cannot be distinguished. */
   counted: boolean
 }
 
-/** Verdicts that a second run must confirm. */
+/** Results that a second run must confirm. */
 const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
-/** Fewer breaks than these are tried where a break for ever is too much. */
+/** Fewer failures than these are tried if a permanent one is more than necessary. */
 const MAX_TIMES = 4
 
-/** Tries a cell; undefined when somebody has asked for the end. */
+/** Runs a case; undefined if the user requested the end. */
 export async function runCase(cell: ExploreCase, context: TrialContext): Promise<Trial | undefined> {
   const first = await tryOnce(cell, context)
   if (!first) return undefined
@@ -100,7 +100,7 @@ function lastOf({ calls }: ObservedRun): Map<string, number> {
   return last
 }
 
-/** The trial when a second run ends as the first; else that of a third run, which says so. */
+/** The trial if a second run ends like the first; otherwise that of a third run, which notes it. */
 async function confirmed(first: JudgedTrial, context: TrialContext): Promise<JudgedTrial | undefined> {
   const second = await tryOnce(first.cell, context)
   if (!second || second.result.verdict === first.result.verdict) return second
@@ -110,7 +110,7 @@ async function confirmed(first: JudgedTrial, context: TrialContext): Promise<Jud
   return { ...third, steady: false, result: { ...third.result, why } }
 }
 
-/** The same with the fewest breaks in a row that end alike, where the class breaks for ever. */
+/** The same with the fewest consecutive failures that end alike, if the failure mode is permanent. */
 async function shortened(trial: JudgedTrial, context: TrialContext): Promise<Trial> {
   const { cell, last, result } = trial
   if (!BAD.includes(result.verdict) || failureMode(cell.class).meets === 'one') return trial

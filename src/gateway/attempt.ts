@@ -8,6 +8,7 @@ import { type Clock, withoutLatency } from '../lib/clock.ts'
 import { type Deadline, startDeadline } from '../lib/deadline.ts'
 import type { StreamEvent } from '../lib/sse.ts'
 import { conversationOf } from './conversation.ts'
+import { answerAttempt } from './history.ts'
 import { failureOf, TimedOut } from './outcome.ts'
 import type { Target } from './plan.ts'
 import type { AttemptInfo, AttemptRecorder, Outcome } from './record/recording.ts'
@@ -17,13 +18,15 @@ import type { CallContext } from './types.ts'
 
 /** Tries a target once; a stream counts as answered when its first content has come. */
 export async function attempt(callContext: CallContext, tried: AttemptInfo): Promise<Outcome> {
-  const { backend, playing } = callContext
+  const { playing } = callContext
   const { model } = tried.target
   const record = callContext.recording.attempt(tried)
   const asked = new AttemptCall(callContext, tried.target)
   const { deadline } = asked
   try {
-    const replying = playing ? askThroughFaults(callContext, { playing, tried, asked, record }) : backend.answer(asked)
+    const replying = playing
+      ? askThroughFaults(callContext, { playing, tried, asked, record })
+      : answerAttempt(callContext, asked, record)
     const reply = await inTime(replying, deadline)
     record.replied(reply)
     const content = await inTime(read(reply, asked), deadline)
@@ -112,7 +115,7 @@ export class AttemptCall implements BackendCall {
 
 /** The backend's answer through the faults of a scenario, if it has any for this attempt. */
 function askThroughFaults(
-  { backend, facts }: CallContext,
+  callContext: CallContext,
   {
     playing,
     tried,
@@ -120,13 +123,14 @@ function askThroughFaults(
     record,
   }: { playing: ActiveScenario; tried: AttemptInfo; asked: AttemptCall; record: AttemptRecorder },
 ): Promise<Reply> {
+  const { facts } = callContext
   const { operation, request, model, stream, clock } = asked
   const { target, number } = tried
   const place = { at: 'provider', position: target.position, attempt: number } as const
   return playing.through(
     { ...facts, ...place, operation, request, model, stream },
     { clock, signal: asked.signal, onTriggered: (rule) => record.faults.push(rule) },
-    async () => backend.answer(asked),
+    () => answerAttempt(callContext, asked, record),
   )
 }
 

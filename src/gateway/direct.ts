@@ -8,6 +8,7 @@ import type { Wire } from '../contract/core/wire.ts'
 import { apiOf } from '../providers/endpoints.ts'
 import { providerNamed } from '../providers/index.ts'
 import { AttemptCall } from './attempt.ts'
+import { answerAttempt, judgeConversation } from './history.ts'
 import { errorOf, failureOf, Refusal } from './outcome.ts'
 import type { Target } from './plan.ts'
 import { headersOf } from './record/recorder.ts'
@@ -114,13 +115,14 @@ function speakerOf(model: string, { api, words }: Wire): string {
 
 /** What the backend answers, before any fault. */
 async function provided({ callContext, wire }: DirectCall, { asked, record }: DirectAttempt): Promise<Reply> {
-  const { recording, backend } = callContext
-  const reply = await (recording.passed?.reply() ?? backend.answer(asked))
-  record.replied(reply)
-  if (reply.raw) return reply
+  const { recording } = callContext
+  if (recording.passed) judgeConversation(callContext, asked, record)
   // How the attempt went is what is read of the bytes that are sent.
-  const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, end() {}, faults: record.faults }
+  const attempt: AttemptRecorder = { contentBegan() {}, replied() {}, judged() {}, end() {}, faults: record.faults }
   try {
+    const reply = await (recording.passed?.reply() ?? answerAttempt(callContext, asked, record))
+    record.replied(reply)
+    if (reply.raw) return reply
     const content = await read(reply, asked)
     return toReply(
       { kind: 'succeeded', model: asked.model, content, from: reply, attempt },

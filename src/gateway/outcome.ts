@@ -5,6 +5,7 @@ import { storageError } from '../contract/core/storage-error.ts'
 import type { OutcomeKind } from '../contract/core/trace.ts'
 import { HangReset } from '../lib/hang-reset.ts'
 import { namesCall } from '../providers/request-id.ts'
+import type { RequestRejection } from '../providers/rules/rule.ts'
 
 /** An attempt without an answer, in the terms in which it would be answered. */
 export interface Failure {
@@ -19,6 +20,8 @@ export interface Failure {
   type?: string | undefined
   /** Whether a fixture wrote it: all its headers then reach the client. */
   verbatim?: boolean | undefined
+  /** Of a conversation that the provider rejects: its error. A provider with other rules may accept it. */
+  rejection?: RequestRejection | undefined
   /** What was thrown, when that is a bug. */
   cause?: unknown
 }
@@ -106,8 +109,11 @@ const PASSED_ON = /^(retry-after(-ms)?|(x-|anthropic-)?ratelimit-.*|x-should-ret
 
 /** The error that a client gets for the last failure of a call. */
 export function errorOf(failure: Failure): ApiError {
-  const { kind, status, code, message, param, headers, type, verbatim = false } = failure
+  const { kind, status, code, message, param, headers, type, verbatim = false, rejection } = failure
   if (kind === 'internal_error') return bugError()
   const passed = Object.entries(headers).filter(([name]) => verbatim || PASSED_ON.test(name) || namesCall(name))
-  return new ApiError(status, code, message, { param, headers: Object.fromEntries(passed), type })
+  return new ApiError(status, code, message, {
+    ...{ param, headers: Object.fromEntries(passed), type },
+    codeless: rejection?.code === null,
+  })
 }

@@ -9,6 +9,7 @@ import { keyOf } from './cache.ts'
 import { type Call, originOf } from './call.ts'
 import { callKind, callSiteOf } from './call-site.ts'
 import { guardsOf } from './guardrails.ts'
+import { historyMode } from './history.ts'
 import { retrieve } from './knowledge.ts'
 import { type ParsedBody, promptIn } from './passing.ts'
 import { planOf, type Target } from './plan.ts'
@@ -153,6 +154,7 @@ function contextOf(planned: PlannedCall, request: object): CallContext {
     recording,
     backend: gateway.backend,
     playing,
+    history: historyMode({ session, playing, settings: gateway.history }),
     facts: factsOf(call, recording, { playing, text: prompt.user }),
   }
 }

@@ -17,11 +17,14 @@ export function retries(failure: Failure, retry: Settings['retry']): boolean {
   return failure.kind === 'http_error' ? retry.codes.includes(failure.status) : true
 }
 
-/** Whether the next target is tried: a 4xx says that the request is wrong, which no other target would mend. */
+/**
+ * Whether the next target is tried. A 4xx says that the request is wrong for every target, unless it rejects the conversation: providers
+ * have different rules about that.
+ */
 export function fallsBack(failure: Failure): boolean {
   if (isFinal(failure)) return false
-  const { kind, status } = failure
-  return kind !== 'http_error' || status === 408 || status === 429 || status >= 500
+  const { kind, status, rejection } = failure
+  return rejection !== undefined || kind !== 'http_error' || status === 408 || status === 429 || status >= 500
 }
 
 /**

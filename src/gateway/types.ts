@@ -2,6 +2,7 @@
 import type { Backend } from '../contract/core/backend.ts'
 import type { ApiError } from '../contract/core/error.ts'
 import type { ActiveScenario, FaultFacts } from '../contract/core/fault.ts'
+import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Observers } from '../contract/core/observation.ts'
 import type { AnswerContext, Operation, Prompt } from '../contract/core/operation.ts'
 import type { GuardrailRecord } from '../contract/core/trace.ts'
@@ -33,6 +34,14 @@ export interface GatewayParts {
   observers: Observers
   /** Knows which providers a model id may name. */
   providers: ProviderNames
+  history: HistorySettings
+}
+
+/** How conversations are judged that their providers would reject. */
+export interface HistorySettings {
+  mode: HistoryMode
+  /** Whether a flag or variable says so, which is stronger than a scenario. */
+  overrides: boolean
 }
 
 /** Answers calls and records them; user mistakes and the last failure are recorded too and thrown as `ApiError`. */
@@ -60,6 +69,8 @@ export interface CallContext {
   backend: Backend
   /** The scenario that is played, and what tells this call apart in it. */
   playing: ActiveScenario | undefined
+  /** What happens to a conversation that its provider would reject. */
+  history: HistoryMode
   facts: Pick<FaultFacts, 'headers' | 'key' | 'text' | 'identity' | 'thread' | 'inner' | 'agent' | 'point'>
 }
 

@@ -45,12 +45,25 @@ export async function renderVariables(call: RenderedCall, request: object): Prom
     }
   }
   const templates: string[] = []
-  operation.fillTexts(request, (text) => {
+  const params: string[] = []
+  operation.fillTexts(request, (text, param = '') => {
     templates.push(text)
+    params.push(param)
     return text
   })
-  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, ownerOf(call))) as object
+  const owner = { ...ownerOf(call), param: sharedPath(params) }
+  return operation.fillTexts(request, await fillerApart(templates, { engine, values }, owner)) as object
 }
+
+/** The innermost field that all of these paths are in: of `messages[0].content` and `messages[1].content`, it is `messages`. */
+function sharedPath([first = '', ...others]: readonly string[]): string | undefined {
+  const parts = first.split(/(?=[.[])/)
+  while (!others.every((path) => isInside(path, parts.join('')))) parts.pop()
+  return parts.join('') || undefined
+}
+
+const isInside = (path: string, outer: string): boolean =>
+  path.startsWith(outer) && (outer === '' || /^(?:[.[]|$)/.test(path.slice(outer.length)))
 
 /** Made only now: for most calls the signal is made when it is asked for. */
 const ownerOf = ({ signal, session }: RenderedCall): JobOwner => ({ signal, limits: session.jobLimits })
@@ -92,9 +105,10 @@ async function filler(engine: TemplateEngine, values: Record<string, unknown>): 
 async function fillerApart(
   templates: readonly string[],
   { engine, values }: Templating,
-  { signal, limits }: JobOwner,
+  { signal, limits, param }: JobOwner & { param?: string | undefined },
 ): Promise<FillText> {
-  const stopped = (why: string) => new ApiError(400, 'invalid_template', `the ${engine} templates take ${why}`)
+  const stopped = (why: string) =>
+    new ApiError(400, 'invalid_template', `the ${engine} templates take ${why}`, param ? { param } : {})
   const work = { ...packTexts(templates), engine, values }
   const { problem, ...packed } = await inWorker('renderTemplates', work, { signal, limits, stopped })
   return fillerFrom(unpackTexts(packed), { engine, problem })

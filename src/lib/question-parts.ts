@@ -1,4 +1,5 @@
-// What a request asks in one form, whatever the API: its instructions, the turns of its conversation, its tools, the form of its answer.
+// The content of a request in one form, whatever the API: instructions, turns of the conversation, tools, response
+// format.
 import { canonicalJson } from './canonical.ts'
 import { fingerprint } from './ids.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from './values.ts'
@@ -11,10 +12,10 @@ export interface ResultNote {
   as: 'error' | 'data' | 'words'
 }
 
-/** What one side says before the other one speaks. */
+/** All that one side contributes before the other one responds. */
 interface RequestTurn {
   side: 'user' | 'model'
-  /** Results of tools, files, calls of tools: in the order in which they come. */
+  /** Tool results, files and tool calls, in order. */
   parts: string[]
   results: ResultNote[]
   /** All its texts together. */
@@ -27,7 +28,7 @@ export interface QuestionParts {
   turns: readonly RequestTurn[]
   /** Entries of a batch, such as texts to embed. */
   entries: readonly string[]
-  /** Whatever else makes it another request: tools, the form of the answer, what the server keeps of the conversation. */
+  /** Everything else that distinguishes requests: tools, the response format, stored conversation state. */
   rest: string
 }
 
@@ -38,7 +39,7 @@ interface Pieces {
   results: ResultNote[]
 }
 
-/** The parts of a request body; undefined of what is not a JSON object. */
+/** The parts of a request body; undefined if it is not a JSON object. */
 export function questionParts(body: unknown): QuestionParts | undefined {
   const fields = asObject(body)
   if (!fields) return undefined
@@ -57,7 +58,7 @@ export function questionParts(body: unknown): QuestionParts | undefined {
   return { system: joined(system), turns, entries, rest: canonicalJson(restOf(fields)) }
 }
 
-/** The parts of what is no conversation: texts to embed, to moderate or to rank, pictures, sound. */
+/** The parts of a request without a conversation: texts to embed, moderate or rank, images, sound. */
 function batchParts({ input, prompt, documents, ...others }: JsonObject): QuestionParts {
   const batch = [input, prompt, documents].find(Array.isArray)
   const entries = batch === undefined ? [] : isTokens(batch) ? [batch] : batch
@@ -94,11 +95,11 @@ const joined = (texts: readonly string[]) =>
     .filter((text) => text !== '')
     .join('\n')
 
-/** Returns the texts of a message's content: the content itself, or those of its parts. */
+/** The texts of a message's content: the content itself, or those of its parts. */
 export const contentTexts = (content: unknown): string[] =>
   typeof content === 'string' ? [content] : objectsIn(content).flatMap(({ text }) => asText(text) ?? [])
 
-/** The pieces of a message of a chat, an item of a response, or a message of Anthropic's API. */
+/** The pieces of a chat message, an item of a response, or a message of Anthropic's API. */
 function piecesOf(item: JsonObject): Pieces {
   const pieces: Pieces = { texts: [], parts: [], results: [] }
   const { role, type, content, tool_calls, output } = item
@@ -112,7 +113,7 @@ function piecesOf(item: JsonObject): Pieces {
   return pieces
 }
 
-/** What a model has thought is not what it is asked, and no two APIs write it alike. */
+/** Reasoning is not part of the request, and no two APIs write it alike. */
 const THOUGHTS = /thinking|reasoning/
 
 function addBlock(pieces: Pieces, block: JsonObject): void {
@@ -169,7 +170,7 @@ function resultOf(content: unknown): string {
   return `result ${blocks.map(({ text, ...block }) => asText(text)?.trim() ?? fileOf(block)).join('\n')}`
 }
 
-/** A file by its content or its address: what it is called and how it is to be looked at is encoding. */
+/** A file by its content or its URL. Its name and level of detail are ignored. */
 function fileOf(block: JsonObject): string {
   const found = payloadIn(block)
   if (found === undefined) return `part ${canonicalJson(block)}`
@@ -193,7 +194,7 @@ function payloadIn(block: JsonObject): string | undefined {
 
 const entryOf = (entry: unknown): string => (typeof entry === 'string' ? entry.trim() : canonicalJson(entry))
 
-/** What goes with a conversation. */
+/** The parts beside the conversation. */
 function restOf(fields: JsonObject): JsonObject {
   const { previous_response_id: previous, conversation, inputs, variables, prompt } = fields
   const tools = objectsIn(fields.tools ?? fields.functions)
@@ -215,10 +216,10 @@ function toolOf(tool: JsonObject): string {
   return canonicalJson([nameOf(tool), asText(description)?.trim() ?? '', shapeOf(parameters ?? input_schema)])
 }
 
-/** What SDKs call the tool by which a model answers in JSON where its API knows no other way. */
+/** The name that SDKs give to the tool for JSON responses, where the API has no other way. */
 const ANSWER_TOOL = 'json'
 
-/** The form that the answer must have: by a field of its own, or by a tool that must be called. */
+/** The required response format: by a field of its own, or by a tool that must be called. */
 function formOf(fields: JsonObject): { schema: unknown; tool?: string } | undefined {
   const format = asObject(fields.response_format) ?? asObject(asObject(fields.text)?.format)
   const output = asObject(fields.output_format) ?? asObject(asObject(fields.output_config)?.format)
@@ -229,7 +230,7 @@ function formOf(fields: JsonObject): { schema: unknown; tool?: string } | undefi
   return tool && { schema: shapeOf(tool.input_schema ?? asObject(tool.function)?.parameters), tool: ANSWER_TOOL }
 }
 
-/** What a schema allows, without what SDKs add for one provider or another. */
+/** The values that a schema allows, without what SDKs add for one provider or another. */
 function shapeOf(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(shapeOf)
   const fields = asObject(schema)
@@ -244,7 +245,7 @@ function shapeOf(schema: unknown): unknown {
 }
 const SHAPE = ['type', 'properties', 'items', 'enum', 'anyOf', 'oneOf', 'allOf', '$defs', '$ref', 'const']
 
-/** Fields that change how a request is answered and not what it asks. */
+/** Fields that change how a request is processed, but not what it requests. */
 const SETTINGS = new Set([
   ...['model', 'models', 'stream', 'stream_options', 'temperature', 'top_p', 'top_k', 'seed', 'n', 'stop', 'user'],
   ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'frequency_penalty', 'presence_penalty', 'logprobs'],

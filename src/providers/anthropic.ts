@@ -4,6 +4,7 @@ import { chat, defineProvider } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
+import { anthropicHistory } from './rules/anthropic.ts'
 
 const modelPackage: ModelPackage = {
   key: 'anthropic',
@@ -66,6 +67,7 @@ function anthropicError(refused: ProviderRefusal): ErrorShape {
 /** What is known of it. */
 export const anthropicProvider = defineProvider({
   name: 'anthropic',
+  history: anthropicHistory,
   models: {
     'claude-opus-4': chat(200_000, 15, 75),
     'claude-sonnet-4': chat(200_000, 3, 15),

@@ -7,6 +7,7 @@ import type { ErrorShape, ProviderRefusal } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { openaiError, openaiQuota } from './openai-family.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
+import type { HistoryRule } from './rules/rule.ts'
 
 type Modality = 'text' | 'image' | 'audio' | 'embedding'
 /** What is known of one model. */
@@ -26,14 +27,22 @@ export interface Model {
   efforts?: readonly ReasoningEffort[]
 }
 
+/** Modalities of a model that reads only text. */
 export const text = ['text'] as const
+/** Modalities of a model that reads text and images. */
 export const seeing = ['text', 'image'] as const
+/**
+ * A chat model: context window in tokens, and prices in USD per million input and output tokens.
+ * @example
+ * chat(128_000, 2.5, 10).price // => { input: 2.5, output: 10 }
+ */
 export const chat = (context: number, input: number, output: number, reads: readonly Modality[] = seeing): Model => ({
   context,
   input: reads,
   output: text,
   price: { input, output },
 })
+/** An embedding model: context window in tokens, price in USD per million tokens, and dimensions. */
 export const embedding = (context: number, input: number, dimensions: number, shortens = false): Model => ({
   context,
   input: text,
@@ -42,11 +51,15 @@ export const embedding = (context: number, input: number, dimensions: number, sh
   dimensions,
   shortens,
 })
+/** The same model with the vocabulary `cl100k`. */
 export const older = (model: Model): Model => ({ ...model, vocabulary: 'cl100k' })
 
 // The families that the specification describes by what their reasoning effort may be.
+/** The same model with the reasoning efforts that it accepts. */
 export const thinking = (model: Model, ...efforts: ReasoningEffort[]): Model => ({ ...model, efforts })
+/** Reasoning efforts of models that always reason (the specification, "Create a chat completion"). */
 export const classic = ['minimal', 'low', 'medium', 'high'] as const
+/** Reasoning efforts of models that can skip reasoning (the specification, "Create a chat completion"). */
 export const choosing = ['none', 'low', 'medium', 'high'] as const
 
 /** Where a provider is reached, what its key is called, and which operations it has. */
@@ -87,14 +100,22 @@ export interface Provider {
   readonly sendsRetryAfter: boolean
   /** Whether it refuses what it takes for unsafe; others end the answer for that reason. */
   readonly refusesUnsafe: boolean
+  /** Which conversations it rejects, most telling first; one without sourced rules accepts all. */
+  readonly history: readonly HistoryRule[]
 }
 
-/** A provider, which is like OpenAI in all that is left out. */
+/**
+ * A provider, which is like OpenAI in all that is left out.
+ * @example
+ * defineProvider({ name: 'acme' }).sendsRetryAfter // => true
+ * defineProvider({ name: 'acme', sendsRetryAfter: false }).sendsRetryAfter // => false
+ */
 export const defineProvider = (own: Partial<Provider> & Pick<Provider, 'name'>): Provider => ({
   models: {},
   error: openaiError,
   quota: openaiQuota,
   sendsRetryAfter: true,
   refusesUnsafe: false,
+  history: [],
   ...own,
 })

@@ -1,4 +1,5 @@
 // Google: Gemini through its model package; errors are a google.rpc.Status, calls of tools are signed.
+
 import { chat, defineProvider, embedding } from './define.ts'
 import {
   type ErrorShape,
@@ -9,6 +10,7 @@ import {
 } from './error-messages.ts'
 import type { ModelPackage } from './model-package.ts'
 import { noCountdown } from './quota-headers.ts'
+import { googleHistory } from './rules/google.ts'
 
 const modelPackage: ModelPackage = {
   key: 'google',
@@ -79,6 +81,7 @@ function googleError(refused: ProviderRefusal): ErrorShape {
 /** What is known of it. */
 export const googleProvider = defineProvider({
   name: 'google',
+  history: googleHistory,
   models: {
     'gemini-2.5-pro': chat(1_048_576, 1.25, 10, ['text', 'image', 'audio']),
     'gemini-2.5-flash': chat(1_048_576, 0.3, 2.5, ['text', 'image', 'audio']),

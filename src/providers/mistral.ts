@@ -1,7 +1,9 @@
 // Mistral: errors and countdowns of its own.
+
 import { chat, defineProvider, embedding, text } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
+import { mistralHistory } from './rules/mistral.ts'
 
 const quota: QuotaCountdown = (unit, { limit, remaining }) => {
   const name = unit === 'requests' ? 'req' : 'tokens'
@@ -42,6 +44,7 @@ function mistralError(refused: ProviderRefusal): ErrorShape {
 /** What is known of it. */
 export const mistralProvider = defineProvider({
   name: 'mistral',
+  history: mistralHistory,
   models: {
     'mistral-large': chat(131_072, 2, 6, text),
     'mistral-small': chat(131_072, 0.1, 0.3),

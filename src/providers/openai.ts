@@ -1,9 +1,12 @@
 // OpenAI, whose wire format is that of this API.
+
 import { chat, choosing, classic, defineProvider, embedding, older, seeing, text, thinking } from './define.ts'
+import { openaiHistory } from './rules/openai.ts'
 
 /** What is known of it. */
 export const openaiProvider = defineProvider({
   name: 'openai',
+  history: openaiHistory,
   withoutTools: /^(?:gpt-3\.5-turbo-instruct|babbage|davinci|o1-mini|o1-preview|chatgpt-4o-latest)|-search-preview/,
   models: {
     'gpt-5.1': thinking(chat(400_000, 1.25, 10), ...choosing),

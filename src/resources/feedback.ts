@@ -1,4 +1,4 @@
-// Feedback: submitted and removed by events, so that what clients see is what was dispatched, not yet what is stored.
+// Feedback: submitted and removed by events, so that the response shows what was dispatched, not yet what is stored.
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { Feedback, FeedbackAnswer, FeedbackBody, FeedbackRemoval } from '../contract/workspace/feedback.ts'
@@ -12,6 +12,7 @@ import { createRecord, saveRecord } from './verbs.ts'
 import { noteWarning } from './warnings.ts'
 import { workOf } from './work.ts'
 
+/** Feedback on traces (the specification, "Feedback record"). */
 export const feedback = defineResource({
   kind: 'feedback',
   noun: 'feedback',
@@ -32,7 +33,7 @@ const REMOVED = 'feedback.removed'
 const storedFeedback = ({ records, caller }: Transaction, data: Fields): Fields | undefined =>
   records.byKey(feedback.kind, caller.workspace, '', String(data.id))
 
-/** What the events of feedback do. */
+/** The handlers of feedback events. */
 export const feedbackHandlers: Record<string, EventHandler> = {
   [SUBMITTED]: async (data) => (work) => {
     const before = storedFeedback(work, data)
@@ -47,7 +48,7 @@ export const feedbackHandlers: Record<string, EventHandler> = {
 
 const EXAMPLE = { id: '01JGFJJZ00Q8VN5K2ZC3R7WXYA', trace_id: '01JGFJJZ0036VRWY9BQ6JFZ8CK' }
 
-/** Submit and remove. */
+/** The routes for submitting and removing feedback. */
 export const feedbackRoutes = (deps: ResourceDeps): Route[] => [submitRoute(deps), removeRoute(deps)]
 
 const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>

@@ -1,4 +1,4 @@
-// The people on whose behalf calls are made: contacts of the workspace from their first call on.
+// The end users of calls: contacts of the workspace from their first call on.
 import { ContactBody } from '../contract/workspace/contact.ts'
 import type { Fields } from '../contract/workspace/record.ts'
 import type { Settings } from '../gateway/settings.ts'
@@ -8,7 +8,7 @@ import { contacts } from './contacts.ts'
 import { createRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
-/** Makes contacts of people; `prepare` fills the workspace of a session that is new. */
+/** Creates contacts for end users; `prepare` seeds the workspace of a new session. */
 export const peopleOf = (prepare: (session: Session) => Promise<void>): People => ({
   async meet(identity, { session, caller: who }) {
     const caller = who()
@@ -18,13 +18,13 @@ export const peopleOf = (prepare: (session: Session) => Promise<void>): People =
     if (!contact) return
     await prepare(session)
     await session.transact(() => {
-      // Calls at the same time may bring the same person.
+      // Concurrent calls may name the same person.
       if (!known()) createRecord(contacts, workOf(session, caller, identity.id), contact)
     })
   },
 })
 
-/** The contact that a person is, with the fields that a contact can have; nobody when the id is none for contacts. */
+/** The contact of a person, with the fields that a contact can have; undefined if the id is not valid for a contact. */
 function contactOf({ id, display_name, email, logo_url, tags, metadata }: NonNullable<Settings['identity']>) {
   const given = {
     external_id: id,

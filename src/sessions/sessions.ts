@@ -26,88 +26,97 @@ export type { Session } from './session.ts'
 
 const folders = lazy<typeof import('./folder.ts')>(() => require('./folder.ts'))
 
-/** Told of what becomes of sessions. */
+/** Notified of changes to sessions. */
 interface SessionListener {
   /** A session has a new generation. */
   renewed?(session: Session): void
-  /** Nobody has used a session for so long that it is about to go. */
+  /** A session was unused for so long that it is about to be dropped. */
   expiring?(session: Session): void
-  /** A session is gone. */
+  /** A session was removed. */
   removed?(name: string): void
-  /** A session that an earlier process has left is here again, and was made with this. */
+  /** A session of an earlier process was restored, with these settings. */
   restored?(session: Session, made: GeneratedWith): void
 }
 
-/** A session that cannot be used as it is. */
+/** A session that cannot be used. */
 interface SessionProblem {
   session: string
-  /** What is wrong, and what can be done. */
+  /** The problem, and how to fix it. */
   message: string
 }
 
 /** All sessions of a process. */
 export interface Sessions {
-  /** The session of a name, made on first use; 400 for a name that is none, 429 when there are too many. */
+  /**
+   * The session of a name, created on first use.
+   * @throws ApiError 400 for an invalid name, 429 if there are too many
+   */
   get(name: string): Session
   /**
-   * The same for whoever only looks: a session that is not there is as a new one, and neither counted nor listed until it is
-   * used, which goes on with what was looked at.
+   * The same for readers: a session that does not exist equals a new one, and is neither counted nor listed until it is
+   * used.
    */
   peek(name: string): Session
   /**
-   * What is to be waited for before a session of a name is used: its turn, where its file must be opened or made for that, which takes
-   * some milliseconds: hundreds that begin at once would hold up all others. Absent where sessions have no files.
+   * What to wait for before a session is used: its turn, if its file must be opened or created, which takes some
+   * milliseconds: hundreds at once would block all others. Absent if sessions have no files.
    */
   readonly turn: ((name: string) => Promise<void> | undefined) | undefined
-  /** The session of a name that is there; 404 otherwise. */
+  /**
+   * The existing session of a name.
+   * @throws ApiError 404 if there is none
+   */
   find(name: string): Session
-  /** The same, undefined when there is none. */
+  /** The same; undefined if there is none. */
   known(name: string): Session | undefined
-  /** The same, undefined as well for one that an earlier process has left and that was not used since. */
+  /** The same; also undefined for one of an earlier process that was not used since. */
   loaded(name: string): Session | undefined
   /**
-   * Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. Where sessions
-   * outlive the process, what it is `made` with is written down.
+   * Creates a session. Where sessions outlive the process, the settings in `made` are stored.
+   * @throws ApiError 409 if the name exists, 400 for a virtual clock while calls are forwarded
    */
   create(name: string, settings: SessionSettings, made: GeneratedWith): Session
-  /** Forgets a session and all it holds; calls that still run in it end. 404 when there is none. */
+  /**
+   * Deletes a session with all its data, and ends its calls.
+   * @throws ApiError 404 if there is none
+   */
   delete(name: string): void
   list(): Session[]
-  /** What `read` gives of all of them; those are left out whose files it cannot read. */
+  /** The result of `read` for all of them, without those whose files it cannot read. */
   overAll<Result>(read: (sessions: readonly Session[]) => Result): Result
-  /** The sessions whose files could not be used the last time, those too that were left and could not be brought back. */
+  /** The sessions whose files could not be used the last time, including those that could not be restored. */
   problems(): SessionProblem[]
-  /** The process that they live in. */
+  /** The process that they belong to. */
   readonly instance: Instance
-  /** From now on it is known that this process is about to end. */
+  /** Marks the process as shutting down. */
   drain(): void
   readonly draining: boolean
-  /** From now on no session begins: 503 for whoever calls one that is not there. */
+  /** From now on no session is created: 503 for calls to a new one. */
   refuseNew(): void
-  /** How many calls and other work are under way. */
+  /** Number of calls and other activities in progress. */
   active(): number
-  /** How many silences, of those that are under way, nothing ends but a signal. */
+  /** Number of current silences that only a signal ends. */
   endless(): number
   watch(listener: SessionListener): void
-  /** How many were dropped since the start because nobody used them. */
+  /** Number of sessions dropped since the start because they were unused. */
   dropped(): number
-  /** Lets idle sessions sleep, and drops those whose time is up; done every few seconds. */
+  /** Unloads idle sessions, and drops expired ones. Call it every few seconds. */
   sweep(): Promise<void>
-  /** The sessions that an earlier process has left, and that were not used since. */
+  /** The sessions of an earlier process that were not used since. */
   left(): string[]
-  /** Forgets what one of those holds, without bringing it back; it keeps what it was made with. */
+  /** Deletes the data of one of those without restoring it; its settings stay. */
   clearLeft(name: string): void
   close(): void
 }
 
-/** Sessions that could not be brought back, and are named: anybody can ask for more. */
+/** Maximum number of named sessions that could not be restored: any client can request more. */
 const MAX_UNRESTORED = 1_000
 
-/** The sessions that there are, how they come and how they go. */
+/** The sessions, their creation and removal. */
 function registryOf(options: SessionsOptions) {
   const { most = 1_000, realNow = realClock.now } = options
   const sessions = new Map<string, SessionEntry>()
-  /** Those that were left and could not be brought back, with why. */
+  /** Those that could not be restored, with the reason. */
   const unrestored = new Map<string, string>()
   const listeners: SessionListener[] = []
   const all = () => [...sessions.values(), ...peeked.entries()]
@@ -124,7 +133,7 @@ function registryOf(options: SessionsOptions) {
     },
   })
   const peeked = createTransient(slotOf, realNow)
-  /** Remembers of a session that cannot be brought back, or removed, why. */
+  /** Remembers why a session cannot be restored or removed. */
   const noting = <Result>(name: string, run: () => Result): Result => {
     try {
       return run()
@@ -154,14 +163,14 @@ function registryOf(options: SessionsOptions) {
       unrestored.delete(name)
       return slot.current
     },
-    /** Brings back one that an earlier process has left. */
+    /** Restores one of an earlier process. */
     restore(name: string): void {
       if (sessions.has(name) || !isName(name)) return
       if (noting(name, () => folder?.has(name))) registry.create(name)
     },
     /**
-     * One that an earlier process has left need not be brought back for it, which may not be possible. One whose file cannot be
-     * removed is forgotten all the same: it is used by nobody any more.
+     * One of an earlier process need not be restored for it, which may not be possible. One whose file cannot be
+     * removed is forgotten all the same: it is unused.
      */
     remove(name: string, why: string): void {
       const entry = sessions.get(name)
@@ -184,7 +193,7 @@ function registryOf(options: SessionsOptions) {
   return registry
 }
 
-/** Gives a session that an earlier process has left what it was made with: all of it, or it is none. */
+/** Applies the stored settings to a restored session: all of them, or it fails. */
 function continueIn(
   { sessions, folder, listeners }: ReturnType<typeof registryOf>,
   name: string,
@@ -201,13 +210,16 @@ function continueIn(
   }
 }
 
-/** Ends what runs in a session that is none any more. */
+/** Ends everything that runs in a removed session. */
 function forget(slot: OwnedSession, why: string): void {
   slot.forget(resetError(why))
   slot.leave()
 }
 
-/** The sessions over a database; throws `DatabaseError` when the file or the folder cannot be used. */
+/**
+ * The sessions over a database.
+ * @throws DatabaseError if the file or the folder cannot be used
+ */
 export function createSessions(options: SessionsOptions): Sessions {
   const registry = registryOf(options)
   const { sessions, peeked, realNow, create, restore, remove } = registry
@@ -231,13 +243,13 @@ export function createSessions(options: SessionsOptions): Sessions {
     try {
       if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.slot.current)
     } catch (error) {
-      // Nothing can be said of what cannot be read.
+      // An unreadable session has no evidence.
       if (!(error instanceof UnusableSession)) throw error
     }
     try {
       remove(name, why)
     } catch (error) {
-      // What stays of it in the folder is among the problems.
+      // What remains of it in the folder is listed among the problems.
       if (!(error instanceof UnusableSession)) throw error
     }
   }
@@ -288,7 +300,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       }
     },
     problems: () => [
-      // Whoever has moved a file away has mended it.
+      // Moving a file away fixes its problem.
       ...[...registry.unrestored].flatMap(([session, message]) => (isLeft(session) ? [{ session, message }] : [])),
       ...list().flatMap(({ name, slot }) =>
         slot.problem === undefined ? [] : [{ session: name, message: slot.problem }],

@@ -1,6 +1,6 @@
-// Long work for workers, cut into batches: other jobs find their turn after each, and nobody does what nobody waits for.
+// Long work for workers, split into batches: other jobs get their turn after each, and abandoned work stops.
 
-/** Batches that are in work at the same time: one more job finds its turn after one of them. */
+/** Batches that run at the same time: another job gets its turn after one of them. */
 const LANES = 2
 
 /** Items in batches of about the same size. */
@@ -23,8 +23,8 @@ export function batchesOf<Item>(
 }
 
 /**
- * What comes of each batch, in their order.
- * @throws the signal's reason when it is aborted, without beginning a further one
+ * The results of all batches, in order.
+ * @throws the signal's reason if it aborts, without starting a further one
  */
 export async function runBatches<Batch, Done>(
   batches: readonly Batch[],

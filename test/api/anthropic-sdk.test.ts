@@ -181,8 +181,8 @@ describe('invalid request of the Anthropic SDK', () => {
   const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [what: string, params: object, says: string][] = [
     ['a missing token limit', { max_tokens: undefined }, "'max_tokens' is required"],
-    ['a token limit of 0', { max_tokens: 0 }, "'max_tokens' must be at least 1"],
-    ['missing messages', { messages: [] }, "'messages' must be at least 1 items"],
+    ['a negative token limit', { max_tokens: -1 }, "'max_tokens' must be at least 0"],
+    ['missing messages', { messages: [] }, 'messages: at least one message is required'],
     ['an invalid role', { messages: [{ role: 'tool', content: 'x' }] }, "'messages[0].role' must be one of"],
     ['an invalid content block', user([{ type: 'image_url' }]), "'messages[0].content[0].type' must be one of"],
     ['an invalid image', user([{ type: 'image', source: { type: 'base64', data: 'x' } }]), 'source.media_type'],

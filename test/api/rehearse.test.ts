@@ -178,6 +178,7 @@ describe('scenario files', () => {
       'seed',
       'clock',
       'latency',
+      'history',
       'needs',
       'rules',
       'expect',

@@ -1,4 +1,4 @@
-// The step in which a model is requested: one chat call through the gateway, with all that such a call meets.
+// The step that calls the model: one chat call through the gateway, with all of its features.
 
 import { TRACE_ID } from '../../contract/core/answer-headers.ts'
 import { ApiError } from '../../contract/core/error.ts'
@@ -18,14 +18,17 @@ import type { CallUnderWay } from './in-flight.ts'
 import { agentFacts } from './task-faults.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
 
-/** The operation that iterations are calls of. */
+/** The operation of iterations. */
 export const chatOperation = once(() => {
   const chat = endpoints.find(({ path }) => path === '/v2/router/chat/completions')
   if (!chat) throw new Error('chat completions are not available')
   return chat.operation()
 })
 
-/** The call of an iteration; the gateway's `ApiError` when there is no answer, of which `failed` makes what the journal has then. */
+/**
+ * The model call of an iteration. It throws the gateway's `ApiError` if it fails, and `failed` creates the journal
+ * entry then.
+ */
 export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiError): TurnChange } {
   const { session, deps, task } = turn
   const started = session.clock.now()
@@ -61,7 +64,7 @@ export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(erro
   }
 }
 
-/** On whose behalf the calls of a turn are made, which end with a signal. */
+/** The origin of a turn's calls, with the signal that ends them. */
 const originOf = ({ session, task }: Turn, signal: AbortSignal): CallOrigin => ({
   session,
   caller: () => task.caller,
@@ -72,7 +75,7 @@ const originOf = ({ session, task }: Turn, signal: AbortSignal): CallOrigin => (
   trace: task.turn.trace,
 })
 
-/** What a model says in an iteration, and what is said of that. */
+/** A model's response in an iteration, and its evaluations. */
 interface ModelAnswer {
   trace: string
   parts: TaskPart[]
@@ -110,7 +113,7 @@ interface Choice {
   }
 }
 
-/** The parts of the agent's message that an answer is. */
+/** The parts of the agent's message for a response. */
 function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
   const value = body.kind === 'value' ? (body.value as { choices?: readonly Choice[] }) : {}
   const { content, refusal, tool_calls } = value.choices?.[0]?.message ?? {}
@@ -123,7 +126,7 @@ function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
   return [...(text === '' && calls.length > 0 ? [] : [{ kind: 'text' as const, text }]), ...calls]
 }
 
-/** What the evaluators say that look at this iteration. One that fails says so; it ends no task. */
+/** The results of the evaluators for this iteration. A failing evaluator reports that, and does not end the task. */
 async function evaluationsOf(
   turn: Turn,
   parts: readonly TaskPart[],

@@ -1,4 +1,4 @@
-// What a call that submits or continues a task says, checked whole before anything of it is written.
+// Validates a call that submits or continues a task, before anything is written.
 
 import { isLong, precountTokens } from '../../answers/precount-tokens.ts'
 import { ApiError } from '../../contract/core/error.ts'
@@ -18,40 +18,43 @@ import { messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, tas
 import { chatRequestOf } from './chat-request.ts'
 import { chatOperation } from './model-step.ts'
 
-/** Who submits a task to whom. */
+/** The caller, the agent and the body of a submission. */
 export interface TaskCall extends TaskOwner {
   /** Key or id of the agent. */
   agent: string
   body: TaskBody
-  /** The address that was called, and the scenario that the call chose. */
+  /** The called URL, and the scenario that the call selected. */
   from: AgentTaskRecord['from']
-  /** The context that a new task belongs to, when the caller names one. */
+  /** The context of a new task, if the caller names one. */
   context?: string
-  /** Told of the task as soon as it is committed, before it works. */
+  /** Called when the task is committed, before it runs. */
   begun?(task: AgentTaskRecord): void
-  /** Of a client: aborted when it has gone. */
+  /** For a client's call: aborts when the client disconnects. */
   client?: AbortSignal
-  /** Of a sub-task: the task that it works for, and the call of a tool that it answers. */
+  /** For a sub-task: the parent task, and the tool call that it executes. */
   parent?: { task: AgentTaskRecord; tool_call_id: string }
 }
 
-/** A call that can be taken. */
+/** A valid call. */
 export interface Submission {
   agent: Fields
   manifest: TurnManifest
   says: TaskSayings
   message: NewMessage
-  /** Sub-tasks that nobody waits for any more. */
+  /** Sub-tasks that are abandoned. */
   abandoned: readonly string[]
-  /** The task that goes on, and its messages; absent of a new one. */
+  /** The continued task, and its messages; absent for a new one. */
   before?: { task: AgentTaskRecord; history: readonly MessageRecord[] }
 }
 
-/** Aborted when nobody waits for the submission any more. */
+/** Aborts when the submission is no longer needed. */
 const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): AbortSignal =>
   client ? AbortSignal.any([session.ended, client]) : session.ended
 
-/** Checks a call; throws `ApiError` for what cannot be taken, and changes nothing. */
+/**
+ * Validates a call without changing anything.
+ * @throws ApiError if it is invalid
+ */
 export async function submissionOf(call: TaskCall): Promise<Submission> {
   const { session, caller, body } = call
   const { records, clock } = session
@@ -61,7 +64,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   const parts = body.message.parts as TaskPart[]
   const says = sayingsOf(body, agent, before?.task.says)
   const given = Object.entries({ ...(agent.variables as Fields), ...says.variables })
-  // The variables that an agent's texts name stand there without a value.
+  // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
   const fill = await clock.work(
@@ -81,7 +84,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
 const waitingChildren = ({ task, history }: NonNullable<Submission['before']>): string[] =>
   openCalls(history.map(({ message }) => message)).flatMap(({ tool_call_id }) => task.children[tool_call_id] ?? [])
 
-/** 400: an agent of type `a2a` is kept here, and not called. */
+/** The 400 for an agent of type `a2a`, which is stored here, but not called. */
 export const externalAgent = ({ key }: Fields) =>
   new ApiError(
     400,
@@ -90,7 +93,10 @@ export const externalAgent = ({ key }: Fields) =>
     { param: 'key' },
   )
 
-/** The task that a call continues; 404 when there is none of this agent, 409 while it is active. */
+/**
+ * The task that a call continues.
+ * @throws ApiError 404 if the agent has no such task, 409 while it is active
+ */
 function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
   const place = placeOf(call)
   const task = taskOf(place, id)
@@ -99,7 +105,7 @@ function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submi
   return { task, history: messagesOf(place, id) }
 }
 
-/** 409 while a task is active. */
+/** @throws ApiError 409 while a task is active */
 export function checkInactive({ _id, state }: AgentTaskRecord): void {
   if (INACTIVE_STATES.includes(state)) return
   throw new ApiError(
@@ -124,7 +130,7 @@ function sayingsOf(body: TaskBody, agent: Fields, before: TaskSayings | undefine
   }
 }
 
-/** 400 for the result of a call that nobody waits for. */
+/** @throws ApiError 400 for the result of a call that is not open */
 function checkResults(message: TaskBody['message'], history: readonly MessageRecord[]): void {
   const messages: TaskMessage[] = history.map((one) => one.message)
   const open = openCalls(messages).map(({ tool_call_id }) => tool_call_id)
@@ -144,7 +150,10 @@ function checkResults(message: TaskBody['message'], history: readonly MessageRec
   }
 }
 
-/** Refuses what the first model call of the turn would be refused for: parameters that are none, a history that is too long. */
+/**
+ * Validates the first model call of the turn: parameters, and the length of the history.
+ * @throws ApiError
+ */
 async function checkRequest({ manifest, says, message, before }: Submission, session: Session): Promise<void> {
   const added = { message: { ...message, kind: 'message' }, filled: message.filled } as MessageRecord
   const history = [...(before?.history ?? []), added]

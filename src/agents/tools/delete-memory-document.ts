@@ -1,4 +1,4 @@
-// Forgets a document.
+// The tool that deletes a document of a memory store.
 import { memories, memoryDocuments, memoryStores } from '../../resources/memory-stores.ts'
 import { deleteRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'
@@ -6,6 +6,7 @@ import type { ToolKind } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 
+/** Deletes one document of a memory store. */
 export const deleteMemoryDocument: ToolKind = {
   types: ['delete_memory_document'],
   definitions: (_, { memory_stores }) => [

@@ -1,9 +1,10 @@
-// Calls of servers, which are never made.
+// The tool kind `http`, which never calls a server.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { argumentsSchema, functionName } from './schema.ts'
 import { standInBySchema } from './stand-in.ts'
 
+/** HTTP tools of the workspace. No request leaves the program: a fixture or a generated value is the result. */
 export const httpTool: ToolKind = {
   types: ['http'],
   definitions(entry) {

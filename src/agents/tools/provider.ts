@@ -1,9 +1,9 @@
-// Tools that a provider runs itself, such as `openai:web_search`: here they are functions that fixtures answer.
+// Tools that a provider runs itself, such as `openai:web_search`, as functions that fixtures answer.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, functionName, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
 
-/** What each is asked by, the rest by `input`. */
+/** The argument of each; default `input`. */
 const ASKED_BY: readonly [RegExp, string, string][] = [
   [/search/, 'query', 'What to search for.'],
   [/code|shell/, 'code', 'What to run.'],
@@ -11,6 +11,7 @@ const ASKED_BY: readonly [RegExp, string, string][] = [
   [/fetch|url/, 'url', 'Address of the page.'],
 ]
 
+/** Tools that a provider runs itself (`<provider>:<tool>`), emulated as functions that fixtures answer. */
 export const providerTool: ToolKind = {
   types: ['*:*'],
   definitions({ type }) {

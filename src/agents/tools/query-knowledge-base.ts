@@ -1,8 +1,9 @@
-// Asks one of the agent's knowledge bases.
+// The tool that searches a knowledge base of the agent.
 import { ApiError } from '../../contract/core/error.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
 
+/** Searches a knowledge base of the agent and returns the best chunks. */
 export const queryKnowledgeBase: ToolKind = {
   types: ['query_knowledge_base'],
   definitions: (_, { knowledge_bases }) => [

@@ -1,4 +1,4 @@
-// Finds what is remembered of whom a task is about.
+// The tool that searches the memory of the task's entity.
 import { embed } from '../../lib/embedding.ts'
 import type { ToolKind } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
@@ -7,6 +7,7 @@ import { argumentsSchema, textSchema } from './schema.ts'
 const DIMENSIONS = 256
 const TOP_K = 5
 
+/** Searches the memories of the task's entity and returns the nearest documents. */
 export const queryMemoryStore: ToolKind = {
   types: ['query_memory_store'],
   definitions: (_, { memory_stores }) => [
@@ -42,5 +43,5 @@ export const queryMemoryStore: ToolKind = {
   },
 }
 
-/** Of unit vectors. */
+/** For unit vectors. */
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

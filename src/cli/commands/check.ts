@@ -1,4 +1,4 @@
-// understudy check: what serve says of fixtures, scenarios and seeds, for CI.
+// understudy check: validates fixtures, scenarios and seeds like serve, for CI.
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { Command } from 'commander'
@@ -11,17 +11,18 @@ import { counted } from '../../lib/units.ts'
 import { knownModels, providerNames } from '../../providers/names.ts'
 import { prepareSeed } from '../../resources/seeds/seed.ts'
 import { readSeed } from '../../resources/seeds/seed-file.ts'
-import { idleRules, isScenario, parseScenario } from '../../scenarios/load.ts'
+import { isScenario, parseScenario, rulesWithoutEffect } from '../../scenarios/load.ts'
 import { FileError, parseSource } from '../../schema/source.ts'
 import type { CommandIo } from '../io.ts'
 import { fixFiles, isKnownFile } from './check-fix.ts'
 import { modelWarnings } from './check-models.ts'
 import { fixtureNameProblems, type KnownNames, scenarioNameProblems } from './check-names.ts'
 
-/** Name of the file that fills the workspace, beside fixtures. */
+/** Name of the seed file next to fixtures. */
 const SEED_NAME = 'workspace.yaml'
 const DEFAULT_FOLDERS = ['fixtures', 'scenarios']
 
+/** `understudy check`: validates fixtures, scenarios, seeds and known cases. Fails if a file is invalid. */
 export function checkCommand({ env, stdout, stderr }: CommandIo): Command {
   return new Command('check')
     .description('validate fixtures, scenarios, seeds (workspace.yaml) and known cases (explore.yaml), then exit')
@@ -58,14 +59,14 @@ const namesIn = ({ forwarding }: Config): KnownNames => ({
   operations: operationNames(),
 })
 
-/** The seed of the workspace that a path is, or that a folder has beside its fixtures. */
+/** The seed file that a path is, or that a folder contains next to its fixtures. */
 function seedsIn(path: string): string[] {
   if (basename(path) === SEED_NAME) return [path]
   const beside = join(path, SEED_NAME)
   return existsSync(beside) ? [beside] : []
 }
 
-/** What is wrong with a seed, or with a document that it names. */
+/** The problems of a seed, or of a document that it names. */
 async function seedProblems(path: string): Promise<string[]> {
   const problems: string[] = []
   const onUnreadable = (file: string, { message }: Error) => void problems.push(`${path}: document ${file}: ${message}`)
@@ -84,7 +85,10 @@ interface CheckedFiles {
   known: readonly string[]
 }
 
-/** What is in the files; throws `FileError` with the problems of all of them. */
+/**
+ * The content of the files.
+ * @throws FileError with the problems of all of them
+ */
 async function check({ files, seeds, known }: CheckedFiles, names: KnownNames) {
   const problems: string[] = []
   const collect = <T>(read: () => T): T[] => {
@@ -125,7 +129,7 @@ async function check({ files, seeds, known }: CheckedFiles, names: KnownNames) {
       ...files.flatMap((file) => modelWarnings(parseSource(file.path, file.text), names.models)),
       ...loaded.flatMap((one) => one.warnings),
       ...scenarios.flatMap(({ scenario, source }) =>
-        idleRules(scenario, names.operations, (index) => source.at(['rules', index])),
+        rulesWithoutEffect(scenario, names.operations, (index) => source.at(['rules', index])),
       ),
     ],
   }

@@ -1,4 +1,4 @@
-// understudy exec: runs a command, such as a test suite, against a server of its own, and says what really happened.
+// understudy exec: runs a command, such as a test suite, against a temporary server, and reports what happened.
 import { Command } from 'commander'
 import { printableJson } from '../../lib/printable.ts'
 import type { CommandIo } from '../io.ts'
@@ -27,9 +27,10 @@ interface Options extends Record<string, unknown> {
   jsonFile?: string
 }
 
-/** Settings whose flags mean something else here, or nothing. */
+/** Settings whose flags differ here, or do not exist. */
 const OWN = ['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin']
 
+/** `understudy exec`: runs a command against a temporary server and prints its verdict. */
 export function execCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('exec')
     .description('run a command against a temporary server and report faults, retries and problems')

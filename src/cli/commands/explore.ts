@@ -1,4 +1,5 @@
-// understudy explore: breaks each call that a command makes in every way that can happen there, and says which break it.
+// understudy explore: injects every applicable failure into each call of a command, and reports which ones it does not
+// handle.
 
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
@@ -59,13 +60,14 @@ interface Options extends Record<string, unknown> {
   jsonFile?: string
 }
 
-/** Settings whose flags mean something else here, or nothing. */
+/** Settings whose flags differ here, or do not exist. */
 const OWN = [
   ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
   ...['otlp', 'otlp_content'],
 ]
 const MAX_JOBS = 16
 
+/** `understudy explore`: tests every failure mode at every injection point of a command. */
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
     .description('inject every applicable fault into every call of a command and report which ones are not handled')
@@ -166,7 +168,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
 
 function configOf({ seed, ...flags }: Options, env: Environment): Config {
   const config = commandConfig(flags, env)
-  // Its runs are nobody's calls: their traces are written, not exported.
+  // No client made its runs: their traces are stored, but not exported.
   return {
     ...config,
     port: 0,
@@ -210,7 +212,7 @@ const NOTHING_EXPLORED: ExploreJson = {
   coverage: coverageAsJson({ delivered: NONE, held: NONE, recoveryPaths: NONE }),
 }
 
-/** What fails by itself proves nothing under a fault. */
+/** A command that fails without a fault proves nothing. */
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
   { code, stopped, output }: NonNullable<Exploration['red']>,
@@ -227,7 +229,7 @@ function refuseRed(
   return stopped ? STOPPED : code
 }
 
-/** Where no fault has acted nothing is proved: that is no success. */
+/** If no fault was injected, nothing is proved: that is no success. */
 function exitCode(cells: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
   if (delivered.of === 0) return NOT_PASSED

@@ -1,4 +1,4 @@
-// understudy fixture: which fixtures there are, in files and in the executable.
+// understudy fixture: lists the fixtures in files and in the executable.
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Fixture } from '../../backends/fixture/fixture.ts'
@@ -10,6 +10,7 @@ import type { Printer } from '../print/output.ts'
 
 const DEFAULT_FOLDER = 'fixtures'
 
+/** `understudy fixture`: lists the fixtures in files and those that ship. */
 export function fixtureCommand({ stdout }: CommandIo): Command {
   const fixture = new Command('fixture').description('list fixtures')
   fixture

@@ -1,4 +1,4 @@
-// understudy trace export: calls with everything about them as one page that opens without a server.
+// understudy trace export: writes calls with all details as one page that works without a server.
 import { ConfigError, type Environment } from '../../config.ts'
 import type { CallRow } from '../../contract/core/call-row.ts'
 import type { Exchange } from '../../contract/core/exchange.ts'

@@ -1,4 +1,4 @@
-// An exploration as a page that opens without a server: its matrix, and the runs behind each cell.
+// Writes an exploration as a page that works without a server: its matrix, and the runs of each case.
 
 import { stringify } from 'yaml'
 import { caseName, type ExplorationData } from '../../contract/core/exploration.ts'
@@ -12,15 +12,15 @@ import { writeReport } from '../commands/trace-export.ts'
 import type { ExploreReport } from './explore-matrix.ts'
 
 type PageReport = Omit<ExploreReport, 'width'> & {
-  /** The command as it was typed. */
+  /** The command line. */
   command: string
 }
 
-/** Writes the page; `db` is the file that keeps the calls of all runs. */
+/** Writes the page; `db` is the file with the calls of all runs. */
 export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
   const store = traceStore(openReadOnly(db), READ_ONLY)
   const source = { traces: store, operation: operationNamed }
-  // Cells that were proved by another's run share its calls.
+  // Cases with the evidence of another run share its calls.
   const runs = new Map(report.cells.map(({ calls }) => [calls[0], calls]))
   const entries = [...runs.values()].flatMap((ids, index) => entriesOfRun(source, ids, `run ${index + 1}`))
   await writeReport(file, {
@@ -58,7 +58,7 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
     cells: cells.map(({ scenario, ...cell }) => ({
       ...cell,
       scenario: scenario && stringify(scenario),
-      // What is as it should be has no file: whoever wants to see it again saves the scenario first.
+      // A tolerated case has no file: the user must save the scenario first to reproduce it.
       repeat: scenario && repeat(files.get(caseName(cell)) ?? `${scenario.name}.yaml`),
       written: files.has(caseName(cell)),
     })),

@@ -1,4 +1,4 @@
-// What an exploration found, as people read it: the matrix of points and classes, and each cell that is not as it should be.
+// The text report of an exploration: the matrix of injection points and failure modes, and each failed case.
 import {
   type CaseResult,
   type CaseVerdict,
@@ -24,20 +24,20 @@ const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> 
   none: 'dim',
 }
 const painted = (verdict: CaseVerdict, text: string = verdict) => paint(COLOURS[CASE_STYLES[verdict].tone], text)
-/** Columns of a class's name, and of a point. */
+/** Columns for the name of a failure mode, and for an injection point. */
 const NAME = 22
 const COLUMN = 4
 
-/** What is printed of an exploration. */
+/** The content of the report. */
 export interface ExploreReport {
   found: Exploration
-  /** With those accepted that are known. */
+  /** Including accepted known failures. */
   cells: readonly CaseResult[]
   mended: readonly KnownFailure[]
   coverage: CoverageNumbers
-  /** Where a cell's scenario was written, by the cell's name. */
+  /** The scenario file of each case, by the case's name. */
   files: ReadonlyMap<string, string>
-  /** The command that plays a scenario again. */
+  /** The command that runs a scenario again. */
   repeat(scenario: string): string
   width: number
 }
@@ -61,7 +61,7 @@ export function exploreLines(report: ExploreReport): string[] {
   ]
 }
 
-/** The verdict in a few words: what was not tried is not called good. */
+/** The verdict in a few words. Cases that were not run do not count as passed. */
 function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): string {
   const where = ` (${counted(found.points.length, 'injection point')})`
   if (bad > 0) return `${paint('red', 'FAIL')}: ${bad} of ${counted(cells.length, 'case')} failed${where}`
@@ -72,7 +72,7 @@ function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): st
   return `${paint('green', 'PASS')}: ${counted(cells.length, 'case')}${where}${partly}`
 }
 
-/** Rows are classes, columns points; as many points beside each other as there is room for. */
+/** Rows are failure modes, columns injection points; as many columns side by side as fit. */
 function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
   const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
   const tried = found.points.filter(({ id }) => shown.has(id))
@@ -95,7 +95,7 @@ function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cel
   return [...lines, ...tried.map(pointLine), '', [...legend, ...marks].join('  ')]
 }
 
-/** The sign of a cell, and how many columns it takes; undefined where there can be none. */
+/** The sign of a case, and its width in columns; undefined if the failure mode does not apply. */
 function signOf(name: string, by: ReadonlyMap<string, CaseResult>, left: ReadonlySet<string>) {
   const cell = by.get(name)
   if (!cell) return left.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
@@ -120,7 +120,7 @@ const pointLine = (
   return `  p${String(index + 1).padEnd(COLUMN)}${id}  ${paint('dim', [...about, ...marks].join(', '))}`
 }
 
-/** A cell that is not as it should be, and how to see it again. */
+/** A failed case, and how to reproduce it. */
 function badLines(cell: CaseResult, { files, repeat }: ExploreReport): string[] {
   const file = files.get(caseName(cell))
   const again = file === undefined ? [] : [`    ${paint('dim', repeat(file))}`]
@@ -128,7 +128,7 @@ function badLines(cell: CaseResult, { files, repeat }: ExploreReport): string[] 
   return [`  ${painted(cell.verdict)}${derived}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
 }
 
-/** What the gateway hides of a configuration's faults, and what it does not. */
+/** Which faults of a configuration the gateway hides from the client. */
 function routeLines({ route, outcomes }: RouteTable): string[] {
   const failed = outcomes.filter(({ outcome }) => outcome !== 'succeeded')
   const byTarget = (target: string) =>
@@ -144,7 +144,7 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
   return [`  route     ${route}`, ...lines]
 }
 
-/** What was not tried, and why. */
+/** The cases that were not run, and why. */
 function leftLines({ left }: Exploration): string[] {
   const timed = left.filter(({ why }) => why === 'time').length
   const alike = left.filter(({ why }) => why === 'similar')

@@ -1,4 +1,5 @@
-// The JSON reports of `exec`, `explore` and `rehearse` as schemas: for the types of what is printed, `understudy schema` and the reference.
+// Schemas of the JSON reports of `exec`, `explore` and `rehearse`: for the types of the output, `understudy schema` and
+// the reference.
 import { z } from 'zod'
 import { FAILURE_MODES, ROUTE_TARGETS, VERDICTS } from '../../contract/core/exploration.ts'
 import { Finding } from '../../contract/core/finding.ts'
@@ -38,7 +39,7 @@ export const ExecRun = z.object({
   inconclusive: z.array(z.string()).readonly().describe('Why the run proves nothing; empty when it does.'),
   ok: z.boolean().describe('Whether `verdict` is `pass`.'),
   findings: z.array(Finding).describe('Findings about the run as a whole.'),
-  idle_rules: z.array(z.string()).describe('Rules that apply to none of the sessions.'),
+  unmatched_rules: z.array(z.string()).describe('Rules that apply to none of the sessions.'),
   sessions: z
     .array(RunSession)
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),

@@ -1,5 +1,5 @@
 // What whole and streamed messages of Anthropic's API share: their id, their blocks, their end, their token counts.
-import { fingerprint } from '../../lib/ids.ts'
+import { signThought } from '../../lib/issued.ts'
 import { asObject, asText, type JsonObject } from '../../lib/values.ts'
 
 /** What clients of threads know the error by after which they send all of a conversation. */
@@ -57,9 +57,8 @@ export const toolUse = (id: unknown, name: unknown): JsonObject => ({
   caller: { type: 'direct' },
 })
 
-/** The signature of thoughts, which all thoughts have there: made of them when nobody signed them. */
-export const signatureOf = (thoughts: string, given: unknown): string =>
-  asText(given) || Buffer.from(fingerprint(thoughts)).toString('base64')
+/** The signature of a thought, which every thought has there: that of its provider, or ours. */
+export const signatureOf = (thought: string, given: unknown): string => asText(given) || signThought(thought)
 
 const count = (value: unknown) => Number(value ?? 0)
 

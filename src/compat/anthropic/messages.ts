@@ -1,7 +1,7 @@
 // Anthropic's Messages API at /v1/messages: chat completions as its clients send and read them.
 import type { Reply } from '../../contract/core/reply.ts'
 import type { Wire, WireCall } from '../../contract/core/wire.ts'
-import { asObject, asText, type JsonObject, objectsIn, parsedJson } from '../../lib/values.ts'
+import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from '../../lib/values.ts'
 import { renamed } from '../names.ts'
 import { assembleMessage } from './assemble.ts'
 import { emptyMessage, messageEnd, messageUsage, signatureOf, THREAD_NOT_FOUND, toolUse } from './from-chat.ts'
@@ -17,6 +17,7 @@ export const anthropicWire: Wire = {
   events: messageRules,
   assemble: assembleMessage,
   wrongWith: (value) => (Array.isArray(asObject(value)?.content) ? undefined : "it has no list 'content'"),
+  conversation: ({ messages }) => ({ form: 'messages', messages: asList(messages) }),
   take: completionRequestOf,
   put(reply, call) {
     const { body, stoppedBy } = reply

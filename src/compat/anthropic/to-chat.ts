@@ -1,10 +1,10 @@
 // A request of Anthropic's Messages API as a chat completion: its blocks as messages, parts and tool calls.
 import type { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
-import { asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
+import { asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 import { parseRequest } from '../../schema/validation.ts'
 import { THREAD_NOT_FOUND } from './from-chat.ts'
-import { AnthropicCountRequest, AnthropicRequest } from './request-schema.ts'
+import { AnthropicCountRequest, AnthropicRequest, HOSTED_BLOCKS } from './request-schema.ts'
 
 /**
  * The body of a chat completion that asks the same; fields that both APIs have, and those of the router, stay as they are.
@@ -46,10 +46,10 @@ function asCompletion(given: z.infer<typeof AnthropicCountRequest> & JsonObject)
   const schema = out?.format?.schema
   return {
     ...rest,
-    messages: [...(system == null ? [] : [{ role: 'system', content: system }]), ...messages.flatMap(messagesOf)],
+    messages: [...systemMessages(system), ...messages.flatMap(messagesOf)],
     ...(stop != null && { stop }),
     ...(tools != null && { tools: toolsOf(tools) }),
-    ...(choice != null && { tool_choice: choiceOf(choice) }),
+    ...(choice != null && !choosesHosted(choice, objectsIn(tools)) && { tool_choice: choiceOf(choice) }),
     ...(choice?.disable_parallel_tool_use === true && { parallel_tool_calls: false }),
     ...(user !== undefined && { metadata: { user_id: user } }),
     ...(effort != null && { reasoning_effort: effort }),
@@ -64,17 +64,33 @@ const toolsOf = (tools: unknown): unknown =>
     parameters === undefined ? [] : [{ type: 'function', function: { name, description, parameters, strict } }],
   )
 
+/** Whether a choice leaves nothing but tools of the provider, which are never called here. */
+function choosesHosted({ type, name }: JsonObject, tools: readonly JsonObject[]): boolean {
+  const chosen = type === 'tool' ? tools.filter((tool) => tool.name === name) : type === 'any' ? tools : []
+  return chosen.length > 0 && chosen.every((tool) => tool.input_schema === undefined)
+}
+
 function choiceOf({ type, name }: JsonObject): unknown {
   if (type === 'tool') return { type: 'function', function: { name } }
   return type === 'any' ? 'required' : type
 }
 
+/** Instructions as a message; as none when they have no text. */
+function systemMessages(content: unknown): unknown[] {
+  const texts = asText(content) ?? objectsIn(content).filter(({ type }) => type === 'text')
+  return content == null || (Array.isArray(content) && texts.length === 0) ? [] : [{ role: 'system', content: texts }]
+}
+
 /** One message as one or more: the results of tools are messages of their own there. */
 function messagesOf(message: unknown): unknown[] {
   const given = asObject(message)
+  if (given?.role === 'system') return systemMessages(given.content)
   if (!given || !Array.isArray(given.content)) return [message]
   const blocks = given.content
-  if (given.role === 'assistant') return [assistantOf(objectsIn(blocks))]
+  if (given.role === 'assistant') {
+    const own = objectsIn(blocks).filter((block) => !isHosted(block))
+    return own.length === 0 && blocks.length > 0 ? [] : [assistantOf(own)]
+  }
   const results = objectsIn(blocks).filter(({ type }) => type === 'tool_result')
   const parts = blocks.filter((block) => asObject(block)?.type !== 'tool_result')
   return [
@@ -87,11 +103,16 @@ function messagesOf(message: unknown): unknown[] {
   ]
 }
 
+/** Whether a block is of a tool at the provider: a chat completion has no place for it. */
+const isHosted = ({ type }: JsonObject) => HOSTED_BLOCKS.some((hosted) => hosted === type)
+
 const textIn = (content: unknown): string =>
   asText(content) ??
-  asList(content)
-    .flatMap((block) => asText(asObject(block)?.text) ?? [])
+  objectsIn(content)
+    .flatMap((block) => asText(block.text) ?? (block.type === 'search_result' ? searchResultText(block) : []))
     .join('\n')
+
+const searchResultText = ({ title, content }: JsonObject): string => `${title}\n${textIn(content)}`
 
 function assistantOf(blocks: readonly JsonObject[]): JsonObject {
   const calls = blocks.filter(({ type }) => type === 'tool_use')
@@ -112,16 +133,20 @@ function assistantOf(blocks: readonly JsonObject[]): JsonObject {
   }
 }
 
-/** A block of a user as a part: pictures and documents by address or in the request. */
+/** A block of a user as a part: pictures and documents by address, by file, or in the request. */
 function partOf(block: unknown): unknown {
   const given = asObject(block)
+  if (given?.type === 'search_result') return { type: 'text', text: searchResultText(given) }
+  if (given?.type === 'container_upload') return { type: 'file', file: { file_id: given.file_id } }
   const source = asObject(given?.source)
   if (!given || !source) return block
+  if (source.type === 'file') return { type: 'file', file: { file_id: source.file_id } }
   const data = `data:${source.media_type};base64,${source.data}`
   if (given.type === 'image')
     return { type: 'image_url', image_url: { url: source.type === 'url' ? source.url : data } }
   if (given.type !== 'document') return block
   if (source.type === 'text') return { type: 'text', text: source.data }
+  if (source.type === 'content') return { type: 'text', text: textIn(source.content) }
   const name = asText(given.title)
   const file = source.type === 'url' ? { uri: source.url } : { file_data: data }
   return { type: 'file', file: { ...file, ...(name !== undefined && { filename: name }) } }

@@ -9,6 +9,7 @@ import type { ChatRequest } from '../../contract/router/chat-request.ts'
 import { type ChatTool, offerOf } from '../../contract/router/chat-tools.ts'
 import type { TextScript } from '../../contract/router/script.ts'
 import { fingerprint } from '../../lib/ids.ts'
+import { signThought } from '../../lib/issued.ts'
 import type { EventBatch } from '../../lib/sse.ts'
 import { chatChunks } from './chunks.ts'
 import { type ChatAudio, type ChatFrame, type ChoiceParts, isText, type TextChoice } from './parts.ts'
@@ -18,6 +19,7 @@ import { cachedTokens } from './prompt-cache.ts'
 const AUDIO_TOKENS_PER_SECOND = 20
 const AUDIO_LIFETIME_S = 3600
 
+/** Renders a script as a chat completion or as its chunks, with the counted or scripted usage. */
 export function composeChat(
   request: ChatRequest,
   script: TextScript,
@@ -97,7 +99,7 @@ function composed(
   const count = request.n ?? 1
   const { legacy } = offerOf(request)
   const signature =
-    answer.reasoning.length > 0 && effortOf(request) ? fingerprint(joinTokenChunks(answer.reasoning)) : undefined
+    answer.reasoning.length > 0 && effortOf(request) ? signThought(joinTokenChunks(answer.reasoning)) : undefined
   const logprobs = request.logprobs ? logprobsIn(request, answerContext.model) : undefined
   const choices: ChoiceParts[] = []
   for (let index = 0; index < count; index++)

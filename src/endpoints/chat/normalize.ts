@@ -105,9 +105,10 @@ function choiceOf(choice: JsonObject, position: number): NormalChoice {
 /** A text, or the texts of some parts; undefined when it is neither. */
 function contentOf(value: unknown): string | undefined {
   if (!Array.isArray(value)) return asText(value)
-  return objectsIn(value)
-    .map((part) => asText(part.text) ?? '')
-    .join('')
+  // A provider may send millions of parts.
+  let text = ''
+  for (const part of value as unknown[]) text += asText(asObject(part)?.text) ?? ''
+  return text
 }
 
 function callOf(call: JsonObject): NormalCall {

@@ -27,6 +27,7 @@ function demanded(
 /** Whether a message is what a tool gave: clients from before there were tools call it a function. */
 const isResult = (message: Message | undefined) => message?.role === 'tool' || message?.role === 'function'
 
+/** Reads from a chat request what fixtures match, what is counted, and what a generated response must contain. */
 export function chatPrompt(request: ChatRequest): Prompt {
   const { messages } = request
   let turn = 0

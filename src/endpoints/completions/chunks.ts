@@ -8,6 +8,7 @@ import { dataEvent, type StreamEvent } from '../../lib/sse.ts'
 import type { JsonObject } from '../../lib/values.ts'
 import { normalizeCompletion } from './normalize.ts'
 
+/** One choice of a legacy completion. */
 export type CompletionChoice = Completion['choices'][number]
 /** Fields that the answer and each of its chunks begin with. */
 export type CompletionFrame = Omit<Completion, 'choices' | 'usage'>
@@ -21,6 +22,7 @@ export interface CompletionParts {
 /** What `system_fingerprint` is in answers that were made here. */
 export const systemFingerprint = (model: string): string => `fp_${fingerprint(model).slice(0, 10)}`
 
+/** A choice with its text and finish reason, without log probabilities. */
 export const completionChoice = (
   index: number,
   text: string,

@@ -1,13 +1,14 @@
 // The conversation that a call for a response belongs to. Each stored response carries what matters of all steps before
 // and in it, so that a call is as quick at the end of a long chain as at its start.
 import { checkSchemaField } from '../../answers/schema-sample.ts'
-import { ApiError } from '../../contract/core/error.ts'
+import type { ModelConversation } from '../../contract/core/history.ts'
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
 import type { AnswerContext, CountTokens } from '../../contract/core/operation.ts'
 import type { InputItem, InputMessage, ResponsesRequest } from '../../contract/router/responses.ts'
 import type { OutputItem } from '../../contract/router/responses-answer.ts'
 import { fingerprint } from '../../lib/ids.ts'
-import { asObject } from '../../lib/values.ts'
+import { isChangedReasoning } from '../../lib/issued.ts'
+import { asList, asObject, type JsonObject } from '../../lib/values.ts'
 import { checkEffort } from '../../providers/catalogue.ts'
 import { isMessage, itemsTokens, itemText, ownItems } from './items.ts'
 import { normalizeResponse } from './normalize.ts'
@@ -46,6 +47,9 @@ const isStoredResponse = (value: unknown): value is StoredResponse => {
 }
 
 const KIND = 'response'
+/** What is kept of a response that was not to be stored: that there was one. */
+const UNSTORED_KIND = 'unstored-response'
+const isUnstored = (value: unknown): value is true => value === true
 const BEGINNING: Summary = { system: [], user: '', turn: 0, tokens: 0 }
 
 /** What comes with some more steps; their tokens are counted when somebody asks. */
@@ -97,13 +101,14 @@ const ITEM_ID = /^[a-z]+_([0-9A-HJKMNP-TV-Z]{26})_\d+$/
 
 /** Id of the response that a call makes. */
 export const responseId = (call: string): string => `resp_${call}`
+const RESPONSE_ID = /^resp_[0-9A-HJKMNP-TV-Z]{26}$/
 
 /** Where the schema of a structured answer stands in the request. */
 export const RESPONSES_SCHEMA_PARAM = 'text.format.schema'
 
 /**
- * The request with the conversation it continues, 404 when that is not stored; 400 when its schema is malformed
- * or its model does not take the effort. References to unknown items stay, and stand for nothing here.
+ * The request with the conversation it continues, as far as that is stored. References to unknown items stay, and stand for nothing here.
+ * @throws ApiError 400 when its schema is malformed or its model does not take the effort
  */
 export async function resolve(request: ResponsesRequest, answerContext: AnswerContext): Promise<ResponsesRequest> {
   checkEffort(request.model, request.reasoning?.effort, 'reasoning.effort')
@@ -116,8 +121,9 @@ export async function resolve(request: ResponsesRequest, answerContext: AnswerCo
     return stored?.items.find((item) => 'id' in item && item.id === id) ?? reference
   }
   const input = typeof request.input === 'string' ? request.input : request.input.map(follow)
-  const earlier = earlierSummary(request.previous_response_id, answerContext)
-  return { ...request, input, [EARLIER]: earlier } as RequestWithHistory
+  const previous = request.previous_response_id
+  const earlier = previous == null ? BEGINNING : storedResponse(previous, answerContext)?.summary
+  return { ...request, input, ...(earlier && { [EARLIER]: earlier }) } as RequestWithHistory
 }
 
 type ResponseStore = Pick<AnswerContext, 'keyValues' | 'workspace' | 'now'>
@@ -127,14 +133,41 @@ const keptId = (id: string, { workspace }: Pick<ResponseStore, 'workspace'>) => 
 const storedResponse = (id: string, store: ResponseStore) =>
   store.keyValues.get(KIND, keptId(id, store), store.now, isStoredResponse)
 
-function earlierSummary(previous: string | null | undefined, store: ResponseStore): Summary {
-  if (previous == null) return BEGINNING
-  const stored = storedResponse(previous, store)
-  if (stored) return stored.summary
-  const why = 'responses are kept per session and workspace, and those made with store: false are not kept'
-  throw new ApiError(404, 'response_not_found', `there is no stored response ${JSON.stringify(previous)}; ${why}`, {
-    param: 'previous_response_id',
-  })
+const wasUnstored = (id: string, store: ResponseStore) =>
+  store.keyValues.get(UNSTORED_KIND, keptId(id, store), store.now, isUnstored) === true
+
+/** Steps back in a conversation that are looked at for a call. */
+const MAX_STEPS_BACK = 1_000
+
+/** The conversation of a request, and what is known of the responses that it refers to. */
+export function responsesConversation(request: RequestWithHistory, answerContext: AnswerContext): ModelConversation {
+  const previous = request.previous_response_id
+  const continued = previous == null ? undefined : request[EARLIER]
+  return {
+    form: 'responses',
+    items: asList(ownItems(request)),
+    earlier: {
+      missing: previous != null && !continued ? previous : undefined,
+      openCalls: continued?.calls?.map(([id]) => id),
+      wasCalled(id) {
+        let step = previous == null ? undefined : storedResponse(previous, answerContext)
+        for (let back = 0; step && back < MAX_STEPS_BACK; back++) {
+          if (callsIn(step.items).some(([called]) => called === id)) return true
+          step = step.previous === null ? undefined : storedResponse(step.previous, answerContext)
+        }
+        return false
+      },
+      itemsBeside(id) {
+        const call = ITEM_ID.exec(id)?.[1]
+        if (call === undefined) return 'unstored'
+        const stored = storedResponse(responseId(call), answerContext)
+        if (stored) return stored.items as readonly JsonObject[]
+        return wasUnstored(responseId(call), answerContext) ? 'unstored' : undefined
+      },
+      mayHaveStored: (id) => RESPONSE_ID.test(id) && !wasUnstored(id, answerContext),
+      isChanged: (id, encrypted) => isChangedReasoning(answerContext.secret, id, encrypted),
+    },
+  }
 }
 
 /** How long a stored response can be continued, in ms of the session's clock: as long as OpenAI's. */
@@ -147,14 +180,16 @@ export function keep(
   store: Pick<ResponseStore, 'workspace' | 'now'>,
 ): readonly KeyValueEntry[] {
   const { id, status, output } = normalizeResponse(answer)
-  if (!id || request.store === false || (status !== 'completed' && status !== 'incomplete')) return []
+  if (!id || (status !== 'completed' && status !== 'incomplete')) return []
+  const about = { id: keptId(id, store), expires: store.now + RESPONSE_LIFE }
+  if (request.store === false) return [{ kind: UNSTORED_KIND, value: true, ...about }]
   const said = output.flatMap(storedItem)
   const value: StoredResponse = {
     previous: request.previous_response_id ?? null,
     items: [...ownItems(request), ...said],
     summary: continued(summaryOf(request), said),
   }
-  return [{ kind: KIND, id: keptId(id, store), value, expires: store.now + RESPONSE_LIFE }]
+  return [{ kind: KIND, value, ...about }]
 }
 
 /** An item as a step of the conversation, without parts and items that only its provider knows how to read. */

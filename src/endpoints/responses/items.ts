@@ -4,8 +4,10 @@ import { countCached } from '../../answers/text-answer.ts'
 import type { CountTokens } from '../../contract/core/operation.ts'
 import type { InputItem, InputMessage, MessagePart, ResponsesRequest } from '../../contract/router/responses.ts'
 
+/** The content of an input message: a text or a list of parts. */
 export type MessageContent = InputMessage['content']
 
+/** Whether an input item is a message. */
 export const isMessage = (item: InputItem): item is InputMessage => 'role' in item && 'content' in item
 
 /** The result of a tool. */

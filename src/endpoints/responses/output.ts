@@ -4,7 +4,8 @@ import { joinTokenChunks, type TextAnswer } from '../../answers/text-answer.ts'
 import type { AnswerContext } from '../../contract/core/operation.ts'
 import type { ResponsesRequest } from '../../contract/router/responses.ts'
 import type { ContentPart, OutputItem } from '../../contract/router/responses-answer.ts'
-import { fingerprint, unguessable } from '../../lib/ids.ts'
+import { fingerprint } from '../../lib/ids.ts'
+import { encryptReasoning } from '../../lib/issued.ts'
 import { itemId } from './conversation.ts'
 import { showsSummary, withLogprobs } from './echo.ts'
 
@@ -53,7 +54,7 @@ function reasoningItem({ request, answer, answerContext, index }: ItemContext): 
     type: 'reasoning',
     status: 'completed',
     summary: showsSummary(request) ? [{ type: 'summary_text', text: joinTokenChunks(answer.reasoning) }] : [],
-    ...(encrypted ? { encrypted_content: btoa(unguessable(answerContext.secret, id)) } : {}),
+    ...(encrypted ? { encrypted_content: encryptReasoning(answerContext.secret, id) } : {}),
   }
 }
 

@@ -1,4 +1,5 @@
 // What the trace says of one attempt, written down while it goes on.
+import type { HistoryRecord } from '../../contract/core/history.ts'
 import type { AttemptRecord } from '../../contract/core/trace.ts'
 import { requestIdOf } from '../../providers/request-id.ts'
 import type { Failure } from '../outcome.ts'
@@ -43,6 +44,10 @@ export class AttemptRecording implements AttemptRecorder {
     this.#httpStatus = status
     this.record.request_id = requestIdOf(headers) ?? null
     if (verbatim && fixture !== null) this.record.fixture = fixture
+  }
+
+  judged(history: HistoryRecord): void {
+    this.record.history = history
   }
 
   end(failure?: Failure, httpStatus: number | null = this.#httpStatus): void {

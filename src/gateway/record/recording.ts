@@ -1,6 +1,7 @@
 // What is written down of a call: the way of each attempt, the answer that was given, and the steps of the trace.
 import type { ResponseEnd } from '../../contract/core/exchange.ts'
 import type { ActiveScenario } from '../../contract/core/fault.ts'
+import type { HistoryRecord } from '../../contract/core/history.ts'
 import type { KeyValueEntry } from '../../contract/core/key-value.ts'
 import type { EndedStep, Observers } from '../../contract/core/observation.ts'
 import type { EventsBody, Reply } from '../../contract/core/reply.ts'
@@ -31,6 +32,8 @@ export interface AttemptRecorder {
   contentBegan(): void
   /** Notes the reply's id of the provider. */
   replied(reply: Pick<Reply, 'status' | 'headers' | 'verbatim' | 'fixture'>): void
+  /** Notes why the provider rejects the conversation, or would. */
+  judged(history: HistoryRecord): void
   /** Rules of the scenario whose faults have acted on it. */
   readonly faults: string[]
   /**
@@ -50,6 +53,7 @@ export interface AttemptAnswer {
   attempt?: AttemptRecorder
 }
 
+/** What an attempt comes to: a response, or a failure as a value. */
 export type Outcome = AttemptAnswer | Failure
 
 /** What a complete answer leaves for later calls, and the token counts that it says itself. */

@@ -1,6 +1,7 @@
 // Reads what a provider sent, as a client of it must: nothing truncated, malformed or empty passes for an answer.
 import type { Operation, StreamRules } from '../../contract/core/operation.ts'
 import { type BytesBody, type EventsBody, type Reply, Unreadable } from '../../contract/core/reply.ts'
+import { textOfBytes } from '../../lib/byte-stream.ts'
 import { NestedTooDeep, parseInSlices } from '../../lib/json-reading.ts'
 import { mayNestTooDeep, nestingProblem } from '../../lib/nesting.ts'
 import { isLarge } from '../../lib/slices.ts'
@@ -170,23 +171,18 @@ function jsonOf(text: string, what: string): unknown {
   }
 }
 
-/** What is there, or what the runtime reads by itself, it reads faster than we can piece by piece. */
-const wholeOf = async ({ bytes }: BytesBody): Promise<Pick<Response, 'text' | 'bytes'>> =>
-  bytes instanceof Uint8Array || bytes instanceof ReadableStream
-    ? new Response(bytes as Uint8Array<ArrayBuffer> | ReadableStream)
-    : new Response(Buffer.concat(await Array.fromAsync(bytes)))
-
 async function textOf(body: BytesBody, reading: ReadOptions): Promise<string> {
   try {
-    return await (await wholeOf(body)).text()
+    return await textOfBytes(body.bytes)
   } catch (error) {
     throw broken(error, reading.signal)
   }
 }
 
-async function bytesOf(body: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
+async function bytesOf({ bytes }: BytesBody, reading: ReadOptions): Promise<Uint8Array> {
   try {
-    return await (await wholeOf(body)).bytes()
+    if (bytes instanceof Uint8Array) return bytes
+    return Buffer.concat(await Array.fromAsync(bytes))
   } catch (error) {
     throw broken(error, reading.signal)
   }

@@ -15,6 +15,7 @@ const http = lazy<typeof import('node:http')>(() => require('node:http'))
 
 /** The headers of a whole answer, and of a stream of events. */
 export const JSON_BODY = { 'content-type': 'application/json' }
+/** The headers of a stream of server-sent events. */
 export const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
 /** Who hears a reply. */

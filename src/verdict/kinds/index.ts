@@ -7,6 +7,7 @@ import type { FindingDefinition } from './define.ts'
 import { earlyRetry } from './early-retry.ts'
 import { executedTruncated } from './executed-truncated.ts'
 import { gaveUp } from './gave-up.ts'
+import { historyRefused } from './history-refused.ts'
 import { ignoredStatus } from './ignored-status.ts'
 import { noBackoff } from './no-backoff.ts'
 import { noTimeout } from './no-timeout.ts'
@@ -19,6 +20,7 @@ import { wrongAddress } from './unknown-path.ts'
 /** All kinds, the order in which they are reported. */
 export const findingKinds: readonly FindingDefinition[] = [
   wrongAddress,
+  historyRefused,
   storm,
   noBackoff,
   earlyRetry,

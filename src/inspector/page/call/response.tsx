@@ -1,4 +1,4 @@
-// What was answered: as it was on the wire, event by event with times where it was a stream, and as it is read.
+// The response: as sent, event by event with times if it was a stream, and parsed.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Exchange } from '../../../contract/core/exchange.ts'
@@ -14,7 +14,7 @@ import type { LoadedCall } from './loaded.ts'
 export function ResponseTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'exchange'>) {
   const [way, setWay] = useState<Way>('wire')
   const ways = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
-  // An agent's turn and a call from inside have an answer, and no connection.
+  // An agent's turn and an internal call have a response, but no connection.
   if (exchange.ended === null) return <ParsedResponse trace={trace} note={NO_CONNECTION} />
   return (
     <>
@@ -43,7 +43,7 @@ const NO_CONNECTION =
   'The wire data of this call was not stored: the call is internal, opted out of storage, or comes from an earlier version.'
 const READ = 'Parsed by Understudy from the bytes sent. Select Raw to see those bytes.'
 
-/** What was sent, to its last byte, and how that ended. */
+/** All sent bytes, and how the response ended. */
 function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' }) {
   const { response, ended } = exchange
   const pieces = response?.body ?? []
@@ -67,7 +67,7 @@ function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' })
 
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 
-/** Events that are drawn before somebody asks for the rest. */
+/** Maximum number of events that are drawn at first. */
 const MAX_DRAWN = 300
 
 function EventTable({ data }: { data: readonly SentEvent[] }) {
@@ -110,10 +110,10 @@ function EventTable({ data }: { data: readonly SentEvent[] }) {
   )
 }
 
-/** Characters that are shown around what is new in an event. */
+/** Characters that are shown around the difference of an event. */
 const AROUND = 22
 
-/** Whether what an event says can be read. */
+/** Whether the data of an event can be parsed. */
 function isSound(event: string): boolean {
   const data = event.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
   try {
@@ -123,7 +123,7 @@ function isSound(event: string): boolean {
   }
 }
 
-/** An event: of one that is much like the one before, what is new; of one that cannot be read, all. */
+/** An event: only the difference if it resembles the previous one; all of it if it cannot be parsed. */
 function EventText({ text, before = '' }: { text: string; before: string | undefined }) {
   if (!isSound(text)) return <span class="unsound">{text}</span>
   const shared = Math.min(text.length, before.length)
@@ -149,7 +149,7 @@ function EventText({ text, before = '' }: { text: string; before: string | undef
   )
 }
 
-/** The answer as Understudy read it, a stream put together again. */
+/** The response as Understudy parsed it; a stream is assembled. */
 function ParsedResponse({ trace: { response: answer, error, stream }, note }: { trace: StoredTrace; note: string }) {
   return (
     <>
@@ -168,10 +168,10 @@ function ParsedResponse({ trace: { response: answer, error, stream }, note }: { 
   )
 }
 
-/** A value as text that people read. */
+/** A value as formatted text. */
 export const indented = (value: unknown) => () => JSON.stringify(value, null, 2)
 
-/** What somebody said, in order. */
+/** Messages in order. */
 export function Sayings({ title, sayings }: { title: string; sayings: readonly Saying[] }) {
   if (sayings.length === 0) return null
   return (

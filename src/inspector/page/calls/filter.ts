@@ -1,14 +1,15 @@
-// What a list of calls is narrowed by: the parameters of the address, as a test of rows.
+// The filters of a list of calls: parameters of the URL, as a predicate for rows.
 import type { CallRow } from '../../../contract/core/call-row.ts'
 
-/** Parameters of the address that narrow the list by one value. */
+/** URL parameters that select calls by one value. */
 export const CHOICES = ['session', 'operation', 'model', 'outcome', 'status', 'fault', 'fixture'] as const
+/** Name of a filter that selects calls by one value. */
 export type Choice = (typeof CHOICES)[number]
 
-/** All parameters that narrow it. */
+/** All filter parameters. */
 export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'internal'] as const
 
-/** The values of a row that a choice is made of. */
+/** The values of a row for each filter. */
 const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
   session: ({ session }) => [session],
   operation: ({ operation }) => [operation],
@@ -29,7 +30,7 @@ const matches = (choice: Choice, wanted: string, values: readonly string[]): boo
   return choice === 'outcome' && wanted === 'failed' && !values.includes('succeeded')
 }
 
-/** The test of the rows that are meant; `found` are traces in which the server has found the text. */
+/** The predicate of the filters; `found` are traces in which the server found the text. */
 export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (row: CallRow) => boolean {
   const tests: ((row: CallRow) => boolean)[] = []
   for (const choice of CHOICES) {
@@ -57,7 +58,7 @@ function instantOf(text: string | null): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** How often each value of a choice is there, the most frequent first. */
+/** Number of calls for each value of a filter, the most frequent first. */
 export function choiceValues(choice: Choice, rows: readonly CallRow[]): [value: string, count: number][] {
   const counts = new Map<string, number>()
   for (const row of rows) for (const value of VALUES[choice](row)) counts.set(value, (counts.get(value) ?? 0) + 1)

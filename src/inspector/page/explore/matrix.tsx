@@ -1,14 +1,14 @@
-// The matrix of an exploration: a row a point, a column a class of outcome, and in each cell what became of the program.
+// The matrix of an exploration: a row per injection point, a column per failure mode, and the result of each case.
 import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
 import { CASE_STYLES, DERIVED, LEFT_OUT } from '../../../views/case-style.ts'
 import { hashOf, here } from '../state/route.ts'
 import { Region } from '../ui/region.tsx'
 
 type Place = Pick<ReportedCase, 'point' | 'class'>
-/** The name of a cell in the address. */
+/** The id of a case in the URL. */
 export const caseAddress = ({ point, class: name }: Place): string => `${point} ${name}`
 
-/** The matrix, and beneath it the pairs, which have no place in it. */
+/** The matrix, and below it the pairs, which have no place in it. */
 export function Matrix({ data: { points, classes, cells, left } }: { data: ExplorationData }) {
   const by = new Map(cells.map((cell) => [caseAddress(cell), cell]))
   const leftOut = new Set(left.map(caseAddress))

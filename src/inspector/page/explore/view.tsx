@@ -1,4 +1,4 @@
-// What an exploration found: its figures, the matrix of points and classes, and beside it the chosen cell or one of its calls.
+// The result of an exploration: its coverage, the matrix, and the selected case or one of its calls.
 import type { ExplorationData } from '../../../contract/core/exploration.ts'
 import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
@@ -7,7 +7,7 @@ import { reportData } from '../state/report.ts'
 import { CaseDetail, currentCase } from './case.tsx'
 import { Matrix } from './matrix.tsx'
 
-/** The view; it stands in reports of explorations alone. */
+/** The view, which only exploration reports have. */
 export function ExploreView() {
   const data = reportData?.exploration
   if (!data) return null
@@ -32,7 +32,7 @@ export function ExploreView() {
   )
 }
 
-/** Three shares that are never one score. */
+/** Three numbers that are never one score. */
 function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: { data: ExplorationData }) {
   const shares = [
     ['faults injected / applicable', coverage.delivered],
