@@ -1,7 +1,7 @@
 // Why an answer ends, in the field and the words of each API.
 import { asObject, type JsonObject, objectsIn } from '../lib/values.ts'
 
-/** Why an answer ends: a finish reason of chat completions. */
+/** A finish reason of chat completions, or an unknown one. */
 export type AnswerEnd = string
 
 /**
@@ -31,7 +31,7 @@ export function endedAs(value: JsonObject, end: AnswerEnd): JsonObject | undefin
   return end === 'length' ? { ...ended, output: lastIncomplete(objectsIn(value.output)) } : ended
 }
 
-/** Those of Anthropic's own messages. */
+/** Stop reasons of Anthropic by finish reason. */
 const STOPS: Readonly<Record<string, string>> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
 const REASONS: Readonly<Record<string, string>> = { length: 'max_output_tokens' }
 

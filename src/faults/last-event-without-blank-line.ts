@@ -2,6 +2,7 @@
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client handles a last event that its parser never completes. */
 export const lastEventWithoutBlankLine = defineFault({
   type: 'last-event-without-blank-line',
   summary: 'The last event of a stream lacks the blank line that ends it. The connection closes normally.',

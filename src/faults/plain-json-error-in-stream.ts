@@ -5,6 +5,7 @@ import { errorBody, errorStatus, problemOf, refusalOptions } from './refusal.ts'
 
 const { message, shape } = refusalOptions
 
+/** Tests that a client notices an error that is not an event of the stream. */
 export const plainJsonErrorInStream = defineFault({
   type: 'plain-json-error-in-stream',
   summary: 'A plain JSON error body, without `data:`, replaces the rest of a stream.',

@@ -4,6 +4,7 @@ import { fingerprint } from '../lib/ids.ts'
 import { changeToolCalls } from './answer-tools.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that an agent does not run one tool call twice. */
 export const toolDuplicate = defineFault({
   type: 'tool-duplicate',
   summary: 'Each tool call is in the response twice, with the same arguments.',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { changeToolCalls } from './answer-tools.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that an agent does not run a tool with incomplete arguments. */
 export const toolTruncated = defineFault({
   type: 'tool-truncated',
   summary: 'The arguments of the last tool call end in the middle, so that they are not JSON.',

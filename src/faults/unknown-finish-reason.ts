@@ -8,6 +8,7 @@ import { eventText } from './wire.ts'
 
 const NONE = 'the response has no finish reason'
 
+/** Tests how a client handles a finish reason that it does not know. */
 export const unknownFinishReason = defineFault({
   type: 'unknown-finish-reason',
   summary: 'The response ends with a finish reason that clients do not know.',

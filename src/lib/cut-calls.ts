@@ -1,8 +1,8 @@
-// Tool calls of an answer whose arguments are not whole, as the answer is known or as its bytes were sent.
+// Finds the tool calls of a response whose arguments are truncated, in the stored response or in the bytes that were sent.
 import { callId } from './question-parts.ts'
 import { asIndex, asObject, asText, type JsonObject, objectsIn, parsedJson } from './values.ts'
 
-/** The ids of the calls of tools in an answer, of whatever API, whose arguments break off, without the prefix of that API. */
+/** Ids of the truncated tool calls in a response of any API, without the prefix of that API (`call_`, `toolu_`). */
 export function cutCalls(answer: unknown): string[] {
   const { choices, output, content, stop_reason: stop } = asObject(answer) ?? {}
   const messages = objectsIn(choices).flatMap(({ message }) => objectsIn([message]))
@@ -14,20 +14,20 @@ export function cutCalls(answer: unknown): string[] {
     ...objectsIn(output)
       .filter((item) => item.type === 'function_call' && breaksOff(item.arguments))
       .map((item) => item.call_id),
-    // A whole message has no place for what is not JSON, so that nothing of it is left.
+    // A whole message cannot contain invalid JSON, so its input is empty.
     ...blocks
       .filter((block) => breaksOff(block.input) || (stop === 'max_tokens' && block === last && isEmpty(block.input)))
       .map(({ id }) => id),
   ].flatMap((id) => (asText(id) === undefined ? [] : [callId(String(id))]))
 }
 
-/** The same of a body as it was sent: JSON, or the events of a stream. */
+/** The same for a body as it was sent: JSON, or the events of a stream. */
 export function cutCallsSent(body: string): string[] {
   const whole = parsedJson(body)
   return cutCalls(whole === undefined ? assembled(body) : whole)
 }
 
-/** What the events of a stream add up to, as far as calls of tools go, whatever its API. */
+/** The tool calls of a stream of any API, assembled. */
 function assembled(stream: string): JsonObject {
   const calls: { id: unknown; function: { arguments: string } }[] = []
   const output: unknown[] = []
@@ -55,7 +55,7 @@ function assembled(stream: string): JsonObject {
 
 const isEmpty = (input: unknown): boolean => Object.keys(asObject(input) ?? { some: true }).length === 0
 
-/** Whether a text is the beginning of JSON that has no end: invalid in any other way is not cut off. */
+/** Whether a text is the beginning of a JSON object or list. Other invalid JSON does not count. */
 function breaksOff(text: unknown): boolean {
   if (typeof text !== 'string' || !/^\s*[{[]/.test(text) || parsedJson(text) !== undefined) return false
   let depth = 0

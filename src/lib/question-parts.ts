@@ -4,11 +4,11 @@ import { canonicalJson } from './canonical.ts'
 import { fingerprint } from './ids.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from './values.ts'
 
-/** The result of a tool as a client sends it. */
+/** A tool result in a request. */
 export interface ResultNote {
   /** Id of the call, without the prefix that each API has. */
   call: string
-  /** Whether it reports that the call failed, as far as its words say, and is data or words otherwise. */
+  /** `error` if its text reports a failure; otherwise JSON data or plain text. */
   as: 'error' | 'data' | 'words'
 }
 
@@ -128,11 +128,11 @@ function addBlock(pieces: Pieces, block: JsonObject): void {
   else parts.push(fileOf(block))
 }
 
-/** Words by which people and programs say that something went wrong, in the languages that most of them are written in. */
+/** Words of error messages, in common languages. */
 const FAILURE =
   /err(?:or|eur|ore)|exception|invalid|malformed|incomplet|incompl[eè]t|truncat|tronqu|trunc|cut off|fail|unable|unknown|unexpected|missing|not (?:valid|complete|found|executed|parse|run)|no se p|could ?n[o']t|can(?:not|'t)|did ?n[o']t|pars(?:e|ing)|retry|try again|rejected|refused|denied|skipped|aborted|cancel|fehl|ung[uü]ltig|unvollst|abgeschnitten|erreur|invalide|impossible|errore|non valid|inv[aá]lid|fall[oó]|erro|ongeldig|fout|mislukt|ошибк|невер|неполн|обрыв|错误|錯誤|无效|無效|失败|失敗|截断|截斷|不完整|エラー|無効|不正|切れ|오류|잘못|실패/i
 
-/** Whether JSON is data and not words. */
+/** Whether a JSON value is data and not text. */
 const isData = (value: unknown): boolean => value !== undefined && value !== null && typeof value !== 'string'
 
 function addResult(
@@ -147,7 +147,7 @@ function addResult(
   results.push({ call: callId(call), as: isFailure ? 'error' : isData(parsedJson(text)) ? 'data' : 'words' })
 }
 
-/** The id of a call without the prefix of its API, which a compatible API replaces. */
+/** A tool call id without the prefix of its API, which compatible APIs replace. */
 export const callId = (id: string): string => id.replace(/^(?:call|toolu)_/, '')
 
 function callOf({ name, arguments: given, input }: JsonObject): string {

@@ -22,22 +22,22 @@ export interface Question {
   continues: Continuation | undefined
   /** Entries of a batch, such as texts to embed, each with the rest of the request. */
   entries: readonly string[]
-  /** Its parts exactly as they are, in the order in which a prompt has them. */
+  /** Fingerprints and lengths of its parts, with times and ids. */
   exact: ExactParts
-  /** A fingerprint of the words of the model's last turn, without spaces. */
+  /** A fingerprint of the text of the model's last turn, without spaces. */
   said: string | undefined
-  /** The results of tools that it brings. */
+  /** The tool results in its last turn. */
   results: readonly ResultNote[]
 }
 
-/** A part of a prompt as it is. */
+/** A part of a prompt. */
 interface ExactPart {
   print: string
   /** Characters. */
   size: number
 }
 
-/** What a prompt begins with, and its turns, oldest first. */
+/** The parts of a prompt in their order. Turns are oldest first. */
 interface ExactParts {
   tools: ExactPart
   system: ExactPart

@@ -1,6 +1,6 @@
-// How providers say that an input does not fit the context window of a model.
+// Recognizes the errors by which providers reject an input that exceeds the context window.
 
-/** An error as a client was told it. */
+/** An error that a client received. */
 interface ToldError {
   code: string
   message: string

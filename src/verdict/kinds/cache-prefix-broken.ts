@@ -1,30 +1,31 @@
-// cache-prefix-broken: what a prompt begins with changes from call to call of a conversation, so that no prompt cache can hit.
+// cache-prefix-broken: the beginning of the prompt changes from call to call of a conversation, so that a prompt cache cannot hit.
 import { groupBy } from '../../lib/group-by.ts'
 import { fingerprint } from '../../lib/ids.ts'
 import { wordsPrint } from '../../lib/question.ts'
 import { type ClientCall, CONVERSATIONS, isAfter } from '../client-call.ts'
 import type { Behaviour, FindingDefinition } from './define.ts'
 
-/** A conversation may change once, as with the date at midnight; more often is a habit. */
+/** One change is allowed, such as a new date at midnight. */
 const MIN_BREAKS = 2
-/** What is sent again behind the change, in characters: providers cache nothing below 1,024 tokens. */
+/** Minimum number of equal characters after the change: providers cache nothing below 1,024 tokens. */
 const MIN_LOST = 4_096
-/** A part that becomes shorter than this was shortened on purpose, such as old results of tools. */
+/** A part with less than this share of its length was shortened on purpose, such as an old tool result. */
 const SHORTENED = 0.9
 
-/** How many calls before one are looked at. */
+/** Maximum number of earlier calls that a call is compared with. */
 const MAX_CANDIDATES = 8
 
-/** Two calls of a conversation of which the second begins in another way. */
+/** Two consecutive calls of a conversation whose prompts begin differently. */
 interface Break {
   first: ClientCall
   again: ClientCall
-  /** Where: the instructions, or a turn from 1. */
+  /** The part that changed: the instructions, or a turn, counted from 1. */
   place: string
-  /** Characters that are the same behind it. */
+  /** Number of equal characters after it. */
   lost: number
 }
 
+/** Reports conversations whose instructions or early turns change with each call. */
 export const cachePrefixBroken: FindingDefinition = {
   kind: 'cache-prefix-broken',
   find: (behaviour) =>
@@ -42,12 +43,12 @@ export const cachePrefixBroken: FindingDefinition = {
     }),
 }
 
-/** Breaks that follow each other in one conversation. */
+/** Consecutive breaks of one conversation. */
 function habitsIn({ calls }: Behaviour): Break[][] {
   const conversations = calls.filter(
     ({ operation, question }) => CONVERSATIONS.has(operation) && question.turns.length > 0,
   )
-  // Calls with an equal end, whatever they begin with.
+  // Calls that are equal apart from their first turn.
   const byEnd = Map.groupBy(
     conversations.filter(({ outcome }) => outcome === 'succeeded'),
     (call) => endKey(call, call.question.turns.length),
@@ -57,7 +58,7 @@ function habitsIn({ calls }: Behaviour): Break[][] {
     const before = (byEnd.get(endKey(again, again.question.turns.length - 2)) ?? []).filter((first) =>
       isAfter(again, first),
     )
-    // Where any of them is the beginning of this one as it is, this may be the conversation.
+    // An exact prefix may be the conversation that this call continues.
     if (before.some((first) => changedPart(first, again) === undefined)) continue
     const found = before
       .slice(-MAX_CANDIDATES)
@@ -71,7 +72,7 @@ function habitsIn({ calls }: Behaviour): Break[][] {
   return [...chains.values()].filter(({ length }) => length >= MIN_BREAKS)
 }
 
-/** Equal for calls of one model with these instructions and tools whose first turns, without the very first, are equal. */
+/** A key of the model, instructions, tools, and all turns up to `length` except the first. */
 const endKey = ({ operation, model, question }: ClientCall, length: number): string =>
   fingerprint(
     JSON.stringify([
@@ -80,7 +81,7 @@ const endKey = ({ operation, model, question }: ClientCall, length: number): str
     ]),
   )
 
-/** The first part of a call that another one, which goes on with it, has not as it is: -1 the instructions, 0 the first turn. */
+/** The first part that differs in a later call: -1 for the instructions, 0 for the first turn. Undefined if none differs. */
 function changedPart({ question: one }: ClientCall, { question: other }: ClientCall): number | undefined {
   if (one.exact.system.print !== other.exact.system.print) return -1
   const at = one.exact.turns.findIndex(({ print }, index) => print !== other.exact.turns[index]?.print)
@@ -99,8 +100,8 @@ function breakBetween(first: ClientCall, again: ClientCall): Break[] {
 }
 
 /**
- * Whether a call surely goes on with the conversation of another: it has its answer, and differs in nothing but times and ids, or the
- * answer is too long to be equal by chance. An answer without words calls tools.
+ * Whether a call certainly continues the conversation of another: it has that call's response, and its turns differ only in times and
+ * ids, or the response is too long to be equal by chance. A response without text calls tools.
  */
 function continues({ question: one, words }: ClientCall, { question: other }: ClientCall): boolean {
   const isSame = one.turns.length > 1 && one.turns.every((turn, index) => turn === other.turns[index])
@@ -109,5 +110,5 @@ function continues({ question: one, words }: ClientCall, { question: other }: Cl
   return (isSame || answer.length >= MIN_ANSWER) && other.said === wordsPrint(answer)
 }
 
-/** Shorter answers are equal by chance, such as "Done." */
+/** Shorter responses may be equal by chance, such as "Done." */
 const MIN_ANSWER = 40

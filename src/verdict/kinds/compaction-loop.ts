@@ -4,9 +4,10 @@ import { wordsPrint } from '../../lib/question.ts'
 import { type ClientCall, isAfter } from '../client-call.ts'
 import { type Behaviour, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
-/** So many refusals in a row are a loop: the first is news, and the second shows that what was left out did not suffice. */
+/** The first rejection is news to a client, and the second shows that it left out too little. */
 const MIN_REFUSALS = 3
 
+/** Reports conversations that were rejected as too long at least three times in a row without becoming shorter. */
 export const compactionLoop: FindingDefinition = {
   kind: 'compaction-loop',
   find: (behaviour) =>
@@ -17,19 +18,19 @@ export const compactionLoop: FindingDefinition = {
       .flatMap(({ refused, severity }) => (severity === undefined ? [] : [draft(refused, severity)])),
 }
 
-/** Calls of one model that begin with the same instructions and the same turn, in order: of one conversation, or of several that are alike. */
+/** Calls of one model with equal instructions and first turns, in order: one conversation, or several similar ones. */
 const conversationsIn = ({ calls }: Behaviour): ClientCall[][] =>
   groupBy(
     calls.filter(({ question }) => question.turns.length > 0),
     ({ operation, model, question }) => [operation, model, question.instructions, question.turns[0]].join(' '),
   ).filter((group) => group.some(({ tooLong }) => tooLong))
 
-/** Characters of an input. */
+/** Length of an input in characters. */
 function sizeOf({ question: { exact } }: ClientCall): number {
   return exact.turns.reduce((sum, { size }) => sum + size, exact.tools.size + exact.system.size)
 }
 
-/** The longest rows of refusals, each after the one before and none shorter; others of another kind may come between them. Anything else that was answered ends a row. */
+/** Rows of rejections, each after the one before and none shorter. A success or a shorter input ends a row. */
 function stretchesOfRefusals(calls: readonly ClientCall[]): ClientCall[][] {
   const rows: ClientCall[][] = []
   let row: ClientCall[] = []
@@ -47,14 +48,14 @@ function stretchesOfRefusals(calls: readonly ClientCall[]): ClientCall[][] {
   return rows.filter(({ length }) => length >= MIN_REFUSALS)
 }
 
-/** Whether a call asks the same as one before, or has all of its turns and more. */
+/** Whether a call repeats an earlier one, or has all of its turns and more. */
 const goesOn = ({ question: again }: ClientCall, { question: first }: ClientCall): boolean =>
   again.template === first.template ||
   (again.turns.length > first.turns.length && first.turns.every((turn, index) => turn === again.turns[index]))
 
 /**
- * How sure it is that one client is behind a row: its calls say that they repeat each other, or they go on with an answer that
- * fewer conversations have had. Undefined where they may be requests of their own that are equal or alike.
+ * The severity for a row of rejections: an error if one client certainly made the calls, because they are marked as retries or
+ * continue a response that fewer conversations received. Undefined if they may be separate requests that are equal.
  */
 function severityOf(
   row: readonly ClientCall[],
@@ -72,7 +73,7 @@ function severityOf(
   return isConversation && differ ? 'warning' : undefined
 }
 
-/** The answered calls that end closest before where a call goes on: each may be of a conversation of its own. */
+/** The longest answered calls that a call continues. Each may belong to a separate conversation. */
 function begunBefore(again: ClientCall, calls: readonly ClientCall[]): ClientCall[] {
   const { turns } = again.question
   const isBegun = ({ question }: ClientCall) => question.turns.every((turn, index) => turn === turns[index])
@@ -83,11 +84,11 @@ function begunBefore(again: ClientCall, calls: readonly ClientCall[]): ClientCal
   return answered.filter((call) => call.question.turns.length === closest && isBegun(call))
 }
 
-/** Whether a call goes on with the answer to another one, and not with words that a program has in store. */
+/** Whether a call continues with the response to another call, and not with stored text. */
 function hasAnswer({ question }: ClientCall, before: ClientCall): boolean {
   if (question.turns.length !== before.question.turns.length + 2) return false
   const words = before.words()
-  // An answer without words calls tools.
+  // A response without text calls tools.
   return words === '' || question.said === wordsPrint(words)
 }
 

@@ -4,14 +4,15 @@ import { counted } from '../../lib/units.ts'
 import { type ClientCall, isAfter } from '../client-call.ts'
 import type { Behaviour, FindingDefinition } from './define.ts'
 
-/** A call that brings the result of a tool, and the one whose answer asked for it with half of its arguments. */
+/** A call with a tool result, and the call whose response has the truncated tool call. */
 interface Executed {
   asked: ClientCall
   brings: ClientCall
-  /** Whether the result is data, which nobody has who did not run the tool; words may report a failure in a way that is not known here. */
+  /** Whether the result is data, which proves that the tool was run. Text may be an error message. */
   isData: boolean
 }
 
+/** Reports tool results for calls whose arguments were cut off. */
 export const executedTruncated: FindingDefinition = {
   kind: 'executed-truncated',
   find: (behaviour) =>
@@ -27,9 +28,9 @@ export const executedTruncated: FindingDefinition = {
     }),
 }
 
-/** The first result for each call that was cut off, unless it reports an error. */
+/** The first result for each truncated tool call, without error reports. */
 function executedIn({ calls }: Behaviour): Executed[] {
-  // The answers of a session without such results are not read.
+  // Responses are only read if there are tool results.
   const bringing = calls.filter(({ question }) => question.results.some(({ as }) => as !== 'error'))
   const lastOne = bringing.at(-1)
   if (!lastOne) return []
