@@ -8,7 +8,7 @@ import { asList, asObject, asText, type JsonObject, objectsIn, parsedJson } from
 export interface ResultNote {
   /** Id of the call, without the prefix that each API has. */
   call: string
-  /** `error` if its text reports a failure; otherwise JSON data or plain text. */
+  /** `error` if it reports a failure, or nothing at all; otherwise JSON data or plain text. */
   as: 'error' | 'data' | 'words'
 }
 
@@ -130,10 +130,13 @@ function addBlock(pieces: Pieces, block: JsonObject): void {
 
 /** Words of error messages, in common languages. */
 const FAILURE =
-  /err(?:or|eur|ore)|exception|invalid|malformed|incomplet|incompl[eè]t|truncat|tronqu|trunc|cut off|fail|unable|unknown|unexpected|missing|not (?:valid|complete|found|executed|parse|run)|no se p|could ?n[o']t|can(?:not|'t)|did ?n[o']t|pars(?:e|ing)|retry|try again|rejected|refused|denied|skipped|aborted|cancel|fehl|ung[uü]ltig|unvollst|abgeschnitten|erreur|invalide|impossible|errore|non valid|inv[aá]lid|fall[oó]|erro|ongeldig|fout|mislukt|ошибк|невер|неполн|обрыв|错误|錯誤|无效|無效|失败|失敗|截断|截斷|不完整|エラー|無効|不正|切れ|오류|잘못|실패/i
+  /err(?:or|eur|ore)|exception|invalid|malformed|incomplet|incompl[eè]t|truncat|tronqu|trunc|cut off|fail|unable|unknown|unexpected|missing|not (?:valid|complete|found|executed|parse|run)|no se p|could ?n[o']t|can(?:not|'t)|did ?n[o']t|pars(?:e|ing)|retry|try again|please|again|clarif|rejected|refused|denied|skipped|aborted|cancel|"(?:ok|success|succeeded)"\s*:\s*false|"status(?:_?code)?"\s*:\s*[45]\d\d|fehl|ung[uü]ltig|unvollst|abgeschnitten|erreur|invalide|impossible|errore|non valid|inv[aá]lid|fall[oó]|erro|ongeldig|fout|mislukt|ошибк|невер|неполн|обрыв|错误|錯誤|无效|無效|失败|失敗|截断|截斷|不完整|エラー|無効|不正|切れ|오류|잘못|실패/i
+
+/** Results that show nothing of a tool: empty values in JSON. */
+const NOTHING = new Set(['', 'null', 'false', '""', '[]', '{}'])
 
 /** Whether a JSON value is data and not text. */
-const isData = (value: unknown): boolean => value !== undefined && value !== null && typeof value !== 'string'
+const isData = (value: unknown): boolean => value !== undefined && typeof value !== 'string'
 
 function addResult(
   { parts, results }: Pieces,
@@ -143,7 +146,7 @@ function addResult(
   const call = asText(id)
   if (call === undefined) return
   const text = typeof content === 'string' ? content : contentTexts(content).join('\n')
-  const isFailure = failed || text.trim() === '' || FAILURE.test(text)
+  const isFailure = failed || NOTHING.has(text.trim()) || FAILURE.test(text)
   results.push({ call: callId(call), as: isFailure ? 'error' : isData(parsedJson(text)) ? 'data' : 'words' })
 }
 

@@ -142,6 +142,11 @@ const noticesCutCalls = habit(({ luck, question }) => {
     '{"error":"incomplete arguments"}',
     'Die Argumente sind unvollständig.',
     '参数无效',
+    '{"ok":false}',
+    '{"status":400}',
+    'Please send the whole arguments.',
+    'null',
+    '{}',
     '',
   ] as const
   const others: Message[][] = [
