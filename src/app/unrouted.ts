@@ -1,6 +1,7 @@
 // Requests without a route: OPTIONS of a path, a wrong method, or an unknown path.
 import { sessionName, tokenOf } from '../access.ts'
 import { compatApiOf, notEmulated } from '../compat/index.ts'
+import { apiOfPath, EMULATED_APIS } from '../compat/not-emulated.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { MAX_PATH_LENGTH, traceUnknownPath, type UnknownPathLog } from './unknown-paths.ts'
@@ -38,7 +39,8 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
     .known()
     .filter(({ path }) => pathRegex(path).test(pathname))
     .map((route) => route.method)
-  if (methods.length === 0) throw unknownPath(request, pathname, context)
+  // A path of another API may look like one of ours: that of a model, with what is to be done with it.
+  if (methods.length === 0 || (method === 'POST' && apiOfPath(pathname))) throw unknownPath(request, pathname, context)
   // The router handles HEAD wherever it handles GET.
   const allowed = [...new Set(methods.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one])))]
   const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
@@ -53,7 +55,12 @@ function unknownPath(request: Request, path: string, { strays, sessionOf, known 
   const door = compatApiOf(request)
   const other = notOfWorkspace(path, known()) ?? HINT
   const hint = likely === null ? other : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
-  const message = door ? notEmulated(door, cut(path)) : `there is no path ${cut(path)}${hint}`
+  const foreign = apiOfPath(path)
+  const message = foreign
+    ? `${cut(path)} looks like a path of ${foreign.name}, which is not emulated; what is: ${EMULATED_APIS}`
+    : door
+      ? notEmulated(door, cut(path))
+      : `there is no path ${cut(path)}${hint}`
   const error = new ApiError(404, 'unknown_path', message, { asText: AS_TEXT.test(path) })
   // A read-only request, such as a browser's for an icon, leaves no trace.
   if (first && method !== 'GET' && method !== 'HEAD') traceUnknownPath(sessionOf(request), { method, path, error })

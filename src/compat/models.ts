@@ -2,14 +2,15 @@
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
-import { modelOf } from '../providers/catalogue.ts'
+import { inputLimit, modelOf } from '../providers/catalogue.ts'
+import { MODEL_TABLE_DATE } from '../providers/define.ts'
 import { knownModels } from '../providers/names.ts'
 import { isOfAnthropic, withoutProvider } from './names.ts'
 
 /** No model has a date here: it would say nothing, and a list of them should not change. */
 const CREATED = 1_686_935_002
 /** What is known of no model. */
-const NOTHING = ['capabilities', 'deprecated_at', 'line', 'max_tokens', 'retires_at']
+const NOTHING = ['capabilities', 'deprecated_at', 'line', 'retires_at']
 const OpenaiModel = z.object({
   id: z.string().describe('Id used in requests.'),
   object: z.literal('model').describe('Always `model`.'),
@@ -27,6 +28,7 @@ const AnthropicModel = z.object({
   created_at: z.string().describe('The same for all models.'),
   lifecycle: z.literal('active').describe('Always `active`.'),
   max_input_tokens: z.int().nullable().describe('Context window in tokens, if known.'),
+  max_tokens: z.int().nullable().describe('Maximum of `max_tokens` in a request, if known.'),
   ...Object.fromEntries(NOTHING.map((field) => [field, z.null().describe('Always null.')])),
 })
 const AnthropicModels = z.object({
@@ -56,7 +58,8 @@ const anthropicModel = ({ id, full }: ListedModel) => ({
   display_name: id,
   created_at: new Date(CREATED * 1000).toISOString(),
   lifecycle: 'active' as const,
-  max_input_tokens: modelOf(full)?.context ?? null,
+  max_input_tokens: inputLimit(full) ?? null,
+  max_tokens: modelOf(full)?.maxOutput ?? null,
   ...Object.fromEntries(NOTHING.map((field) => [field, null])),
 })
 
@@ -96,8 +99,7 @@ export function modelRoutes(defaultProvider: string): readonly Route[] {
       operationId: 'openaiModels',
       tag: "OpenAI's API",
       summary: 'List models',
-      description:
-        "The known models. Other model names work, too. With the header `anthropic-version`, the list has Anthropic's format.",
+      description: `The known models, as of ${MODEL_TABLE_DATE}. Other model names work, too. With the header \`anthropic-version\`, the list has Anthropic's format.`,
       query: Page,
       response: z.union([OpenaiModels, AnthropicModels]),
       handle: ({ request, query }) =>

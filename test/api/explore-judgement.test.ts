@@ -166,7 +166,7 @@ const ROWS: Row[] = [
     act: fallback('anthropic/claude-sonet-4-5'),
     class: 'server-error-once',
     verdict: 'misbehaved',
-    why: /^unknown-model: .*did you mean 'sonnet' by 'sonet'/,
+    why: /^unknown-model: .*did you mean 'anthropic\/claude-sonnet-4-5'/,
   },
   {
     name: 'a fallback to a misspelled model',

@@ -277,6 +277,28 @@ describe('stream of a provider', () => {
   })
 })
 
+test.each(['/v1/responses', '/v1/chat/completions', '/v1/messages'])(
+  'tool-duplicate: keeps the order of two calls in a stream of %s',
+  async (name) => {
+    const put = (fixtures: object[]) =>
+      accepted(
+        app.app.fetch('/s/rehearsal/_understudy/fixtures', {
+          method: 'PUT',
+          body: JSON.stringify(fixtures),
+          headers: { 'content-type': 'application/json' },
+        }),
+      )
+    const tool_calls = ['Oslo', 'Rome'].map((city) => ({ name: 'get_weather', arguments: { city } }))
+    const operation = apiOf(name) === 'responses' ? 'responses' : 'chat.completions'
+    await put([{ match: { operation }, reply: { content: 'One moment.', tool_calls } }])
+    const { calls } = await resultOf(name, { stream: true, fault: { type: 'tool-duplicate' } })
+    await put([])
+    expect(calls.map((call) => call.arguments)).toEqual(
+      ['Oslo', 'Oslo', 'Rome', 'Rome'].map((city) => JSON.stringify({ city })),
+    )
+  },
+)
+
 describe("message of Anthropic's own API, as a provider sends it", () => {
   const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`
   const started = {

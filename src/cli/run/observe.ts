@@ -17,6 +17,7 @@ import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { listen, serverUrl } from './listen.ts'
+import { leadHere, type NotEmulatedCalls, withNotEmulated } from './not-emulated.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
 /** The session of the command if it names none. */
@@ -106,14 +107,30 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
  * A program that is a command.
  * @param run how it is run, default as a process
  */
-export const commandProgram =
-  (io: CommandIo, command: readonly string[], config: Config, run: RunChild = runChild): RunProgram =>
-  async (understudy, limitMs) => {
+export function commandProgram(
+  io: CommandIo,
+  command: readonly string[],
+  config: Config,
+  run: RunChild = runChild,
+): RunProgram {
+  // Every run of the command makes these calls.
+  const told = new Set<string>()
+  const tell = ({ api, variable }: NotEmulatedCalls) => {
+    if (told.has(api)) return
+    told.add(api)
+    io.log.line('warn', `the command calls ${api} (${variable}), which is not emulated: nothing of it is explored`)
+  }
+  return async (understudy, limitMs) => {
     const requests = new Map<string, number>()
-    const servers = await listen(config, countingRequests(understudy, requests))
+    const covered = withNotEmulated(understudy, new Map(), tell)
+    const servers = await listen(config, countingRequests(covered, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const env = clientEnvironment(io.env, url, HOME, config.token[0])
-    const stop = () => Promise.all(servers.map((server) => server.stop(true)))
+    const leads = await leadHere(covered, url, io.env)
+    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables }
+    const stop = () => {
+      leads.stop()
+      return Promise.all(servers.map((server) => server.stop(true)))
+    }
     const printed = scratchFile()
     const began = realClock.now()
     try {
@@ -127,6 +144,7 @@ export const commandProgram =
       printed.remove()
     }
   }
+}
 
 /** Makes calls in this process on virtual clocks; the function `close` ends that. */
 export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { play: RunRoute; close(): void } {

@@ -1,0 +1,104 @@
+// Calls of APIs that are not emulated, while a command runs: they are refused by name, and counted, since nothing of them was tested.
+import {
+  addressFor,
+  NOT_EMULATED_APIS,
+  notEmulatedApiAt,
+  notEmulatedResponse,
+  unaddressed,
+} from '../../compat/not-emulated.ts'
+import { ConfigError } from '../../config.ts'
+import type { Understudy } from '../../deps.ts'
+import { counted } from '../../lib/units.ts'
+import { cutWhole } from '../../lib/well-formed.ts'
+import { openHttp2Port } from './http2-port.ts'
+
+/** Calls of one path of an API that is not emulated. */
+export interface NotEmulatedCalls {
+  /** The API by name. */
+  api: string
+  /** The variable that led its client here. */
+  variable: string
+  method: string
+  path: string
+  count: number
+}
+
+/** A command that calls more paths is told of no more. */
+const MAX_PATHS = 50
+const MAX_PATH_LENGTH = 200
+
+/** The program, which also refuses calls of APIs that are not emulated; `calls` has them by method and path. */
+export function withNotEmulated(
+  { app, ...rest }: Understudy,
+  calls: Map<string, NotEmulatedCalls>,
+  onFirst: (call: NotEmulatedCalls) => void = () => {},
+): Understudy {
+  const note = (call: Omit<NotEmulatedCalls, 'count'>) => {
+    const key = `${call.variable} ${call.method} ${call.path}`
+    const found = calls.get(key)
+    if (found) found.count++
+    else if (calls.size < MAX_PATHS) {
+      const first = { ...call, count: 1 }
+      if (![...calls.values()].some(({ api }) => api === call.api)) onFirst(first)
+      calls.set(key, first)
+    }
+  }
+  return {
+    ...rest,
+    app: {
+      async fetch(request, hold) {
+        const found = notEmulatedApiAt(request.url)
+        if (!found) return app.fetch(request, hold)
+        const { method } = request
+        // The query is left out: clients put keys there.
+        const call = { ...found, path: cutWhole(found.path, MAX_PATH_LENGTH) }
+        note({ api: call.api.name, variable: call.variable, method, path: call.path })
+        return notEmulatedResponse(call, method)
+      },
+    },
+  }
+}
+
+/** Variables for the command that lead clients of these APIs here, until `stop`. */
+interface Leads {
+  variables: Readonly<Record<string, string>>
+  stop(): void
+}
+
+/**
+ * Leads clients of these APIs here, where nobody has given them an address.
+ * @param url where the app listens
+ * @param leave variables to leave as they are
+ */
+export async function leadHere(
+  { app }: Pick<Understudy, 'app'>,
+  url: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  leave: readonly string[] = [],
+): Promise<Leads> {
+  const apis = unaddressed(environment, leave)
+  const port = apis.some(({ http2 }) => http2) ? await openHttp2Port(app, url) : undefined
+  return {
+    variables: Object.fromEntries(
+      apis.map((api) => [api.variable, addressFor(api.http2 && port ? port.url : url, api)]),
+    ),
+    stop: () => port?.stop(),
+  }
+}
+
+/** Why a run with such calls proves less than it seems, one reason for each API. */
+export function notEmulatedReasons(calls: readonly NotEmulatedCalls[]): string[] {
+  const apis = Map.groupBy(calls, ({ api }) => api)
+  return [...apis].map(([api, same]) => {
+    const total = same.reduce((sum, { count }) => sum + count, 0)
+    return `${counted(total, 'call')} to ${api} ${total === 1 ? 'was' : 'were'} not tested, because it is not emulated`
+  })
+}
+
+/** The variables of `--leave-env`; throws `ConfigError` for another one. */
+export function leftVariables(names: readonly string[]): readonly string[] {
+  const known = NOT_EMULATED_APIS.map(({ variable }) => variable)
+  const other = names.find((name) => !known.includes(name))
+  if (other === undefined) return names
+  throw new ConfigError(`--leave-env must be one of ${known.join(', ')}, got ${JSON.stringify(other)}`)
+}
