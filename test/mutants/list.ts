@@ -244,13 +244,6 @@ const verdict: Mutant[] = [
     tests: ['verify'],
   },
   {
-    mistake: 'a conversation that becomes shorter is a compaction loop',
-    file: 'verdict/kinds/compaction-loop.ts',
-    find: '} else if (last && sizeOf(call) >= sizeOf(last)) {',
-    replace: '} else if (last) {',
-    tests: ['verdict-clients', 'verdict-findings'],
-  },
-  {
     mistake: 'conversations with equal beginnings are taken for one that loops',
     file: 'verdict/kinds/compaction-loop.ts',
     find: 'if (begun.size > 0 && row.length < MIN_REFUSALS * begun.size) return undefined',
