@@ -17,8 +17,12 @@ const OTHER_MODEL = 'anthropic/claude-sonnet-4'
 const RETRIED = [408, 429, 500, 502, 503, 504, 529]
 const CALL_TIMEOUT_MS = 10_000
 
+/** The rule for a call of a scenario that has only expectations. */
+const NO_RULE: Rule = { name: 'no rule', match: {}, when: {} }
+
 /** The rule for a call: calls take turns with the rules. */
-export const ruleFor = ({ rules }: Pick<Scenario, 'rules'>, index: number): Rule => rules[index % rules.length] as Rule
+export const ruleFor = ({ rules }: Pick<Scenario, 'rules'>, index: number): Rule =>
+  rules[index % rules.length] ?? NO_RULE
 
 /** So many calls, which take turns with the rules. */
 export const builtInCalls = (scenario: Pick<Scenario, 'rules'>, count: number): BuiltInCall[] =>

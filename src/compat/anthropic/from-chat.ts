@@ -5,7 +5,14 @@ import { asObject, asText, type JsonObject } from '../../lib/values.ts'
 /** Error code after which clients of threads send the whole conversation. */
 export const THREAD_NOT_FOUND = 'thread_not_found'
 
-const STOPS: Record<string, string> = { length: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' }
+/** Stop reasons by finish reason; one that chat completions do not have is passed on as it is. */
+const STOPS: Record<string, string> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+}
 
 /** Why a message ended. */
 interface MessageEnd {
@@ -20,7 +27,7 @@ interface MessageEnd {
 /** The fields for the end of a message. */
 export function messageEnd({ finish, stoppedBy, refused }: MessageEnd): JsonObject {
   const stopped = stoppedBy !== undefined && finish === 'stop'
-  const usual = stopped ? 'stop_sequence' : (STOPS[String(finish)] ?? 'end_turn')
+  const usual = stopped ? 'stop_sequence' : (STOPS[String(finish)] ?? String(finish))
   const reason = finish == null ? null : refused ? 'refusal' : usual
   return {
     stop_reason: reason,
