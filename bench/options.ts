@@ -10,6 +10,7 @@ export const SECTIONS = [
   'start',
   'memory',
   'sessions',
+  'histories',
   'explore',
   'telemetry',
 ] as const

@@ -5,7 +5,7 @@ import { record } from './history.ts'
 import { chooseCores, machineKind, stayOn } from './machine.ts'
 import { BenchError, readOptions, type Section } from './options.ts'
 import { contestants } from './servers.ts'
-import { coldStarts, firstEvent, memory, sessions } from './single-calls.ts'
+import { coldStarts, firstEvent, histories, memory, sessions } from './single-calls.ts'
 import { scratch } from './support.ts'
 import { type Line, tableOf } from './table.ts'
 import { telemetry } from './telemetry.ts'
@@ -20,6 +20,7 @@ const MEASUREMENTS: readonly { sections: readonly Section[]; run: (bench: Bench)
   { sections: ['start'], run: coldStarts },
   { sections: ['memory'], run: memory },
   { sections: ['sessions'], run: sessions },
+  { sections: ['histories'], run: histories },
   { sections: ['explore'], run: explorations },
   { sections: ['telemetry'], run: telemetry },
 ]

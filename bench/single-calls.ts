@@ -183,3 +183,56 @@ function sessionLines(
     },
   ]
 }
+
+/** Messages of a long conversation, of which the short one is a tenth. */
+const LONG_HISTORY = 10_000
+const HISTORY_CALLS = 10
+
+/** Calls with long conversations of tool calls and their results, judged by the rules of the provider and not: time grows with the length. */
+export async function histories(bench: Bench): Promise<Line[]> {
+  const lines: Line[] = []
+  for (const contestant of bench.contestants.filter(({ name }) => name === 'own')) {
+    for (const mode of ['strict', 'off']) {
+      bench.progress(`conversations of ${LONG_HISTORY} messages, ${mode}`)
+      const command = contestant.command({ form: 'whole' }) as Command
+      const server = await start({ args: [...command.args, '--history', mode], core: bench.cores?.server })
+      const { url } = targetOf({ ...contestant, server }, { form: 'whole' })
+      for (const count of [LONG_HISTORY / 10, LONG_HISTORY]) {
+        const body = JSON.stringify({ model: 'openai/gpt-4.1', messages: toolConversation(count) })
+        const times: number[] = []
+        for (let call = -2; call < HISTORY_CALLS * bench.options.rounds; call++) {
+          const began = performance.now()
+          await post(url, body)
+          if (call >= 0) times.push(performance.now() - began)
+        }
+        lines.push({
+          measured: `conversation of ${count.toLocaleString('en')} messages`,
+          server: `own, --history ${mode}`,
+          figure: milliseconds(median(times)),
+          spread: spreadOf(times),
+        })
+      }
+      await server.stop()
+    }
+  }
+  return lines
+}
+
+/** A valid conversation of so many messages, with a tool call and its result in every four. */
+function toolConversation(count: number): object[] {
+  const messages: object[] = []
+  for (let index = 0; messages.length < count - 1; index++) {
+    const id = `call_${index}`
+    messages.push(
+      { role: 'user', content: `Question ${index}` },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: id, content: 'Result' },
+      { role: 'assistant', content: 'Answer' },
+    )
+  }
+  return [...messages, { role: 'user', content: 'And now?' }]
+}

@@ -1,4 +1,4 @@
-// Who may call, and as which session: the rules that every path shares.
+// Access rules that every path shares: who may call, and in which session.
 import { ApiError } from './contract/core/error.ts'
 import type { Caller } from './contract/workspace/record.ts'
 import { hostName, isLoopback, isWildcard } from './lib/hosts.ts'
@@ -6,29 +6,34 @@ import { uuidOf } from './lib/ids.ts'
 import { quote } from './schema/validation.ts'
 import { DEFAULT_SESSION } from './sessions/session.ts'
 
-/** What the rules are configured with. */
+/** The settings of the rules. */
 export interface AccessOptions {
   host: string | undefined
   token: readonly string[]
-  /** Where tokens work, by token; those that are not named work in the default workspace. */
+  /** The workspaces of tokens; other tokens use the default workspace. */
   tokens: Readonly<Record<string, { workspace: string; project?: string | undefined }>>
 }
 
-/** The names by which nearly every client calls, with a port or without. */
+/** The host names of nearly every client, with or without a port. */
 const USUAL = /^(?:localhost|127\.0\.0\.1)(?::\d+)?$/
 
-/** Whether a `Host` header names this machine, or nothing. */
+/** Whether a `Host` header names this machine, or is empty. */
 function isOurs(header: string): boolean {
   if (USUAL.test(header)) return true
   const name = hostName(header)
   return name === '' || isLoopback(name)
 }
 
-/** 403 when the `Host` header is neither loopback nor the host listened on: a page of another site that points here. */
+/**
+ * Rejects a `Host` header that is neither loopback nor the host listened on: a page of another site whose name resolves
+ * here.
+ * @throws ApiError 403, or 400 without the header
+ */
 export function checkHost(request: Request, host: string | undefined): void {
-  // HTTP/1.0 may leave the header out, and the URL is then a bare path.
+  // HTTP/1.0 allows omitting the header; the URL is then a bare path.
   if (request.url.startsWith('/')) throw new ApiError(400, 'host_required', "send a 'Host' header")
-  // Listening on every interface always asks for a token, which a strange page does not have; any name may be ours there.
+  // A server that listens on every interface always requires a token, which a foreign page lacks. There any name may be
+  // valid.
   if (host !== undefined && isWildcard(host)) return
   const header = request.headers.get('host') ?? ''
   if (isOurs(header)) return
@@ -43,11 +48,14 @@ export function checkHost(request: Request, host: string | undefined): void {
 
 const SCHEME = 'Bearer '
 const WORD = /^\S+$/
-/** The token of a request, undefined when it has none; 401 when what it has instead is no token. */
+/**
+ * The token of a request; undefined if it has none.
+ * @throws ApiError 401 for an invalid header
+ */
 export function tokenOf(request: Request): string | undefined {
   const header = request.headers.get('authorization')
   if (header !== null) return tokenIn(header)
-  // As the clients of Anthropic send it.
+  // The header of Anthropic's clients.
   const key = request.headers.get('x-api-key')
   return key === null ? undefined : tokenIn(`${SCHEME}${key}`)
 }
@@ -62,7 +70,10 @@ function tokenIn(header: string): string | undefined {
   throw unauthorized(`the header 'Authorization' is not a bearer token: send ${EXAMPLE}`)
 }
 
-/** 401 unless the token of a request, less what it says of the session, is one of those configured; gives the token. */
+/**
+ * The token of a request, which without its session suffix must be a configured one.
+ * @throws ApiError 401
+ */
 export function checkToken(request: Request, { token: allowed, tokens }: AccessOptions): string | undefined {
   const token = tokenOf(request)
   if (allowed.length === 0) return token
@@ -73,13 +84,16 @@ export function checkToken(request: Request, { token: allowed, tokens }: AccessO
   )
 }
 
-/** The same for an API call, which must have one even where any will do. */
+/**
+ * The same for an API call, which must have a token even where any is valid.
+ * @throws ApiError 401
+ */
 export function requireToken(request: Request, access: AccessOptions): void {
   if (!checkToken(request, access))
     throw unauthorized(`send a token: ${EXAMPLE} (any token works unless --token is set)`)
 }
 
-/** Whether a request has a token that may call, where it is answered without one too. */
+/** Whether a request has a valid token, on paths that need none, too. */
 export function hasToken(request: Request, access: AccessOptions): boolean {
   try {
     requireToken(request, access)
@@ -91,14 +105,14 @@ export function hasToken(request: Request, access: AccessOptions): boolean {
 }
 
 const EXAMPLE = "'Authorization: Bearer <token>'"
-// No browser asks for a password because of it, which would hold up the page that called.
+// No browser shows a password dialog for it, which would block the calling page.
 const CHALLENGE = 'Bearer realm="understudy"'
 const unauthorized = (message: string) =>
   new ApiError(401, 'invalid_token', message, { headers: { 'www-authenticate': CHALLENGE } })
 
-/** Name of the workspace of every token that is not mapped to another. */
+/** Workspace of every token that is not mapped to another. */
 const DEFAULT_WORKSPACE = 'default'
-/** The caller of a workspace, from the token; ids are functions of the names, so they are the same everywhere. */
+/** The caller in a workspace, by token. Ids are functions of the names, so they are the same everywhere. */
 export function callerOf(token: string | undefined, { tokens }: Pick<AccessOptions, 'tokens'>): Caller {
   const name = token?.replace(/#.*$/s, '') ?? ''
   const rule = Object.hasOwn(tokens, name) ? tokens[name] : undefined
@@ -109,11 +123,11 @@ export function callerOf(token: string | undefined, { tokens }: Pick<AccessOptio
   }
 }
 
-/** The name of the session that a request means: header, then token, else the default one. */
+/** The session name of a request: header, then token, else the default session. */
 export const sessionName = (request: Request, token: string | undefined): string =>
   request.headers.get('x-understudy-session') ?? sessionIn(token ?? '') ?? DEFAULT_SESSION
 
-/** The same before anybody has looked at the token: undefined when that is not a token, which the application refuses. */
+/** The same before the token is checked: undefined if it is invalid, which the application rejects. */
 export function namedSession(request: Request): string | undefined {
   try {
     return sessionName(request, tokenOf(request))
@@ -126,7 +140,10 @@ export function namedSession(request: Request): string | undefined {
 const sessionIn = (token: string): string | undefined =>
   /^session:(.*)$/.exec(token)?.[1] ?? /#(?:session:)?(.*)$/.exec(token)?.[1]
 
-/** 400 for a session other than the one that the address, the header or the token of its request names, where that must be so. */
+/**
+ * Rejects a session other than the one in the URL, the header or the token of the request, if required.
+ * @throws ApiError 400
+ */
 export function checkSeen(name: string, seen: string, strict: boolean): void {
   if (!strict || name === seen) return
   throw new ApiError(
@@ -138,17 +155,17 @@ export function checkSeen(name: string, seen: string, strict: boolean): void {
 }
 
 const PREFIX = /^\/s\/([^/]+)(?=\/)/
-/** Paths that a client calls when it is given our origin as an address that it expects to end in `/v1`. */
+/** Paths of a client whose base URL lacks `/v1`. */
 const WITHOUT_VERSION = /^\/messages(?=\/|$)/
 /**
- * The request without a `/s/<session>` before its path, whose session goes into the header; `/messages` is `/v1/messages`.
- * Only the first prefix is one: a request that this has returned before stays as it is, whoever asks again.
+ * The request without a leading `/s/<session>`, whose session becomes the header; `/messages` is `/v1/messages`. Only
+ * the first prefix counts: a request that this has returned before stays as it is.
  */
 export function withoutPrefix(request: Request): Request {
   if (asCame.has(request)) return request
   const pathStart = request.url.indexOf('/', 8)
   if (!request.url.startsWith('/s/', pathStart) && !request.url.startsWith('/messages', pathStart)) return request
-  // Without a `Host` header there is a bare path, which is refused (`checkHost`).
+  // Without a `Host` header the URL is a bare path, which is rejected (`checkHost`).
   const url = URL.parse(request.url)
   if (!url) return request
   const name = PREFIX.exec(url.pathname)?.[1]
@@ -163,5 +180,5 @@ export function withoutPrefix(request: Request): Request {
 }
 
 const asCame = new WeakMap<Request, Pick<Request, 'url' | 'headers'>>()
-/** The address and the headers of a request as they came, before `withoutPrefix`. */
+/** The URL and the headers of a request as received, before `withoutPrefix`. */
 export const asReceived = (request: Request): Pick<Request, 'url' | 'headers'> => asCame.get(request) ?? request

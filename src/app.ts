@@ -1,5 +1,5 @@
-// The HTTP surface: who may call, the router operations, and the one place that renders errors. It listens to nothing and
-// does no I/O. What lies beside the operations is loaded when it is first asked for (app/routes.ts).
+// The HTTP surface: access, the router operations, and the only place that renders errors. It does not listen and does
+// no I/O. Everything beside the operations is loaded on first use (app/routes.ts).
 import {
   asReceived,
   callerOf,
@@ -33,14 +33,17 @@ import type { Session } from './sessions/sessions.ts'
 const routes = lazy<typeof import('./app/routes.ts')>(() => require('./app/routes.ts'))
 const inspector = lazy<typeof import('./inspector/serve.ts')>(() => require('./inspector/serve.ts'))
 
-/** What is called at a path. */
+/** The operation at a path. */
 interface OperationPath {
   endpoint: Endpoint
-  /** That of the door which the path belongs to. */
+  /** The wire format of the path's compatible API. */
   wire?: () => Wire
 }
 
-/** The operations by path, with the wire of the door that a path belongs to: they need no router, which takes long to start. */
+/**
+ * The operations by path, with the wire format of the path's compatible API: they need no router, which takes long to
+ * start.
+ */
 const OPERATIONS: ReadonlyMap<string, OperationPath> = new Map([
   ...endpoints.map((endpoint) => [endpoint.path, { endpoint }] as const),
   ...compatApis.flatMap(({ paths, wire }) =>
@@ -54,20 +57,20 @@ const isCalled = (pathname: string) =>
   pathname.startsWith('/v2/') || compatApis.some(({ prefix }) => pathname.startsWith(prefix))
 
 const WORK = [EVENT, AGENT_TASK]
-/** Whether a session waits for what is done beside calls. */
+/** Whether a session has background work. */
 const hasWork = (session: Session) => session.keyedKinds().some((kind) => WORK.includes(kind))
 
-/** Renders errors, as the door that the request came by has them. */
+/** Renders errors in the format of the called API. */
 const rendererOf =
   ({ report }: Pick<AppDeps, 'report'>, ids: RequestIds) =>
   (thrown: unknown, request: Request): Response => {
-    const known = storageError(thrown)
-    if (!known) report(thrown)
-    const refusal = ids.refusal(known ?? bugError(), compatApiOf(request)?.wire())
+    const storageProblem = storageError(thrown)
+    if (!storageProblem) report(thrown)
+    const refusal = ids.refusal(storageProblem ?? bugError(), compatApiOf(request)?.wire())
     return request.method === 'HEAD' ? new Response(null, refusal) : refusal
   }
 
-/** Gives answers what those of a call have from the gateway: an id, and a word to who holds the connection. */
+/** Completes responses as the gateway does those of calls: an id, and a note to the connection's owner. */
 const completing =
   (ids: RequestIds) =>
   async (
@@ -81,16 +84,16 @@ const completing =
     return response
   }
 
-/** Answers what is asked for the inspector: its page, or its first calls; `beside` loads what it asks for next. */
+/** Serves the inspector: its page, or its first calls; `beside` loads what it requests next. */
 const inspecting =
-  ({ access, sessions, report }: AppDeps, beside: () => unknown) =>
+  ({ access, sessions, report }: AppDeps, loadRoutes: () => unknown) =>
   (request: Request): Response | Promise<Response> | undefined => {
-    const wanted = pageRequest(request)
-    if (wanted === 'page') return inspector().pageResponse(request)
-    if (wanted !== 'calls') return undefined
+    const part = pageRequest(request)
+    if (part === 'page') return inspector().pageResponse(request)
+    if (part !== 'calls') return undefined
     checkToken(request, access)
-    // The page waits for nothing but them: the rest is loaded while the browser draws.
-    void nextTurn().then(beside).catch(report)
+    // The page waits only for these calls: the rest is loaded while the browser renders.
+    void nextTurn().then(loadRoutes).catch(report)
     return inspector().firstCalls(sessions)
   }
 
@@ -101,8 +104,8 @@ export function createApp(deps: AppDeps): App {
     const name = sessionName(request, tokenOf(request))
     if (looks) return deps.gateway.runs.enter(sessions.peek(name))
     const session = sessions.get(name)
-    const news = session.slot.announce()
-    if (news) begins(request, news)
+    const gap = session.slot.announce()
+    if (gap) begins(request, gap)
     return deps.gateway.runs.enter(session)
   }
   const { begins, announced } = sessionNews()
@@ -111,9 +114,9 @@ export function createApp(deps: AppDeps): App {
   const render = rendererOf(deps, ids)
   const responses = createResponseCounts()
   const mark = (response: Response) => ids.mark(response, undefined)
-  const beside = once(() => routes().createRoutes(deps, { sessionOf, render, responses, mark }))
-  // The events that an earlier process left are applied at once, and its tasks go on.
-  if (sessions.list().some(hasWork)) beside()
+  const loadRoutes = once(() => routes().createRoutes(deps, { sessionOf, render, responses, mark }))
+  // Events and tasks of an earlier process continue at once.
+  if (sessions.list().some(hasWork)) loadRoutes()
   const call = ({ endpoint, wire }: OperationPath, request: Request, hold: ConnectionFinder | undefined) => {
     const caller = () => callerOf(tokenOf(request), access)
     const session = () => sessionOf(request)
@@ -121,21 +124,21 @@ export function createApp(deps: AppDeps): App {
     return serveOperation(endpoint.operation(), { request, received, session, caller, hold, wire: wire?.() }, deps)
   }
   const complete = completing(ids)
-  const page = inspecting(deps, beside)
+  const page = inspecting(deps, loadRoutes)
   const answer = (request: Request, hold: ConnectionFinder | undefined): Response | Promise<Response> => {
     const { pathname } = new URL(request.url)
     const called = isCalled(pathname)
     const shown = called ? undefined : page(request)
     if (shown) return complete(shown, request, hold)
     if (called) requireToken(request, access)
-    else if (!beside().isPublic(pathname)) checkToken(request, access)
-    else return complete(beside().fetch(request), request, hold)
+    else if (!loadRoutes().isPublic(pathname)) checkToken(request, access)
+    else return complete(loadRoutes().fetch(request), request, hold)
     const turn = sessions.turn?.(sessionName(request, tokenOf(request)))
     return turn ? turn.then(() => served(request, pathname, hold)) : served(request, pathname, hold)
   }
   const served = (request: Request, pathname: string, hold: ConnectionFinder | undefined) => {
     const operation = operationAt(request, pathname)
-    if (!operation) return complete(beside().fetch(request), request, hold)
+    if (!operation) return complete(loadRoutes().fetch(request), request, hold)
     const answered = call(operation, request, hold)
     return operation.wire ? complete(answered, request, hold) : answered
   }
@@ -150,8 +153,8 @@ export function createApp(deps: AppDeps): App {
         request = withoutPrefix(incoming)
         noteBalancer(request)
         origin = allowedPage(request, access.cors)
-        const asked = origin !== undefined && isPreflight(request)
-        response = await (asked ? complete(preflight(request), request, hold) : answer(request, hold))
+        const preflightRequested = origin !== undefined && isPreflight(request)
+        response = await (preflightRequested ? complete(preflight(request), request, hold) : answer(request, hold))
       } catch (error) {
         response = await complete(render(error, request), request, hold)
       }

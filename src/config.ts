@@ -1,5 +1,5 @@
-// Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag beats the environment, which beats the
-// file. The settings are the rows of config/settings.ts.
+// Flags, environment and understudy.yaml, parsed once into a frozen Config: a flag takes precedence over the
+// environment, which takes precedence over the file. The settings are the rows of config/settings.ts.
 import { basename } from 'node:path'
 import { type OutsideAddress, telemetryAddress } from './config/addresses.ts'
 import { ConfigError, mustBe, quoteSetting, readConfigFile, type SettingValue } from './config/file.ts'
@@ -23,21 +23,24 @@ export { ConfigError, SETTINGS }
 type Key = keyof typeof SETTINGS
 /** The variables of a process, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
-/** Everything that is configured, frozen. */
+/** The whole configuration, frozen. */
 export type Config = Readonly<
   { [K in Key]: (typeof SETTINGS)[K]['fallback'] } & {
     forwarding: ForwardingRules
-    /** Where traces are exported to, if they are. */
+    /** The export of traces, if any. */
     telemetry: TelemetrySettings | undefined
-    /** Everything outside of this machine's providers that gets calls, keys or traces, to be named at the start. */
+    /** Addresses that receive calls, keys or traces and are not a provider's own, to be listed at start. */
     addresses: readonly OutsideAddress[]
-    /** What flags and variables say of time, which is stronger than what scenarios say. */
+    /** Time settings of flags and variables, which take precedence over those of scenarios. */
     timeOverrides: Partial<TimeSettings>
+    /** Whether a flag or variable says how conversations are judged. */
+    historyOverrides: boolean
   }
 >
 // Most starts export nothing.
 const telemetry = lazy<typeof import('./config/telemetry.ts')>(() => require('./config/telemetry.ts'))
 
+/** The flag of a setting. */
 export const flagOf = (key: string): string => `--${key.replaceAll('_', '-')}`
 /** The environment variable of a setting. */
 export const variableOf = (key: string) => `UNDERSTUDY_${key.toUpperCase()}`
@@ -48,7 +51,10 @@ export const isList = (key: string): boolean => Array.isArray(SETTINGS[key as Ke
 /** Whether a setting has neither flag nor variable. */
 export const isFileOnly = (key: string): boolean => SETTINGS[key as Key].fileOnly === true
 
-/** The configuration of flags (by key), environment and file; throws `ConfigError` for the first thing that is wrong. */
+/**
+ * The configuration from flags (by key), environment and file.
+ * @throws ConfigError for the first mistake
+ */
 export function readConfig(flags: Record<string, unknown>, environment: Environment): Config {
   const named = (flags.config as string | undefined) ?? (environment.UNDERSTUDY_CONFIG || undefined)
   const { settings, section } = readConfigFile(named, keys)
@@ -56,8 +62,8 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
   const config: Record<string, unknown> = {}
   const givenFor = (key: Key) => fromFlag(key, flags) ?? fromEnvironment(key, environment) ?? settings.get(key)
   for (const key of keys) {
-    const given = givenFor(key)
-    config[key] = given ? validated(key, given) : SETTINGS[key].fallback
+    const value = givenFor(key)
+    config[key] = value ? validated(key, value) : SETTINGS[key].fallback
   }
   config.forwarding = readForwarding({ section, backend: config.backend as BackendName, environment })
   const { otlp, otlp_content: content } = config as Pick<Config, 'otlp' | 'otlp_content'>
@@ -71,20 +77,21 @@ export function readConfig(flags: Record<string, unknown>, environment: Environm
     ...(typed('clock') && { clock: config.clock }),
     ...(typed('skip_latency') && { latency: config.skip_latency ? 'skip' : 'real' }),
   }
+  config.historyOverrides = typed('history') !== undefined
   const read = Object.freeze(config) as Config
   refuseUnknownProvider(read, givenFor('default_provider'))
   return read
 }
 
-/** No model has a default provider that nobody knows. */
-function refuseUnknownProvider({ forwarding }: Config, given: SettingValue | undefined): void {
-  if (!given) return
+/** An unknown provider cannot be the default. */
+function refuseUnknownProvider({ forwarding }: Config, setting: SettingValue | undefined): void {
+  if (!setting) return
   const { known } = providerNames(forwarding.named)
-  if (known.includes(String(given.value))) return
-  throw new ConfigError(mustBe(given.source, `one of ${known.join(', ')}`, quoteSetting(given.value)))
+  if (known.includes(String(setting.value))) return
+  throw new ConfigError(mustBe(setting.source, `one of ${known.join(', ')}`, quoteSetting(setting.value)))
 }
 
-/** What the routes are configured with. */
+/** The settings of the routes. */
 export const appSettings = (config: Config) => ({
   namespace: config.namespace,
   defaultProvider: config.default_provider,
@@ -116,7 +123,7 @@ function validated(key: Key, { value, source }: SettingValue): unknown {
   throw new ConfigError(mustBe(source, SETTINGS[key].valid, quoteSetting(at, SETTINGS[key].shown)) + rename)
 }
 
-/** What is wrong with the keys of a settings file, and with values that have a former name. */
+/** The unknown keys of a settings file, and values with a former name. */
 export function settingProblems(file: unknown): Problem[] {
   if (!isObject(file)) return []
   return Object.entries(file).flatMap(([key, value]): Problem[] => {
@@ -131,7 +138,7 @@ export function settingProblems(file: unknown): Problem[] {
   })
 }
 
-// Variables of ours that are no setting of the server.
+// A variable of ours that is no setting of the server.
 const LAUNCHER = 'UNDERSTUDY_PARENT'
 const OTHER_VARIABLES = ['UNDERSTUDY_CONFIG', 'UNDERSTUDY_URL', 'UNDERSTUDY_CLOCK_URL', 'UNDERSTUDY_BIN', LAUNCHER]
 function refuseUnknownVariables(environment: Environment): void {
@@ -147,35 +154,38 @@ function refuseUnknownVariables(environment: Environment): void {
   }
 }
 
-/** The environment of a program that shall call us: ours, with the variables that clients of model APIs read. */
+/** The environment of a program that will call the server: ours, with the variables of model API clients. */
 export const clientEnvironment = (
   environment: Environment,
   url: string,
   session: string,
   allowed?: string,
 ): Record<string, string | undefined> => {
-  // The token alone says the session, so that a program with tokens of its own has sessions of its own.
+  // The token alone selects the session, so that a program with other tokens has other sessions.
   const token = allowed === undefined ? `session:${session}` : `${allowed}#session:${session}`
   return {
     ...environment,
-    // What it starts has another parent.
+    // Its child processes have another parent.
     [LAUNCHER]: undefined,
-    // Programs that were written for these APIs are led to their own paths, and need no change.
+    // Programs for these APIs use their own paths, and need no change.
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_BASE: `${url}/v1`,
     OPENAI_API_KEY: token,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: token,
     UNDERSTUDY_URL: url,
-    // A proxy of the environment could not reach us.
+    // A proxy of the environment could not reach the server.
     ...withoutProxy(environment, new URL(url).hostname),
     UNDERSTUDY_TOKEN: token,
-    // For helpers that need a command of ours; from source there is no executable.
+    // For helpers that need our command; from source there is no executable.
     ...(basename(process.execPath).startsWith('understudy') && { UNDERSTUDY_BIN: process.execPath }),
   }
 }
 
-/** Process id of the launcher whose end is to be ours, as npm's packages have one; undefined without one. */
+/**
+ * Process id of the launcher with which the server must end, as that of the npm package; undefined without one.
+ * @throws ConfigError if it is invalid
+ */
 export function launcher(environment: Environment): number | undefined {
   const text = environment[LAUNCHER]
   if (!text) return undefined
@@ -185,7 +195,10 @@ export function launcher(environment: Environment): number | undefined {
 
 /** The commands that have a log. */
 const LOGGING = ['serve', 'exec', 'explore']
-/** Whether what is typed, or the environment, asks for `--log json`, before anything is validated; `understudy.yaml` is not read. */
+/**
+ * Whether the command line or the environment requests `--log json`, before anything is validated; `understudy.yaml` is
+ * not read.
+ */
 export function requestsJsonLog([command = '', ...args]: readonly string[], environment: Environment): boolean {
   if (!LOGGING.includes(command)) return false
   const own = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined)
@@ -194,7 +207,10 @@ export function requestsJsonLog([command = '', ...args]: readonly string[], envi
   return (typed ?? environment.UNDERSTUDY_LOG) === 'json'
 }
 
-/** Where a command that talks to a running server finds it: flags, else `UNDERSTUDY_URL`, else the default port. */
+/**
+ * The address of a running server: flags, else `UNDERSTUDY_URL`, else the default port.
+ * @throws ConfigError if it is invalid
+ */
 export function serverAddress(
   environment: Environment,
   flags: { url?: string; token?: string },

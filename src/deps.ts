@@ -104,8 +104,8 @@ export interface Replacements {
   jobLimits?: JobLimits | undefined
 }
 
-const idleRulesIn = (given: readonly ScenarioSource[]) =>
-  given.flatMap(({ scenario }) => scenarioFiles().idleRules(scenario, operationNames()))
+const warningsOfRules = (given: readonly ScenarioSource[]) =>
+  given.flatMap(({ scenario }) => scenarioFiles().rulesWithoutEffect(scenario, operationNames()))
 const parseFixtures = (values: readonly unknown[]) => fixtureReader().requestFixtures(values, fixtureSubjects)
 
 /** Builds the program; throws `FileError` or `DatabaseError` when a file cannot be used, `ConfigError` for settings at odds. */
@@ -143,6 +143,7 @@ export function createUnderstudy(
     report,
     observers,
     providers: providerNames(forwarding.named),
+    history: { mode: config.history, overrides: config.historyOverrides },
   })
   const watch = createHealthWatch(realClock.now)
   const fixtures = { ...inForce, parse: parseFixtures, files }
@@ -165,7 +166,7 @@ export function createUnderstudy(
     runs,
     observers,
     fixtures: inForce.count,
-    warnings: [...files.warnings, ...idleRulesIn(given)],
+    warnings: [...files.warnings, ...warningsOfRules(given)],
     mode,
     about: describeForwarding(forwarding, config),
     scenario: given[0]?.scenario,
@@ -252,6 +253,7 @@ function forwarded({ forwarding, max_response: maxResponse }: Config, answers: B
   return {
     // What follows from the request alone is worked out here, unless the provider's own API is called.
     answer: (call) => (leaves(call.model) && !call.operation.isComputed ? providers : answers).answer(call),
+    forwards: leaves,
     passing: { ...passing, takes: (model, api) => leaves(model) && passing.takes(model, api) },
   }
 }

@@ -21,7 +21,7 @@ test('a question is answered', async ({ app, page, understudy }) => {
   await expect(page.getByRole('status')).toHaveText('At nine.')
 })
 
-test('on a bad day, people are told', async ({ app, page, understudy }) => {
+test('app: asks to try again later when its model is down', async ({ app, page, understudy }) => {
   await understudy.scenario({
     name: 'down',
     rules: [{ name: 'unavailable', fault: { type: 'http-error', status: 503 } }],

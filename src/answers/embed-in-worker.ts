@@ -1,10 +1,10 @@
-// Vectors of many or long texts, made in workers batch by batch: other calls and other jobs come in between.
+// Vectors of many or long texts, computed in workers in batches, so that other calls and jobs run in between.
 import type { EncodedVectors, VectorEncoding } from '../lib/embedding.ts'
 import { batchesOf, runBatches } from '../workers/batches.ts'
 import { packTexts } from '../workers/packed-texts.ts'
 import { inWorker } from './in-worker.ts'
 
-/** A vector as an answer has it, and as JSON. */
+/** A vector in the encoding of a response, and as JSON. */
 export interface VectorItem {
   embedding: number[] | string
   json: string
@@ -12,17 +12,17 @@ export interface VectorItem {
 
 /** Characters of texts whose vectors take a few hundredths of a second. */
 const BATCH = 20_000
-/** What a vector takes however short its text is, in characters. */
+/** The fixed cost of a vector, in characters. */
 const EACH = 100
 const sizeOf = ({ length }: string) => length + EACH
 
-/** Whether the vectors of these texts take so long that they are made apart. */
+/** Whether the vectors of these texts take so long that they are computed in a worker. */
 export const isLongWork = (texts: readonly string[]): boolean =>
   texts.reduce((sum, text) => sum + sizeOf(text), 0) > BATCH
 
 /**
- * The vector of each text, in their order.
- * @throws the signal's reason when it is aborted: the rest is left undone
+ * The vector of each text, in order.
+ * @throws the signal's reason if it aborts; the rest is then skipped
  */
 export async function embedInWorker(
   texts: readonly string[],

@@ -1,26 +1,29 @@
-// The files of pictures: drawn ones, kept for when they are asked for again, and given ones.
+// Image files: generated ones, which are cached, and provided ones.
 import { byteCache } from '../lib/byte-cache.ts'
 import type { ImageSpec } from '../lib/media/image.ts'
 import type { ImageSource } from '../lib/media/image-format.ts'
 import { inWorker } from './in-worker.ts'
 
-/** The whole file of a picture; throws the signal's reason when that is aborted before. */
+/**
+ * The file of an image.
+ * @throws the signal's reason if that aborts first
+ */
 export const imageFile = (source: ImageSource, signal: AbortSignal): Promise<Uint8Array> =>
   'base64' in source ? Promise.resolve(Buffer.from(source.base64, 'base64')) : drawnImage(source, signal)
 
-/** Files of drawn pictures, at most 32 MiB, which are some 130: to draw one takes tens of milliseconds in a worker. */
+/** Generated images, at most 32 MiB, about 130: drawing one takes tens of milliseconds in a worker. */
 const pictures = byteCache<Promise<Uint8Array>>(32 << 20)
-/** Pictures that are being drawn, with how many wait for them. */
+/** Images that are being drawn, with the number of waiting calls. */
 const drawing = new Map<string, { picture: Promise<Uint8Array>; waiting: number; stop: AbortController }>()
 
-/** How much is remembered of pictures. */
+/** The size of the image cache. */
 export const imageCacheSize = pictures.size
 
-/** The same wish is drawn once, also when it is made twice at the same time; nobody draws what nobody waits for any more. */
+/** Equal images are drawn once, even if they are requested at the same time. Abandoned ones are not drawn. */
 async function drawnImage(spec: ImageSpec, signal: AbortSignal): Promise<Uint8Array> {
   const key = JSON.stringify(spec)
-  const known = pictures.get(key)
-  if (known) return known
+  const cached = pictures.get(key)
+  if (cached) return cached
   signal.throwIfAborted()
   const begun = drawing.get(key) ?? begin(spec, key)
   begun.waiting++

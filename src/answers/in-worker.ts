@@ -1,21 +1,21 @@
-// The one way to have something done in a worker: what is refused or takes too long there is an error for whoever asked.
+// The only way to run a job in a worker: a rejected or stopped job becomes an error for the caller.
 import { ApiError } from '../contract/core/error.ts'
 import type { Jobs } from '../workers/jobs.ts'
 import { type JobOwner, JobStopped, runJob, WorkersBusy } from '../workers/pool.ts'
 
-/** Seconds after which a caller that was refused may come again: the longest job is then done, or has ended. */
+/** Seconds after which a rejected caller may retry: the longest job is then done, or has been stopped. */
 const RETRY_AFTER_S = 5
 
-/** On whose behalf a job is done, and what it means when it takes too much. */
+/** The owner of a job, and the error if it exceeds its limits. */
 interface WorkOptions extends JobOwner {
-  /** The error for a job that takes `more than 5 s` or `more than 250 MB of memory`; 503 when left out. */
+  /** The error for a job that takes `more than 5 s` or `more than 250 MB of memory`; default: 503. */
   stopped?(why: string): Error
 }
 
 /**
- * Does a job in a worker.
- * @throws ApiError 429 `too_much_work` with `retry-after` when too many jobs wait, what `stopped` gives when the job is ended
- * at a limit, the signal's reason when that is aborted
+ * Runs a job in a worker.
+ * @throws ApiError 429 `too_much_work` with `retry-after` if too many jobs wait, the error of `stopped` if the job
+ *   exceeds a limit, the signal's reason if that aborts
  */
 export async function inWorker<Name extends keyof Jobs>(
   name: Name,

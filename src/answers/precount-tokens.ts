@@ -1,5 +1,5 @@
-// Long texts are counted and split in workers, part by part, before somebody asks: other calls and other jobs come in between,
-// and when the client has gone, the rest is left undone.
+// Counts and splits long texts in workers, part by part, before they are needed, so that other calls and jobs run in
+// between. If the client disconnects, the rest is skipped.
 import type { CountTokens } from '../contract/core/operation.ts'
 import { inSlices } from '../lib/slices.ts'
 import { splitByWords } from '../lib/token-parts.ts'
@@ -17,18 +17,18 @@ import {
   type TextChunk,
 } from './text-answer.ts'
 
-/** Texts of this many characters together are counted and split here, which takes some milliseconds. */
+/** Texts of up to so many characters in total are processed on the main thread, which takes some milliseconds. */
 const COUNTED_HERE = 50_000
 /** Characters that a worker counts in some hundredths of a second. */
 const PART = 200_000
 
-/** Whether a value has so much text in it that what goes over all of it takes long. */
+/** Whether a value contains so much text that processing all of it takes long. */
 export const isLong = (value: object): boolean => textLength(value) > COUNTED_HERE
 
 /**
  * Counts in workers the texts that `run` counts, so that their counts are cached when it runs again with `countCached`.
  * @param run receives a counter that only collects the texts and always returns 0
- * @throws the reason of `signal` when that is aborted first
+ * @throws the reason of `signal` if that aborts first
  */
 export async function precountTokens(run: (count: CountTokens) => void, signal: AbortSignal): Promise<void> {
   const collected = new Set<string>()
@@ -49,7 +49,7 @@ export async function precountTokens(run: (count: CountTokens) => void, signal: 
 
 const isRead = (text: string): boolean => !text.startsWith('data:')
 
-/** The length of all texts in a value together, but for data in base64, which nobody reads; no further than it matters. */
+/** The total length of the texts in a value, without base64 data; stops when the limit is reached. */
 function textLength(value: unknown): number {
   if (typeof value === 'string') return isRead(value) ? value.length : 0
   if (typeof value !== 'object' || value === null) return 0
@@ -58,12 +58,14 @@ function textLength(value: unknown): number {
     for (const inner of value) if ((total += textLength(inner)) > COUNTED_HERE) break
     return total
   }
-  // Every call comes by here, and to list the values takes long.
+  // Every call passes here, and listing the values takes long.
   for (const key in value) if ((total += textLength((value as Record<string, unknown>)[key])) > COUNTED_HERE) break
   return total
 }
 
-/** Splits the long texts at the top of a script ahead, unless whoever asks goes; undefined when there is none. */
+/**
+ * Splits the long top-level texts of a script in advance, unless the caller disconnects; undefined if there is none.
+ */
 export function presplitText(script: object, asker: { readonly signal: AbortSignal }): Promise<void> | undefined {
   let long: string[] | undefined
   for (const name in script) {

@@ -1,22 +1,26 @@
-// What is wrong with a text under somebody's schema. The patterns of others may take for ever, so they are tried in a worker.
+// Problems of a text under a user's schema. Untrusted patterns may take forever, so they run in a worker.
 import type { GenerationCall } from '../contract/core/operation.ts'
 import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
-/** Schema and text of so many characters together are looked at here, which takes some milliseconds. */
+/**
+ * Schemas and texts of up to so many characters in total are checked on the main thread, which takes some milliseconds.
+ */
 const SMALL = 20_000
 
-/** Turns at looking at a text here. */
+/** Takes turns at checking a text on the main thread. */
 const turn = oneByOne()
 
-/** A schema that takes too much work to hold a text against, or whose patterns do not come to an end with it. */
+/** A schema that takes too much work to check a text, or whose patterns do not end. */
 export class SlowSchema extends Error {}
 
 /**
- * Problems of a JSON text under a schema of any draft, in words; empty when it is valid.
- * @param call who waits for them
- * @throws SyntaxError when the text is no JSON, SchemaError when the schema is malformed, `SlowSchema` when it takes too long.
+ * Messages for the problems of a JSON text under a schema of any draft; empty if it is valid.
+ * @param call the waiting call
+ * @throws SyntaxError if the text is not JSON
+ * @throws SchemaError if the schema is malformed
+ * @throws SlowSchema if it takes too long
  */
 export async function schemaProblems(schema: object | boolean, text: string, call: GenerationCall): Promise<string[]> {
   const { isOpenEnded, SchemaError, SMALL_BUDGET, violations, WorkSpent } = await import('../lib/json-schema/index.ts')

@@ -1,4 +1,4 @@
-// Values for the schemas of a request, made only when an answer is generated: nobody else needs one.
+// Values for the schemas of a request, generated only if a response is.
 import { ApiError } from '../contract/core/error.ts'
 import type { GenerationCall } from '../contract/core/operation.ts'
 import { addSizes, byteCache, type CacheSize } from '../lib/byte-cache.ts'
@@ -6,18 +6,18 @@ import { oneByOne } from '../lib/slices.ts'
 import { inWorker } from './in-worker.ts'
 import { SCHEMA_TOO_LARGE, schemaText } from './schema-text.ts'
 
-/** Samples by schema, at most 8 MiB: schemas come again with every call of a client, and a sample takes milliseconds. */
+/** Samples by schema, at most 8 MiB: a client repeats its schemas with every call, and a sample takes milliseconds. */
 const samples = byteCache<{ sample: unknown }>(8 << 20)
 /** Schemas without malformed keywords, at most 4 MiB. */
 const checked = byteCache<true>(4 << 20)
 
-/** How much is remembered of schemas and their samples. */
+/** The size of the caches of schemas and samples. */
 export const sampleCacheSize = (): CacheSize => addSizes([samples.size(), checked.size()])
 
-/** Longest schema that is looked at here, in characters: that takes some milliseconds. */
+/** Maximum length of a schema that is processed on the main thread, in characters: some milliseconds. */
 const SMALL_SCHEMA = 20_000
 
-/** Turns at looking at a schema here. */
+/** Takes turns at processing a schema on the main thread. */
 const turn = oneByOne()
 
 const library = () => import('../lib/json-schema/index.ts')
@@ -25,7 +25,10 @@ const pathWords = (path: string) => (path === '' ? '' : ` (at ${path})`)
 const malformed = (message: string, path: string, param: string) =>
   new ApiError(400, 'invalid_schema', `'${param}' is not a valid JSON Schema: ${message}${pathWords(path)}`, { param })
 
-/** Refuses a schema with a malformed keyword: a 400 that names the field. Whether anything satisfies it is not looked at. */
+/**
+ * Rejects a schema with a malformed keyword. Whether anything satisfies it is not checked.
+ * @throws ApiError 400 with the field
+ */
 export async function checkSchemaField(schema: object | boolean, param: string, call: GenerationCall): Promise<void> {
   const key = checkedText(schema, param)
   if (checked.get(key)) return
@@ -52,7 +55,10 @@ async function keywordProblem(schema: object | boolean): Promise<{ message: stri
   }
 }
 
-/** The schema as JSON; 400 when it is too large. */
+/**
+ * The schema as JSON.
+ * @throws ApiError 400 if it is too large
+ */
 function checkedText(schema: object | boolean, param: string): string {
   const text = schemaText(schema)
   if (text === undefined) throw malformed(SCHEMA_TOO_LARGE, '', param)
@@ -62,17 +68,20 @@ function checkedText(schema: object | boolean, param: string): string {
 const tooLarge = (param: string) => (why: string) =>
   new ApiError(400, 'invalid_schema', `'${param}' is too large: to read it takes ${why}`, { param })
 
-/** A value that satisfies a schema; 400 when it is none, 422 saying what could not be satisfied when none is found. */
+/**
+ * A value that satisfies a schema.
+ * @throws ApiError 400 if the schema is invalid, 422 with the unsatisfied part if no value is found
+ */
 export async function satisfying(schema: object | boolean, param: string, call: GenerationCall): Promise<unknown> {
   const key = checkedText(schema, param)
-  const known = samples.get(key)
-  if (known) return known.sample
+  const cached = samples.get(key)
+  if (cached) return cached.sample
   const result = (await sampledHere(schema, key)) ?? (await sampledApart(key, call))
   if (!('sample' in result)) {
     const { message, path, invalid } = result
     if (invalid) throw malformed(message, path, param)
-    const said = `no answer was found that satisfies '${param}': ${message}${pathWords(path)}; a fixture can answer this call`
-    throw new ApiError(422, 'sample_not_found', said, { param })
+    const description = `no answer was found that satisfies '${param}': ${message}${pathWords(path)}; a fixture can answer this call`
+    throw new ApiError(422, 'sample_not_found', description, { param })
   }
   samples.set(key, result, JSON.stringify(result.sample).length * 2)
   return result.sample
@@ -80,7 +89,7 @@ export async function satisfying(schema: object | boolean, param: string, call: 
 
 type SampleResult = Awaited<ReturnType<typeof sampledApart>>
 
-/** The sample of a small schema without patterns; undefined when it takes more work than other calls may wait for. */
+/** The sample of a small schema without patterns; undefined if it takes more work than other calls may wait for. */
 async function sampledHere(schema: object | boolean, key: string): Promise<SampleResult | undefined> {
   const { isOpenEnded, InvalidSchema, SchemaError, sampleOf, SMALL_BUDGET, WorkSpent } = await library()
   if (key.length > SMALL_SCHEMA || isOpenEnded(key)) return undefined
@@ -94,7 +103,7 @@ async function sampledHere(schema: object | boolean, key: string): Promise<Sampl
   }
 }
 
-/** The looking for a sample takes too much. */
+/** The search for a sample takes too long. */
 class SlowSample extends Error {}
 
 async function sampledApart(schema: string, { signal, jobLimits: limits }: GenerationCall) {

@@ -1,16 +1,16 @@
-// A schema as JSON, by which it is remembered and sent to a worker, unless it is larger than any that is worked with.
+// A schema as JSON, for caches and workers, unless it is too large to process.
 
-/** Characters of the largest schema that is read, about. */
+/** Approximate size of the largest schema that is processed, in characters. */
 const MAX_SCHEMA = 1_000_000
 
-/** What is wrong with a larger one. */
+/** The error for a larger one. */
 export const SCHEMA_TOO_LARGE = `it has more than ${MAX_SCHEMA} characters`
 
-/** The schema as JSON; undefined, and not written, when it is too large. */
+/** The schema as JSON; undefined, without serializing it, if it is too large. */
 export const schemaText = (schema: object | boolean): string | undefined =>
   sizeUpTo(schema, MAX_SCHEMA) > MAX_SCHEMA ? undefined : JSON.stringify(schema)
 
-/** The characters of a value as JSON, about; no further than it matters. */
+/** The approximate length of a value as JSON; stops when the limit is reached. */
 function sizeUpTo(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 4

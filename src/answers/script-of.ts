@@ -1,12 +1,12 @@
-// The inverse of a text answer: the script of which the same answer would be made.
+// The inverse of a text response: the script that reproduces it.
 import type { TextScript } from '../contract/router/script.ts'
 import { lazy } from '../lib/lazy.ts'
 import { asObject, type JsonObject } from '../lib/values.ts'
 
-// Asked for by what is recorded or explored, and by no call.
+// Needed for recordings and explorations, not for calls.
 const scripts = lazy<typeof import('../contract/router/script.ts')>(() => require('../contract/router/script.ts'))
 
-/** A text answer as its operation reads it. */
+/** A text response in a form for all operations. */
 export interface TextAnswerFields {
   content?: string | undefined
   refusal?: string | undefined
@@ -18,7 +18,7 @@ export interface TextAnswerFields {
   completionTokens?: unknown
 }
 
-/** The script of an answer; what follows from the rest is left out of it. */
+/** The script of a response, without what follows from the rest. */
 export function textScriptOf(answer: TextAnswerFields): TextScript {
   const { content, refusal, reasoning, finish } = answer
   const calls = (answer.calls ?? []).flatMap(({ name, id, custom, input }) =>
@@ -26,7 +26,7 @@ export function textScriptOf(answer: TextAnswerFields): TextScript {
   )
   const reason = scripts().TextScript.shape.finish_reason.safeParse(finish).data
   const natural = calls.length > 0 ? ['tool_calls', 'function_call'] : ['stop']
-  // A script has to say something, be it that nothing is called: an answer that was cut while it thought has no text at all.
+  // A script must have content, or at least no tool calls: a response that was cut while reasoning has no text at all.
   const silent = content === undefined && refusal === undefined
   return {
     ...(reasoning && { reasoning }),
@@ -38,7 +38,7 @@ export function textScriptOf(answer: TextAnswerFields): TextScript {
   }
 }
 
-/** The counts of a script, where they are counts. */
+/** The counts of a script, if they are valid. */
 export function usageScriptOf({
   promptTokens,
   completionTokens,
@@ -51,7 +51,7 @@ export function usageScriptOf({
   return Object.keys(known).length > 0 ? { usage: known } : {}
 }
 
-/** The object that a text is the JSON of, letter for letter; else the text. */
+/** The object of which a text is the exact JSON; otherwise the text. */
 function argumentsOf(text: string): JsonObject | string {
   try {
     const value = asObject(JSON.parse(text))

@@ -1,6 +1,6 @@
-// Where a stop sequence ends a text.
+// Cuts a text at a stop sequence.
 
-/** The text before the first stop sequence in it, and which one that was. */
+/** The text before its first stop sequence, and that sequence. */
 export function beforeStop(text: string, stop: readonly string[]): { text: string; stoppedBy?: string | undefined } {
   return stop.length === 0 ? { text } : beforeFirst(text, stop)
 }

@@ -1,9 +1,9 @@
-// The token counts that an answer says of itself.
+// The token counts in a response.
 import type { Usage } from '../contract/router/chat.ts'
 import type { TextScript } from '../contract/router/script.ts'
 import type { TextAnswer } from './text-answer.ts'
 
-/** Parts of the token counts that only some calls have. */
+/** Details of the token counts that only some calls have. */
 interface UsageDetails {
   cached?: number
   cacheCreation?: number
@@ -14,7 +14,7 @@ interface UsageDetails {
 const plusTokens = (total: number, answer: TextAnswer) => total + answer.tokens
 const plusReasoning = (total: number, answer: TextAnswer) => total + answer.reasoningTokens
 
-/** The usage object of some answers to one prompt; a script's own counts win. */
+/** The usage object of the responses to one prompt; a script's own counts take precedence. */
 export function usageOf(
   script: TextScript,
   promptTokens: number,

@@ -1,4 +1,4 @@
-// What every answer has, whoever made it: an id, and what a page of an allowed origin needs to read it.
+// Common parts of all responses: an id, and CORS headers for pages of allowed origins.
 import {
   COMMON_HEADERS,
   FAULTS,
@@ -20,29 +20,30 @@ import type { SessionGap } from '../sessions/session.ts'
 const OTHERS = ['x-understudy-warning', 'retry-after', 'retry-after-ms', 'age', 'www-authenticate', 'allow', '*']
 const EXPOSED = [...Object.keys(COMMON_HEADERS), ...Object.keys(ROUTER_HEADERS), ...OTHERS].join(', ')
 
-/** Names the answers. */
+/** Sets the ids of responses. */
 export interface RequestIds {
-  /** The answer of an error, as a door has it. */
+  /** The response for an error, in the format of the called API. */
   refusal(error: ApiError, wire: Wire | undefined): Response
-  /** Gives the answer its id, under the name as well by which clients of another API look for it. */
+  /** Sets the id of the response, also under the header name of another API's clients. */
   mark(response: Response, also: string | undefined): void
 }
 
-/** Gives the answers an id that have none, in the order in which they are made, and the name of this process. */
+/** Sets the ids of responses that have none, in the order of their creation, and the name of this process. */
 export function requestIds(instance: Instance): RequestIds {
   let count = 0
   const named = () => ({ [REQUEST_ID]: uuidOf(`request:${++count}`), [INSTANCE]: instance.name })
   return {
     refusal(error, wire) {
       const { status } = error
-      // Such as say it in their bodies have it before.
+      // APIs with the id in their bodies have it already.
       const needsId = wire !== undefined && error.headers[REQUEST_ID] === undefined
       const headers = needsId ? { ...error.headers, ...named() } : error.headers
       return Response.json(refusalOf(error, wire, headers), { status, headers: soundHeaders(headers) })
     },
     mark(response, also) {
       const { headers } = response
-      // Those of a call are there: its trace's id, or what a real provider or a fault says, which may be nothing.
+      // Responses of calls have an id already: that of the trace, or that of a real provider or a fault, which may be
+      // none.
       if (headers.has(INSTANCE) && !headers.has(REQUEST_ID)) return
       if (!headers.has(REQUEST_ID)) for (const [name, value] of Object.entries(named())) headers.set(name, value)
       if (also !== undefined && !headers.has(also)) headers.set(also, headers.get(REQUEST_ID) ?? '')
@@ -50,39 +51,42 @@ export function requestIds(instance: Instance): RequestIds {
   }
 }
 
-/** Says in an answer that a session begins with it, or may lack calls; most requests cost this one comparison. */
+/**
+ * Tells in a response that it created a session, or that the session may lack calls. Most requests cost this one
+ * comparison.
+ */
 export function sessionNews(): {
-  begins(request: Request, news: SessionGap): void
+  begins(request: Request, gap: SessionGap): void
   announced(request: Request, response: Response): void
 } {
   const begun = new WeakMap<Request, SessionGap>()
   let unanswered = 0
   return {
-    begins(request, news) {
+    begins(request, gap) {
       if (!begun.has(request)) unanswered++
-      begun.set(request, news)
+      begun.set(request, gap)
     },
     announced(request, response) {
-      const news = unanswered === 0 ? undefined : begun.get(request)
-      if (news === undefined) return
+      const gap = unanswered === 0 ? undefined : begun.get(request)
+      if (gap === undefined) return
       begun.delete(request)
       unanswered--
-      if (news === 'called') response.headers.set(NEW_SESSION, 'true')
-      else response.headers.set(SESSION_INCOMPLETE, news)
+      if (gap === 'called') response.headers.set(NEW_SESSION, 'true')
+      else response.headers.set(SESSION_INCOMPLETE, gap)
     },
   }
 }
 
-/** The answer to the question of a browser whether a page of an allowed origin may make a call. */
+/** The response to a CORS preflight of an allowed origin. */
 export const preflight = (request: Request): Response => {
-  const asked = request.headers.get('access-control-request-headers')
+  const requestedHeaders = request.headers.get('access-control-request-headers')
   return new Response(null, {
     status: 204,
     headers: {
       'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-      'access-control-allow-headers': asked === null ? '*' : headerText(asked),
+      'access-control-allow-headers': requestedHeaders === null ? '*' : headerText(requestedHeaders),
       'access-control-max-age': '600',
-      // Some browsers ask once more before a page of the web may call this machine.
+      // Some browsers ask separately before a public page may call a local address.
       ...(request.headers.has('access-control-request-private-network') && {
         'access-control-allow-private-network': 'true',
       }),
@@ -90,17 +94,18 @@ export const preflight = (request: Request): Response => {
   })
 }
 
+/** Whether a request is a CORS preflight (Fetch standard, "CORS-preflight request"). */
 export const isPreflight = ({ method, headers }: Request): boolean =>
   method === 'OPTIONS' && headers.has('access-control-request-method')
 
-/** Lets the page of an allowed origin read an answer. */
+/** Adds the CORS headers of an allowed origin to a response. */
 export function readableBy(origin: string, response: Response): void {
   response.headers.set('access-control-allow-origin', headerText(origin))
   response.headers.append('vary', 'Origin')
   response.headers.set('access-control-expose-headers', EXPOSED)
 }
 
-/** Whether an answer leaves as fast as it is read: it is no stream, and no call, whose end its gateway knows. */
+/** Whether a response is sent as fast as it is read: it is no stream, and no call, whose end the gateway notes. */
 export function isWhole({ headers }: Response): boolean {
   const type = headers.get('content-type') ?? ''
   if (type.startsWith('text/event-stream')) return false

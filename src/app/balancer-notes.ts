@@ -1,13 +1,15 @@
-// What a balancer says of the calls of a session that other instances have answered.
+// A balancer's notes on calls of a session that other instances have handled.
 import { crc32 } from 'node:zlib'
 import { namedSession } from '../access.ts'
 import { ANSWERED_BY } from '../contract/core/answer-headers.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
-/** The session that a path of the control API names, which counts before all others, for the balancer too. */
+/** The session in a path of the control API, which takes precedence, for the balancer too. */
 const IN_PATH = /^\/_understudy\/sessions\/([^/]+)/
 
-/** Notes of each request whether another instance has answered the last call of its session, where a balancer says so. */
+/**
+ * Notes for each request whether another instance has handled the last call of its session, if a balancer reports it.
+ */
 export function balancerNotes({ instance, loaded }: Pick<Sessions, 'instance' | 'loaded'>): (request: Request) => void {
   if (!instance.named) return () => {}
   const own = String(crc32(instance.name))

@@ -1,9 +1,9 @@
-// Counts responses by status, those too that no call is made of, such as a 401.
+// Counts responses by status, including those without a call, such as a 401.
 import type { ResponseCounts } from '../control/types.ts'
 import { CLIENT_GONE } from '../gateway/outcome.ts'
 import { sentStatus } from '../gateway/stream/respond.ts'
 
-/** Counts that are all 0. */
+/** A new set of counts. */
 export function createResponseCounts(): ResponseCounts {
   const counts = new Map<number | null, number>()
   return {
@@ -12,7 +12,7 @@ export function createResponseCounts(): ResponseCounts {
   }
 }
 
-/** The status that the client of a request gets by this response; null when it gets none. */
+/** The status that the client of a request receives; null if it receives none. */
 export function statusFor(request: Request, response: Response): number | null {
   const status = sentStatus(response)
   return status === CLIENT_GONE && request.signal.aborted ? null : status

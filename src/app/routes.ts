@@ -39,19 +39,19 @@ import { createUnknownPathLog, type UnknownPathLog } from './unknown-paths.ts'
 import { answerUnrouted, pathRegex } from './unrouted.ts'
 import { type NoteCall, type SentParts, workspaceNotes } from './workspace-notes.ts'
 
-/** The routes as an application of their own. */
+/** The routes as an application. */
 interface Routes extends App {
-  /** Whether a request, for a path, is answered without a token: a browser that asks for a page has none to send. */
+  /** Whether a request for a path needs no token: a browser that opens a page has none to send. */
   isPublic(pathname: string): boolean
 }
 
-/** What documents say of the compatApis. */
+/** The documentation of the compatible APIs. */
 const documentedDoors = {
   aliases: () =>
-    compatApis.flatMap(({ name: door, tag, paths, shown }) =>
+    compatApis.flatMap(({ name: api, tag, paths, shown }) =>
       Object.entries(paths).map(([path, endpoint]) => {
         const operation = endpoint.operation()
-        return { path, door, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
+        return { path, door: api, tag, operation: shown?.(operation) ?? operation, same: shown === undefined }
       }),
     ),
   errorShapes: compatApis.map(({ name, prefix, errorBody }) => ({
@@ -76,8 +76,17 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
     queue.wake(session)
     service?.sweep(session)
   }
-  const strays = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
-  const routes = allRoutes(deps, { sessionOf, strays, readers, workspaceCalls, responses, queue, wake, tasks })
+  const unknownPaths = createUnknownPathLog(() => [...endpoints, ...routes].map(({ path }) => path).concat(doorPaths))
+  const routes = allRoutes(deps, {
+    sessionOf,
+    strays: unknownPaths,
+    readers,
+    workspaceCalls,
+    responses,
+    queue,
+    wake,
+    tasks,
+  })
   const open = routes.filter((route) => route.public).map(({ path }) => path)
   const publicPaths = [...open, ...docPaths].map(pathRegex)
   const posted = [...endpoints.map(({ path }) => path), ...doorPaths].map((path) => ({ path, method: 'POST' }))
@@ -108,7 +117,7 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
       refuse(thrown, request, isUnrouted) {
         if (!isUnrouted) return render(thrown, request)
         try {
-          return answerUnrouted(request, { known: () => [...posted, ...router.routes], strays, sessionOf })
+          return answerUnrouted(request, { paths: () => [...posted, ...router.routes], unknownPaths, sessionOf })
         } catch (refusal) {
           return render(refusal, request)
         }
@@ -128,12 +137,12 @@ export function createRoutes(deps: AppDeps, { sessionOf: find, render, responses
   }
 }
 
-/** The control API, and the workspace through the faults of scenarios. */
+/** The control API, and the workspace with the faults of scenarios. */
 function allRoutes(
   deps: AppDeps,
   {
     sessionOf,
-    strays,
+    strays: unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -156,7 +165,7 @@ function allRoutes(
     mustBeSeen: (name, request) => checkSeen(name, sessionNameOf(request), deps.instanceStrict),
     observers,
     runs,
-    strays,
+    unknownPaths,
     readers,
     workspaceCalls,
     responses,
@@ -192,7 +201,7 @@ function allRoutes(
   const faulty = throughFaults({ runs, sessionOf, count: ({ name }) => void sessions.get(name) })
   return [
     ...control,
-    ...compatApis.flatMap((door) => door.routes(deps)),
+    ...compatApis.flatMap((api) => api.routes(deps)),
     ...[
       ...workspace,
       ...taskRoutes({ tasks, callOf, receivedUrl }),
@@ -202,7 +211,7 @@ function allRoutes(
   ]
 }
 
-/** A request keeps to the generation of its session that it begins in. */
+/** A request keeps the generation of its session in which it started. */
 function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessionOf'] {
   const begun = new WeakMap<Request, Session>()
   return (request, looks = READS.has(request.method)) => {
@@ -212,17 +221,17 @@ function sessionPerRequest(find: RouteContext['sessionOf']): ControlDeps['sessio
   }
 }
 
-/** The queue of the events of all sessions. What an earlier process or generation left goes on, tasks of agents too. */
+/** The event queue of all sessions. Events and agent tasks of an earlier process or generation continue. */
 function startWork({ sessions, fixtures, gateway, report }: AppDeps, tasks: () => TaskService): EventQueue {
   const queue = createEventQueue(eventHandlers, report)
   const wake = (session: Session) => {
-    // Looked at first, since there may be a thousand sessions that sleep.
+    // Checked first, since there may be a thousand unloaded sessions.
     const waiting = session.keyedKinds()
     try {
       if (waiting.includes(EVENT)) queue.wake(session)
       if (waiting.includes(AGENT_TASK)) tasks().wake(session)
     } catch (error) {
-      // What cannot be read waits until its session is used, and says so then.
+      // An unreadable session waits until it is used, and reports the error then.
       if (!(error instanceof UnusableSession)) throw error
     }
   }
@@ -272,11 +281,11 @@ function handlerOf(route: Route, { noted, ...limits }: RouteServing): RouteHandl
 /** What says that a request is not as it should be. */
 const INVALID = new Set([400, 422])
 
-/** The parameters of a path; what stands there in no encoding is null for the router, and no id of anything. */
+/** The parameters of a path. An invalid encoding is null for the router, and no valid id. */
 const readable = (params: Record<string, string | null> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value ?? '']))
 
-/** The query by name; a name that comes more than once has all its values. */
+/** The query by name. A repeated name has a list of values. */
 function queryOf({ url }: Request): Record<string, string | string[]> {
   const { searchParams } = new URL(url)
   const entries = [...searchParams.keys()].map((name) => {

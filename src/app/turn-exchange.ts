@@ -1,24 +1,24 @@
-// Keeps what the connection of a call carried that began the turn of a task, with the trace of that turn: behind the faults of a
-// scenario, as the client gets it.
+// Stores the wire data of a call that started a task's turn with the trace of that turn: after the faults of a
+// scenario, as the client receives it.
 import type { ExchangeNote } from '../contract/core/exchange-note.ts'
 import { keptExchange } from '../gateway/record/exchange-note.ts'
 import { SentBody, sentWhole } from '../gateway/stream/sent-body.ts'
 import { sinceInstant } from '../lib/clock.ts'
 import type { BegunTurn, TurnCalls } from '../observers/turn-calls.ts'
 
-/** Paths whose calls may begin a turn. */
+/** Paths whose calls may start a turn. */
 const MAY_BEGIN = /^\/(?:v2\/agents|a2a)\//
 
-/** What is kept with. */
+/** The dependencies. */
 interface TurnExchangeDeps {
   turns: TurnCalls
   /** A request as its client sent it. */
   asReceived(request: Request): Pick<Request, 'url' | 'headers'>
-  /** Gives a response the id that it has for its client. */
+  /** Sets the id of a response. */
   mark(response: Response): void
 }
 
-/** Answers a request, and keeps what was sent and received where it began a turn. */
+/** Handles a request, and stores its wire data if it started a turn. */
 export const withTurnExchange =
   ({ turns, asReceived, mark }: TurnExchangeDeps) =>
   async (request: Request, answer: () => Response | Promise<Response>): Promise<Response> => {
@@ -27,7 +27,7 @@ export const withTurnExchange =
     const response = await answer()
     const turn = turns.of(request.signal)
     if (!turn) {
-      // Nobody reads it any more.
+      // It is not read any more.
       void copy.body?.cancel().catch(() => {})
       return response
     }
@@ -37,7 +37,7 @@ export const withTurnExchange =
       const received = { url, headers, body: await copy.bytes() }
       const kept = keptExchange(received, { status: response.status, headers: response.headers, body, ended })
       const { session, trace } = turn
-      // A session that was reset has no such trace any more.
+      // A reset session has no such trace any more.
       await session.transact(() => session.traces.connect(trace, kept)).catch(() => {})
     }
     if (response.body && response.headers.get('content-type')?.startsWith('text/event-stream'))
@@ -47,7 +47,7 @@ export const withTurnExchange =
     return new Response(bytes, response)
   }
 
-/** The pieces of a stream, kept when the last of them goes out or the client has left. */
+/** The chunks of a stream, which are stored when the last one is sent or the client disconnects. */
 async function* piecesOf(
   stream: ReadableStream<Uint8Array>,
   { turn, note }: { turn: BegunTurn; note(body: SentBody, ended?: ExchangeNote['ended']): Promise<void> },
@@ -72,7 +72,10 @@ async function* piecesOf(
   }
 }
 
-/** A stream of what a generator yields, which reads nothing ahead: its error errors the stream, a canceled stream ends it. */
+/**
+ * A stream of a generator's values without reading ahead: an error errors the stream, and canceling the stream ends the
+ * generator.
+ */
 const streamOf = (source: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
   new ReadableStream(
     {

@@ -1,4 +1,4 @@
-// What the application is made of.
+// The types of the application.
 import type { AccessOptions } from '../access.ts'
 import type { ToolAnswers } from '../backends/fixture/tool-answers.ts'
 import type { ConnectionFinder } from '../contract/core/connection.ts'
@@ -7,48 +7,48 @@ import type { AskModel } from '../gateway/ask.ts'
 import type { Gateway } from '../gateway/types.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
-/** What the routes work on. */
+/** The dependencies of the routes. */
 export interface AppDeps {
   sessions: Sessions
   gateway: Gateway
-  /** How evaluators ask a model. */
+  /** How evaluators call a model. */
   ask: AskModel
-  /** Fills the workspace of a session that is new. */
+  /** Seeds the workspace of a new session. */
   prepare(session: Session): Promise<void>
-  /** What requests call the service options object. */
+  /** The name of the service options object in requests. */
   namespace: string
-  /** Provider of the models that are named without one. */
+  /** Provider of models that are named without one. */
   defaultProvider: string
   access: AccessOptions & { cors: readonly string[] }
   maxBody: number
-  /** Longest that a client is waited for, in ms. */
+  /** Client timeout in ms. */
   clientTimeout: number
-  /** Whether what looks like a mistake is refused instead of noted. */
+  /** Whether suspicious input is rejected instead of noted. */
   strict: boolean
   /** Whether sessions must be named where a balancer sees them. */
   instanceStrict: boolean
   fixtures: ControlDeps['fixtures']
-  /** Answers calls of tools from fixtures. */
+  /** Answers tool calls from fixtures. */
   toolAnswers: ToolAnswers
   about: ServerInfo
-  /** Told of every error that is not a user's mistake. */
+  /** Called for every error that is not a user's mistake. */
   report(error: unknown): void
 }
 
-/** What the routes beside the operations need besides. */
+/** Additional dependencies of the routes beside the operations. */
 export interface RouteContext {
   /** Counts every response. */
   responses: ControlDeps['responses']
-  /** The session that a request means, made when it is not there; for one that only `looks`, nothing is made. */
+  /** The session of a request, created if it does not exist. With `looks`, none is created. */
   sessionOf(request: Request, looks?: boolean): Session
-  /** The response of an error, as the door that the request came by has it. */
+  /** The response for an error, in the format of the called API. */
   render(error: unknown, request: Request): Response
-  /** Gives a response the id that it has for its client. */
+  /** Sets the id of a response. */
   mark(response: Response): void
 }
 
-/** Answers requests; a plain function of its dependencies, so that tests need no server. */
+/** Handles requests; a plain function of its dependencies, so that tests need no server. */
 export interface App {
-  /** `hold` finds the connection that the request came on. */
+  /** `hold` finds the connection of the request. */
   fetch(request: Request, hold?: ConnectionFinder): Promise<Response>
 }

@@ -1,4 +1,4 @@
-// Calls of paths that there are not: counted by session and path, with the path that was probably meant.
+// Calls of unknown paths: counted by session and path, with the path that was probably intended.
 import { type ApiError, envelope } from '../contract/core/error.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
 import type { UnknownPath } from '../contract/core/verification.ts'
@@ -10,21 +10,23 @@ import { ulidOf } from '../lib/ids.ts'
 import { likelyPath } from '../lib/likely-path.ts'
 import type { Session } from '../sessions/sessions.ts'
 
-/** What a client may be told of: nobody else needs to know of more. */
+/** Maximum number of sessions with counts. */
 const MAX_SESSIONS = 1000
 const MAX_PATHS = 50
-/** How much of a path is kept and named. */
+/** Maximum length of a stored path. */
 export const MAX_PATH_LENGTH = 200
-/** A client that never learns fills no database. */
+/** Maximum number of traces, so that a persistent client does not fill the database. */
 const MAX_TRACED = 100
 
-/** Notes stray calls. */
+/** Notes calls of unknown paths. */
 export interface UnknownPathLog extends UnknownPaths {
-  /** Notes one; says which path was probably meant, and whether it is one of the first of its session. */
+  /**
+   * Notes a call. Returns the path that was probably intended, and whether the call is one of the first of its session.
+   */
   note(call: { session: string; method: string; path: string }): { likely: string | null; first: boolean }
 }
 
-/** Stray calls over the known paths, parameters as `:name`. */
+/** A log with the known paths, parameters as `:name`. */
 export function createUnknownPathLog(knownPaths: () => readonly string[]): UnknownPathLog {
   const sessions = new Map<string, Map<string, UnknownPath>>()
   let total = 0
@@ -41,21 +43,21 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]): Unkno
       const paths = pathsOf(session)
       const first = paths !== undefined && [...paths.values()].reduce((sum, { count }) => sum + count, 0) < MAX_TRACED
       const key = `${method} ${path.slice(0, MAX_PATH_LENGTH)}`
-      const known = paths?.get(key)
-      if (known) {
-        known.count++
-        return { likely: known.suggestion, first }
+      const existing = paths?.get(key)
+      if (existing) {
+        existing.count++
+        return { likely: existing.suggestion, first }
       }
       const likely = likelyPath(path, knownPaths())
       if (paths && paths.size < MAX_PATHS) {
-        const stray = {
+        const entry = {
           method,
           path: path.slice(0, MAX_PATH_LENGTH),
           count: 1,
           at: new Date(realClock.now()).toISOString(),
           suggestion: likely,
         }
-        paths.set(key, stray)
+        paths.set(key, entry)
       }
       return { likely, first }
     },
@@ -64,7 +66,7 @@ export function createUnknownPathLog(knownPaths: () => readonly string[]): Unkno
   }
 }
 
-/** Traces a call of a path that there is not. */
+/** Traces a call of an unknown path. */
 export function traceUnknownPath(
   session: Session,
   { method, path, error }: { method: string; path: string; error: ApiError },
@@ -99,6 +101,6 @@ export function traceUnknownPath(
     error: envelope(error).error,
   }
   const texts = { request: 'null', rendered: 'null', answer: 'null' }
-  // The answer does not depend on it.
+  // The response does not depend on it.
   session.traces.record(seq, record, { arrived, left: arrived, ...texts }).catch(() => {})
 }

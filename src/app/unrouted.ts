@@ -1,20 +1,21 @@
-// What no route takes: OPTIONS of a path, a wrong method, or a path that does not exist.
+// Requests without a route: OPTIONS of a path, a wrong method, or an unknown path.
 import { sessionName, tokenOf } from '../access.ts'
 import { compatApiOf, notEmulated } from '../compat/index.ts'
+import { apiOfPath, EMULATED_APIS } from '../compat/not-emulated.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { MAX_PATH_LENGTH, traceUnknownPath, type UnknownPathLog } from './unknown-paths.ts'
 
-/** A path that is answered, parameters as `:name`, and one of its methods. */
+/** A known path, parameters as `:name`, and one of its methods. */
 interface KnownPath {
   path: string
   method: string
 }
 
-/** Whom an unrouted request concerns. */
+/** The context of an unrouted request. */
 interface UnroutedContext {
-  known(): readonly KnownPath[]
-  strays: UnknownPathLog
+  paths(): readonly KnownPath[]
+  unknownPaths: UnknownPathLog
   sessionOf(request: Request): Session
 }
 
@@ -27,16 +28,20 @@ export const pathRegex = (path: string) =>
       .join('[^/]+')}$`,
   )
 
-/** Answers OPTIONS; throws 405 for another method than those of the path, and 404 for a path that there is not. */
+/**
+ * Responds to OPTIONS.
+ * @throws ApiError 405 for a wrong method, and 404 for an unknown path
+ */
 export function answerUnrouted(request: Request, context: UnroutedContext): Response {
   const { method } = request
   const { pathname } = new URL(request.url)
   const methods = context
-    .known()
+    .paths()
     .filter(({ path }) => pathRegex(path).test(pathname))
     .map((route) => route.method)
-  if (methods.length === 0) throw unknownPath(request, pathname, context)
-  // The router answers HEAD wherever it answers GET.
+  // A path of another API may look like one of ours: that of a model, with what is to be done with it.
+  if (methods.length === 0 || (method === 'POST' && apiOfPath(pathname))) throw unknownPath(request, pathname, context)
+  // The router handles HEAD wherever it handles GET.
   const allowed = [...new Set(methods.flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one])))]
   const headers = { allow: [...allowed, 'OPTIONS'].join(', ') }
   if (method === 'OPTIONS') return new Response(null, { status: 204, headers })
@@ -44,34 +49,39 @@ export function answerUnrouted(request: Request, context: UnroutedContext): Resp
   throw new ApiError(405, 'method_not_allowed', message, { headers })
 }
 
-function unknownPath(request: Request, path: string, { strays, sessionOf, known }: UnroutedContext): ApiError {
+function unknownPath(request: Request, path: string, { unknownPaths, sessionOf, paths }: UnroutedContext): ApiError {
   const { method } = request
-  const { likely, first } = strays.note({ session: sessionName(request, tokenOf(request)), method, path })
-  const door = compatApiOf(request)
-  const other = notOfWorkspace(path, known()) ?? HINT
+  const { likely, first } = unknownPaths.note({ session: sessionName(request, tokenOf(request)), method, path })
+  const api = compatApiOf(request)
+  const other = notOfWorkspace(path, paths()) ?? HINT
   const hint = likely === null ? other : `: did you mean ${likely}? ${likely.startsWith(ROUTER) ? BASE_URL : ALL}`
-  const message = door ? notEmulated(door, cut(path)) : `there is no path ${cut(path)}${hint}`
+  const foreign = apiOfPath(path)
+  const message = foreign
+    ? `${cut(path)} looks like a path of ${foreign.name}, which is not emulated; what is: ${EMULATED_APIS}`
+    : api
+      ? notEmulated(api, cut(path))
+      : `there is no path ${cut(path)}${hint}`
   const error = new ApiError(404, 'unknown_path', message, { asText: AS_TEXT.test(path) })
-  // Whoever only looks, such as a browser for an icon, leaves nothing behind.
+  // A read-only request, such as a browser's for an icon, leaves no trace.
   if (first && method !== 'GET' && method !== 'HEAD') traceUnknownPath(sessionOf(request), { method, path, error })
   return error
 }
 
-/** Paths whose clients read a text as `error`, though they are not here. */
+/** Paths whose clients expect a text as `error`, although they do not exist here. */
 const AS_TEXT = /^\/v2\/identities(\/|$)/
-/** What is longer names nothing of any API. */
+/** A longer segment names nothing of any API. */
 const MAX_FAMILY_LENGTH = 40
 const FAMILY = /^\/v2\/([^/]+)/
 const familyOf = (path: string): string => FAMILY.exec(path)?.[1] ?? ''
 
-/** What is said of a path of the API that nothing here is like: what is not emulated, and what is. */
-function notOfWorkspace(path: string, known: readonly KnownPath[]): string | undefined {
+/** The message for an API path without a similar one here: what is not emulated, and what is. */
+function notOfWorkspace(path: string, paths: readonly KnownPath[]): string | undefined {
   const family = familyOf(path)
   if (family === '' || family.length > MAX_FAMILY_LENGTH) return undefined
-  const families = [...new Set(known.map((one) => familyOf(one.path)))].filter((one) => one !== '').sort()
+  const families = [...new Set(paths.map((one) => familyOf(one.path)))].filter((one) => one !== '').sort()
   if (!families.includes(family))
     return `: ${family} is not emulated. Under /v2 there are ${families.join(', ')}; all paths are at /swagger`
-  const there = [...new Set(known.map((one) => one.path))].filter((one) => familyOf(one) === family)
+  const there = [...new Set(paths.map((one) => one.path))].filter((one) => familyOf(one) === family)
   return `: of ${family} this is not emulated. There are ${there.toSorted().join(', ')}`
 }
 
@@ -80,5 +90,5 @@ const ALL = 'All paths are at /swagger'
 const BASE_URL = 'The base URL of a client ends with /v2/router; all paths are at /swagger'
 const HINT = '; all of them are at /swagger'
 
-/** A path as it is named in an error. */
+/** A path as an error names it. */
 const cut = (path: string) => (path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}...` : path)

@@ -1,4 +1,4 @@
-// Notes the calls of the workspace API, and how they ended, for a judge.
+// Notes the calls of the workspace API, and how they ended, for verdicts.
 import { ApiError } from '../contract/core/error.ts'
 import type { Route } from '../contract/core/route.ts'
 import { CLIENT_GONE } from '../gateway/outcome.ts'
@@ -12,28 +12,28 @@ import type { WorkspaceCalls } from '../observers/workspace-calls.ts'
 import { EMULATED } from '../resources/through-scenario.ts'
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
-/** What calls are noted with. */
+/** The dependencies. */
 interface NoteDeps {
   calls: WorkspaceCalls
   sessions: Pick<Sessions, 'known'>
   nameOf(request: Request): string
-  /** The session that a request was answered in. */
+  /** The session that handled a request. */
   sessionOf(request: Request): Session
 }
 
-/** What a call sent beside its headers; undefined of a body that could not be read. */
+/** The request without its headers; undefined if its body could not be read. */
 export interface SentParts {
   body: { value: unknown } | undefined
 }
 
-/** Notes what becomes of a call; gives or throws what `answer` does. */
+/** Notes the result of a call, and returns or throws what `answer` does. */
 export type NoteCall = (
   route: Route,
   request: Request,
   answer: (sent: SentParts) => Promise<Response>,
 ) => Promise<Response>
 
-/** Notes the calls of the workspace, and none of the control API. */
+/** Notes the calls of the workspace, but not those of the control API. */
 export const workspaceNotes =
   ({ calls, sessions, nameOf, sessionOf }: NoteDeps): NoteCall =>
   async (route, request, answer) => {
@@ -58,7 +58,7 @@ export const workspaceNotes =
           request: fingerprint(`${method} ${pathname}${search} ${bodyText(sent.body?.value)}`),
           ...{ began: began ?? ended, ended, arrived, left: realClock.now() },
           ...waitOf(headers, session),
-          // Of what could not be read nobody knows whether it was sent again.
+          // If the body could not be read, it is unknown whether the call was repeated.
           ...((!sent.body || headers.has('x-should-retry')) && { advised: true as const }),
           client: clientMark(request.headers, session.secret),
         }),
@@ -75,20 +75,20 @@ export const workspaceNotes =
     }
   }
 
-/** Bodies that a handler reads itself are copied up to so many bytes. */
+/** Maximum size of a body that is copied if its handler reads it itself. */
 const MAX_COPIED = 1_000_000
 const isShort = ({ headers }: Request): boolean => Number(headers.get('content-length') ?? Number.NaN) <= MAX_COPIED
 
-/** A call of JSON-RPC without its ids, which are new for each try; undefined of what is no JSON. */
+/** A JSON-RPC call without its ids, which are new for each attempt; undefined if it is not JSON. */
 function remoteCall(text: string): SentParts['body'] {
   const { id: _, ...call } = asObject(parsedJson(text)) ?? {}
   return Object.keys(call).length === 0 ? undefined : { value: withoutVolatile(JSON.stringify(call)).text }
 }
 
 function waitOf(headers: Headers, { clock }: Session): { wait: number | null } {
-  const told = Object.fromEntries(headers)
-  const isKnown = clock.kind === 'real' || !isDated(told)
-  return { wait: isKnown ? (retryAfter(told, clock.now()) ?? null) : null }
+  const noted = Object.fromEntries(headers)
+  const isKnown = clock.kind === 'real' || !isDated(noted)
+  return { wait: isKnown ? (retryAfter(noted, clock.now()) ?? null) : null }
 }
 
 /** A body as text: files by name and size. */

@@ -1,4 +1,4 @@
-// The command line: one file a command, and the one place that turns an error into a line and an exit code.
+// The command line: one file per command, and the only place that turns an error into a line and an exit code.
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { ConfigError, flagOf, launcher, requestsJsonLog } from '../config.ts'
 import { DatabaseError } from '../db/open.ts'
@@ -12,7 +12,7 @@ import type { CommandIo } from './io.ts'
 
 /** A command, which reads and prints with `io`. */
 type LoadCommand = (io: CommandIo, exiting: Exiting) => Command
-// Each is loaded when it is run, or when the help names them all; the version needs none.
+// Each is loaded when it runs, or when the help lists them all. The version needs none.
 const modules = {
   serve: lazy<typeof import('./commands/serve.ts')>(() => require('./commands/serve.ts')),
   exec: lazy<typeof import('./commands/exec.ts')>(() => require('./commands/exec.ts')),
@@ -42,7 +42,7 @@ const COMMANDS: Record<string, LoadCommand> = {
   reset: (io) => modules.snapshot().resetCommand(io),
 }
 
-/** Every command, to be looked at and not run. */
+/** All commands, for inspection only. */
 export const allCommands = (io: CommandIo): Command[] =>
   Object.values(COMMANDS).map((load) =>
     load(
@@ -60,14 +60,14 @@ function commandsFor(first = ''): readonly LoadCommand[] {
   return named ? [named] : Object.values(COMMANDS)
 }
 
-/** Exit codes: 1 is trouble with the world (a port, a file), 2 is a mistake in what was typed. */
+/** Exit codes: 1 for a problem of the environment (a port, a file), 2 for a mistake on the command line. */
 const USAGE = 2
 
-/** Runs the command line; resolves with the exit code when the command has ended, or its server. */
+/** Runs the command line. Resolves with the exit code when the command, or its server, has ended. */
 export async function runCli(typed: readonly string[], io: CommandIo): Promise<number> {
-  // `help trace show` is the help of that, which commander has no word for.
+  // `help trace show` is the help of a subcommand, which commander does not support.
   const args = typed[0] === 'help' && typed.length > 2 ? [...typed.slice(1), '--help'] : typed
-  // Mistakes in what is typed are lines of the log, too.
+  // Mistakes on the command line are lines of the log, too.
   if (requestsJsonLog(args, io.env)) io.log.useFormat('json')
   const program = new Command('understudy')
     .description('Test how your code handles model provider failures: a local, offline, deterministic model gateway.')
@@ -105,19 +105,19 @@ export async function runCli(typed: readonly string[], io: CommandIo): Promise<n
   }
 }
 
-/** Help goes where everything else goes; errors are printed by `fail`. */
+/** Help goes to the same streams as everything else. `fail` prints errors. */
 const helpOutput = ({ stdout, stderr }: CommandIo): OutputConfiguration => ({
   writeOut: stdout.raw,
   writeErr: stderr.raw,
   outputError: () => {},
-  // Broken into lines of a terminal's width only where there is one.
+  // Wrapped to a terminal's width only if there is one.
   getOutHelpWidth: () => stdout.columns as number,
   getErrHelpWidth: () => stderr.columns as number,
   getOutHasColors: () => false,
   getErrHasColors: () => false,
 })
 
-/** Prints what went wrong; gives the exit code. */
+/** Prints an error and returns the exit code. */
 function fail(
   { log, stderr }: CommandIo,
   error: unknown,
@@ -142,15 +142,15 @@ function fail(
   return 1
 }
 
-/** Errors whose message says all. */
+/** Errors whose message is complete. */
 const OF_THE_WORLD = [DatabaseError, TraceError, ServerError, ListenError]
-/** Trouble with files and connections, which the system has put into words. */
+/** Errors of files and connections with a message of the system. */
 const isOfSystem = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'syscall' in error && 'code' in error
 
 const commandsOf = (program: Command) => `${program.commands.map((one) => one.name()).join(', ')}, help`
 
-/** Commander answers `help nosuch` with the help of everything; a wrong name gets its line like everywhere. */
+/** Commander answers `help nosuch` with the whole help. An unknown name gets an error line instead. */
 function refuseUnknownHelp(program: Command, [first, name, inner]: readonly string[]): void {
   if (first !== 'help' || name === undefined) return
   const command = program.commands.find((one) => one.name() === name)
@@ -164,14 +164,14 @@ function refuseUnknownHelp(program: Command, [first, name, inner]: readonly stri
     refuse(`unknown command '${inner}'; valid: ${commandsOf(command)}`)
 }
 
-/** The flag that an unknown one probably means, former names included. */
+/** The flag that an unknown one probably means, including former names. */
 function likelyFlag(message: string, flags: readonly string[]): string {
   const written = /'--([\w-]+)/.exec(message)?.[1] ?? ''
   const keys = flags.map((flag) => flag.slice(2).replaceAll('-', '_'))
   return suggestion(written.replaceAll('-', '_'), keys).replace(/'(\w+)'/, (_, key: string) => `'${flagOf(key)}'`)
 }
 
-/** Commander's message as one line that also says what would be valid. */
+/** Commander's message as one line that also lists what is valid. */
 function plain(error: CommanderError, program: Command, args: readonly string[]): string {
   const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
   const named = (parent: Command | undefined, name: string | undefined) =>
@@ -180,7 +180,7 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
   const command = named(outer, args[1]) ?? outer
   if (error.code === 'commander.unknownOption') {
     const flags = (command ?? program).options.flatMap(({ long }) => long ?? [])
-    // What is behind the = may be a token.
+    // The value after the = may be a token.
     const written = message.replace(/=.*'/s, "=...'")
     return `${written}${likelyFlag(written, flags)}; valid: ${flags.join(', ')}`
   }
@@ -192,10 +192,10 @@ function plain(error: CommanderError, program: Command, args: readonly string[])
     const option = command?.options.find((one) => message.includes(`'${one.flags}'`))
     return `${option?.flags ?? message} needs a value: ${option?.description ?? ''}`
   }
-  // A word that is none of its commands is taken for an argument of the one that is meant when none is named.
-  const stray = outer?.commands.find((one) => one.args.length > 0)?.args[0]
-  if (error.code === 'commander.excessArguments' && stray !== undefined && command === outer) {
-    return `unknown command '${stray}'; valid: ${commandsOf(outer as Command)}`
+  // An unknown subcommand is parsed as an argument of the default one.
+  const unknown = outer?.commands.find((one) => one.args.length > 0)?.args[0]
+  if (error.code === 'commander.excessArguments' && unknown !== undefined && command === outer) {
+    return `unknown command '${unknown}'; valid: ${commandsOf(outer as Command)}`
   }
   if (error.code === 'commander.excessArguments') return `${message} (${command?.args.join(' ')})`
   return message

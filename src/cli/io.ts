@@ -1,4 +1,4 @@
-// All that commands have of their process: its environment, its streams and its signals. Nothing else in this folder knows the process, so
+// The process as commands see it: environment, streams and signals. Nothing else in this folder uses the process, so
 // that a command can be run as a function.
 import { styleText } from 'node:util'
 import type { Environment } from '../config.ts'
@@ -8,29 +8,29 @@ import { createLog, type Log } from './print/log.ts'
 import { type OutputStream, type Printer, printer } from './print/output.ts'
 import { processStops, type StopSignals } from './run/stop-signals.ts'
 
-/** What a command reads, prints on and is stopped by. */
+/** What a command reads from, prints to and is stopped by. */
 export interface CommandIo {
   env: Environment
-  /** What somebody has asked for. */
+  /** Requested output. */
   stdout: Printer
-  /** What is said beside it. */
+  /** Messages beside the output. */
   stderr: Printer
-  /** Lines on standard error about what happens while a command runs. */
+  /** Log lines on standard error while a command runs. */
   log: Log
-  /** What asks the command to end. */
+  /** Signals that stop the command. */
   signals: StopSignals
-  /** Calls a function when standard input has ended, whatever was in it. */
+  /** Calls a function when standard input has ended, whatever it contained. */
   onInputEnd(then: () => void): void
   /** Bytes of memory that the process has. */
   memory(): number
 }
 
-/** The real one. Streams are touched when they are first used: that is work which a start need not wait for. */
+/** The real one. Streams are opened on first use, so that they do not slow the start. */
 export function processIo(): CommandIo {
-  // Who reads what is printed may go: what a command does, and its exit code, stay the same.
+  // If the reader of the output closes it, the command continues with the same exit code.
   const out = once(() => process.stdout.on('error', () => {}))
   const err = once(() => process.stderr.on('error', () => {}))
-  // The console waits until a line is written, so that no end of the process comes before.
+  // The console waits until a line is written, so that the process cannot end before.
   const stdout = outputStream(out, (text) => console.log(text))
   const stderr = outputStream(err, (text) => console.error(text))
   return {

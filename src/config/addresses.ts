@@ -1,31 +1,31 @@
-// The addresses that the settings send calls, keys or traces to and that are not those of the providers themselves: whoever starts in a
-// folder that others wrote learns of them before anything is sent.
+// The addresses in the settings that receive calls, keys or traces and are not those of the providers themselves: a
+// user who starts the program in someone else's folder sees them before anything is sent.
 import { shownUrl } from '../lib/secrets.ts'
 import { endpointOf, type Upstream } from '../providers/endpoints.ts'
 import type { TelemetrySettings } from './telemetry.ts'
 
-/** An address that something is sent to. */
+/** An address to which something is sent. */
 export interface OutsideAddress {
-  /** Who it takes the place of: a provider, `telemetry` or `proxy`. */
+  /** What it replaces: a provider, `telemetry` or `proxy`. */
   readonly for: string
   /** Without its secrets. */
   readonly url: string
-  /** What it gets, in words. */
+  /** A description of what it receives. */
   readonly gets: string
-  /** Where it was set: file and line, variable or flag. */
+  /** Where it is set: file and line, variable or flag. */
   readonly source: string
 }
 
-/** What is known of the key of an upstream. */
+/** The origin of an upstream's key. */
 interface KeyOrigin {
   kind: string | undefined
-  /** Place of the address. */
+  /** Position of the address. */
   source: string
-  /** Whether the key stands in the settings. */
+  /** Whether the key is in the settings. */
   literal: boolean
 }
 
-/** The address of an upstream where it is not the provider's own. */
+/** The address of an upstream if it is not the provider's own. */
 export function upstreamAddress(upstream: Upstream, { kind, source, literal }: KeyOrigin): OutsideAddress[] {
   const { name, baseUrl, key, keyVariable } = upstream
   const own = endpointOf(name, kind).baseUrl
@@ -35,7 +35,7 @@ export function upstreamAddress(upstream: Upstream, { kind, source, literal }: K
   return [{ for: name, url: shownUrl(baseUrl), gets: `calls to ${name} ${withKey}`, source }]
 }
 
-/** The address of a collector of traces. */
+/** The address of a trace collector. */
 export const telemetryAddress = (telemetry: TelemetrySettings | undefined, source: string): OutsideAddress[] =>
   telemetry ? [{ for: 'telemetry', url: telemetry.shown, gets: telemetryContent(telemetry), source }] : []
 
@@ -45,7 +45,7 @@ const telemetryContent = ({ content, headers }: TelemetrySettings): string => {
   return `traces of all calls, ${content ? 'with' : 'without'} content${also}`
 }
 
-/** Where forwarded calls go through a proxy. */
+/** The proxies of forwarded calls. */
 export function proxyAddresses(
   upstreams: readonly Upstream[],
   environment: Record<string, string | undefined>,
@@ -61,5 +61,5 @@ export function proxyAddresses(
   })
 }
 
-/** One line for people. */
+/** A line for the user. */
 export const addressLine = ({ url, gets, source }: OutsideAddress): string => `${gets} go to ${url} (${source})`

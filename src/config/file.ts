@@ -1,4 +1,4 @@
-// Reads the settings file: each setting with the file and line it came from, for the errors.
+// Reads the settings file: each setting with its file and line, for errors.
 import { readFileSync } from 'node:fs'
 import { suggestion } from '../lib/likely-name.ts'
 import { shownAddress, withoutSecrets } from '../lib/secrets.ts'
@@ -6,13 +6,17 @@ import { type Yaml, yaml } from '../lib/yaml.ts'
 import { quote } from '../schema/validation.ts'
 import { FILE_LIMITS, type ReadYaml, readYaml, YamlError } from '../schema/yaml-text.ts'
 
-/** A setting that cannot be used; the message is one line that names the value and what would be valid. */
+/**
+ * An invalid setting; the message is one line with the value and what is valid.
+ * @example
+ * new ConfigError("'port' must be at most 65535, got 70000").message // => "'port' must be at most 65535, got 70000"
+ */
 export class ConfigError extends Error {}
 
-/** What may be shown of the value of a setting: all of it, what is no secret of an address, or nothing. */
+/** How much of a setting's value may be shown: all of it, a URL without secrets, or nothing. */
 export type Shown = 'whole' | 'address' | 'nothing'
 
-/** A value as an error quotes it, with a space before it: errors end up in logs, which many may read. */
+/** A value as an error quotes it, with a space before it. Errors end up in logs, which many people may read. */
 export function quoteSetting(value: unknown, shown: Shown = 'whole'): string {
   if (shown === 'nothing') return ''
   const isAddress = shown === 'address' && typeof value === 'string'
@@ -20,42 +24,45 @@ export function quoteSetting(value: unknown, shown: Shown = 'whole'): string {
 }
 
 /**
- * The error for a value that is not valid.
- * @param quoted the value as `quoteSetting` gives it
+ * The error for an invalid value.
+ * @param quoted the value as `quoteSetting` returns it
  */
 export const mustBe = (source: string, valid: string, quoted: string): string =>
   `${source} must be ${valid}${quoted === '' ? '' : `, got${quoted}`}`
 
-/** What a value is, where it may have any secret in it. */
+/** The type of a value that may contain a secret. */
 export const describeKind = (value: unknown): string => {
   if (value === null) return 'empty'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' ? 'a mapping' : `a ${typeof value}`
 }
 
-/** A value, and where it came from. */
+/** A value and its source. */
 export interface SettingValue {
   value: unknown
   source: string
 }
 
-/** The section `providers`: its value, and the place (file and line) of each key in it. */
+/** The section `providers`: its value, and the position (file and line) of each key in it. */
 export interface ProvidersSection {
   value: unknown
   locationOf(path: readonly string[]): string
 }
 
-/** Name of the settings file that is read when no other is named. */
+/** Default name of the settings file. */
 export const SETTINGS_FILE = 'understudy.yaml'
 const PROVIDERS = 'providers'
-/** What a settings file holds. */
+/** The content of a settings file. */
 interface FileSettings {
   settings: Map<string, SettingValue>
-  /** The providers have no flag and no variable: they are a section of the file alone. */
+  /** Providers have no flag and no variable, only a section in the file. */
   section?: ProvidersSection
 }
 
-/** What the settings file says; the one called `understudy.yaml` need not be there. Throws `ConfigError` when it cannot be used. */
+/**
+ * The content of the settings file; the default one need not exist.
+ * @throws ConfigError if it cannot be used
+ */
 export function readConfigFile(named: string | undefined, keys: readonly string[]): FileSettings {
   const path = named ?? SETTINGS_FILE
   const text = readText(path)
@@ -92,7 +99,7 @@ export function readConfigFile(named: string | undefined, keys: readonly string[
   return { settings, section: { value: providers, locationOf: (keyPath) => locationOf([PROVIDERS, ...keyPath]) } }
 }
 
-/** Parses the text; its mistakes are those of the settings. */
+/** Parses the text. Its mistakes are errors of the settings. */
 function parsed(text: string, lines: InstanceType<Yaml['LineCounter']>, lineOf: (offset: number) => string): ReadYaml {
   try {
     return readYaml(text, lines, FILE_LIMITS)
@@ -102,10 +109,10 @@ function parsed(text: string, lines: InstanceType<Yaml['LineCounter']>, lineOf: 
   }
 }
 
-/** A message of the parser without the part of the file that it quotes. */
+/** A message of the parser without the quoted part of the file. */
 const withoutSource = (message: string) => withoutSecrets(message.replace(/: ".*"$/s, ''))
 
-/** The text of a file, undefined when there is none. */
+/** The text of a file; undefined if there is none. */
 function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')

@@ -1,26 +1,26 @@
-// The providers of understudy.yaml: which are forwarded to, where they are, and the key of each.
+// The providers in understudy.yaml: which calls are forwarded, their addresses and keys.
 import type { z } from 'zod'
 import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, describeKind, mustBe, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
 import { BACKENDS, type BackendName, type ValueSchemas, valueSchemas } from './settings.ts'
 
-/** Which providers are forwarded to. */
+/** Which providers calls are forwarded to. */
 export interface ForwardingRules {
-  /** All that calls may be forwarded to; empty when nothing is. */
+  /** All providers that calls may be forwarded to; empty if nothing is forwarded. */
   readonly upstreams: readonly Upstream[]
   /** Names that the settings file adds to the known ones. */
   readonly named: readonly string[]
-  /** Addresses of them that are not their own. */
+  /** Their addresses, if they are not the providers' own. */
   readonly addresses: readonly OutsideAddress[]
   /** Whether the calls of a provider are forwarded. */
   forwards(provider: string): boolean
 }
 
-/** Where keys and the choice of backend come from. */
+/** The sources of keys and of the choice of backend. */
 interface ForwardingSources {
   section: ProvidersSection | undefined
-  /** For providers that do not say themselves. */
+  /** For providers without a setting of their own. */
   backend: BackendName
   environment: Record<string, string | undefined>
 }
@@ -59,7 +59,10 @@ const FIELDS: Record<keyof Entry, { schema: (kinds: ValueSchemas) => z.ZodType; 
 }
 const fields = Object.keys(FIELDS)
 
-/** What is forwarded to whom; throws `ConfigError` for the first thing in the section that is wrong. */
+/**
+ * The forwarding rules.
+ * @throws ConfigError for the first mistake in the section
+ */
 export function readForwarding({ section, backend, environment }: ForwardingSources): ForwardingRules {
   const entries = section ? readEntries(section) : new Map<string, Entry>()
   const forwarded = (name: string) => (entries.get(name)?.backend ?? backend) === 'forward'
@@ -85,8 +88,8 @@ export function readForwarding({ section, backend, environment }: ForwardingSour
 }
 
 /**
- * Why no session may have a virtual clock: it jumps ahead while a provider still works, so every call would time out.
- * Undefined when nothing is forwarded.
+ * Why no session may have a virtual clock: it would skip ahead while a provider still works, so that every call would
+ * time out. Undefined if nothing is forwarded.
  */
 export function virtualClockProblem({ upstreams }: ForwardingRules): string | undefined {
   if (upstreams.length === 0) return undefined
@@ -127,12 +130,12 @@ function checkField([name, key]: [string, string], value: unknown, locationOf: P
 
 function upstreamOf(name: string, entry: Entry, environment: Record<string, string | undefined>): Upstream {
   const { keyVariable: usual, operations, ...endpoint } = endpointOf(name, entry.kind)
-  const { base_url: address, api_key: given } = entry
-  const named = given && VARIABLE.exec(given)?.[1]
+  const { base_url: address, api_key: apiKey } = entry
+  const named = apiKey && VARIABLE.exec(apiKey)?.[1]
   const keyVariable = named ?? usual
-  const key = given && !named ? given : (keyVariable && environment[keyVariable]?.trim()) || undefined
+  const key = apiKey && !named ? apiKey : (keyVariable && environment[keyVariable]?.trim()) || undefined
   if (key && !KEY.test(key)) throw new ConfigError(mustBe(String(keyVariable), FIELDS.api_key.valid, ''))
-  // What stands at an address of one's own may have more operations than the provider; a translated one has not.
+  // A custom address may support more operations than the provider; a translated one cannot.
   const limited = operations && (!address || endpoint.modelPackage)
   return {
     ...endpoint,
@@ -141,19 +144,19 @@ function upstreamOf(name: string, entry: Entry, environment: Record<string, stri
     ...(keyVariable ? { keyVariable } : {}),
     ...(key ? { key } : {}),
     name,
-    // At an address of one's own there may be nobody who wants a key, unless one was named.
+    // A custom address may need no key, unless one is named.
     keyOptional: address !== undefined && !named,
   }
 }
 
-/** In one line, whether real calls are made, to whom, and how many or at what cost (USD) at most. */
+/** One line on whether real calls are made, to which providers, and the limits on their number and cost (USD). */
 export function describeForwarding(
   { upstreams, forwards }: ForwardingRules,
   { max_calls: calls, max_cost: cost }: { max_calls?: number | undefined; max_cost?: number | undefined } = {},
 ): string {
   if (upstreams.length === 0) return 'fixture: cannot reach the network'
   const ready = upstreams.filter((upstream) => !lackOf(upstream)).map(({ name }) => name)
-  // No provider has this name: what holds for it holds for all that are not named.
+  // No provider has this name, so its rule applies to all that are not named.
   const rest = forwards('') ? 'calls to providers without a key fail' : 'other providers use fixtures'
   const most = [...(calls === undefined ? [] : [`${calls} calls`]), ...(cost === undefined ? [] : [`${cost} USD`])]
   const limit = most.length > 0 ? `, at most ${most.join(' and ')}` : ''

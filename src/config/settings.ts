@@ -1,37 +1,38 @@
-// Every setting as a row: the command line, its help, the environment, the file and the errors are made from this table.
+// Every setting as a row, from which the command line, its help, the environment, the file and the errors are derived.
 import type { z } from 'zod'
+import { HISTORY_MODES, type HistoryMode } from '../contract/core/history-mode.ts'
 import { rules } from '../contract/core/rules.ts'
 import { lazy } from '../lib/lazy.ts'
 import { ASSUMED_PROVIDER } from '../providers/assumed.ts'
 import type { Shown } from './file.ts'
 import type { TokenRule } from './value-schemas.ts'
 
-/** Who may answer calls. */
+/** The backends. */
 export const BACKENDS = ['fixture', 'forward'] as const
-/** Who answers: files, or a real provider. */
+/** The source of responses: files, or a real provider. */
 export type BackendName = (typeof BACKENDS)[number]
 
-/** The kinds of values. */
+/** The schemas of values by kind. */
 export type ValueSchemas = typeof import('./value-schemas.ts')
 /** Loads them. */
 export const valueSchemas = lazy<typeof import('./value-schemas.ts')>(() => require('./value-schemas.ts'))
 
-/** The name of the outline of a setting's values. */
+/** The name of the compiled schema of a setting's values. */
 export const settingSchemaName = (key: string): string => `setting-${key}`
 
 /** One setting. */
 interface Setting<T> {
-  /** What the flag takes; absent for a switch. */
+  /** The argument of the flag; absent for a switch. */
   takes?: string
-  /** Made when a value is given: a start without any checks nothing. */
+  /** Created when a value is given: a start without any validates nothing. */
   schema: (kinds: ValueSchemas) => z.ZodType<T, unknown>
   fallback: T
   help: string
-  /** Ends the sentence "... must be". */
+  /** Completes the sentence "... must be". */
   valid: string
-  /** What errors may quote of a value; all of it when left out. */
+  /** How much of a value errors may quote; default: all of it. */
   shown?: Shown
-  /** Only understudy.yaml can say it: it is no one line. */
+  /** Whether only understudy.yaml can contain it, because it is no single line. */
   fileOnly?: boolean
 }
 /** A row of the table, with the type of its value. */
@@ -100,6 +101,13 @@ export const SETTINGS = {
     fallback: 'requested',
     help: 'when a generated response calls a tool: requested (when the request requires it) or eager (until the request has a tool result)',
     valid: 'requested or eager',
+  }),
+  history: setting<HistoryMode>({
+    takes: 'MODE',
+    schema: ({ z }) => z.enum(HISTORY_MODES),
+    fallback: 'strict',
+    help: 'what happens to conversations that their provider would reject, such as a tool call without its result: strict (rejected in its words), lenient (only reported) or off',
+    valid: 'strict, lenient or off',
   }),
   backend: setting<BackendName>({
     takes: 'NAME',

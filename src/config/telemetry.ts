@@ -1,18 +1,18 @@
-// Where telemetry goes: an address, or what the standard variables of OpenTelemetry say, which count only when they are asked for.
+// The target of telemetry: an address, or the standard OpenTelemetry variables, which are used only on request.
 import { readFileSync } from 'node:fs'
 import { lazy } from '../lib/lazy.ts'
 import { quote } from '../schema/validation.ts'
 import type { TelemetryOptions } from '../telemetry/telemetry.ts'
 import { ConfigError, mustBe, quoteSetting } from './file.ts'
 
-// A start does not need it.
+// Not needed at start.
 const certificates = lazy<typeof import('node:crypto')>(() => require('node:crypto'))
 
 /** What is exported, and where to. */
 export type TelemetrySettings = Omit<TelemetryOptions, 'resource'> & { resource: Record<string, string> }
 type Environment = Record<string, string | undefined>
 
-/** The value of `--otlp` that means the standard variables. */
+/** The value of `--otlp` that selects the standard variables. */
 const ENVIRONMENT = 'env'
 const TRACES_PATH = '/v1/traces'
 const TIMEOUT_MS = 10_000
@@ -20,7 +20,10 @@ const STANDARD_ENDPOINT = 'http://localhost:4318'
 
 const isAddress = (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
 
-/** The settings; undefined when the standard variables say that nothing is to be exported. Throws `ConfigError`. */
+/**
+ * The settings; undefined if the standard variables disable the export.
+ * @throws ConfigError
+ */
 export function readTelemetry(
   target: string,
   content: boolean,
@@ -54,7 +57,7 @@ export function readTelemetry(
 
 /** A variable and its value. */
 type Variable = [name: string, value: string]
-/** The first of some variables that has a value. */
+/** The first of several variables that has a value. */
 type Reader = (...names: string[]) => Variable | undefined
 const readerOf =
   (environment: Environment): Reader =>
@@ -75,7 +78,7 @@ const withTracesPath = (base: string): string => {
   return url.href
 }
 
-/** An address without the name and password in it, which become a header. */
+/** An address without user and password, which become a header. */
 function targetOf(address: string): Pick<TelemetrySettings, 'url' | 'shown' | 'headers'> {
   const url = new URL(address)
   const { username, password } = url
@@ -95,14 +98,14 @@ function endpointOf(read: Reader) {
   return targetOf(exact ? exact[1] : withTracesPath(endpoint?.[1] ?? STANDARD_ENDPOINT))
 }
 
-/** `key=value` pairs, separated by commas, with values in percent-encoding. */
+/** Comma-separated `key=value` pairs, with percent-encoded values. */
 function pairsOf(variable: Variable | undefined): Record<string, string> {
   if (!variable) return {}
   const pairs = variable[1].split(',').filter((pair) => pair.trim() !== '')
   return Object.fromEntries(
     pairs.map((pair) => {
       const [, key = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
-      // The value may be a secret, and is not repeated.
+      // The value may be a secret, so it is not repeated.
       const problem = () => new ConfigError(mustBe(variable[0], 'pairs such as name=value,other=value', ''))
       if (key === '') throw problem()
       try {
@@ -127,7 +130,7 @@ function tlsOf(read: Reader): TelemetrySettings['tls'] {
   return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) }
 }
 
-/** The text of a file of certificates or of a key. */
+/** The text of a certificate or key file. */
 function pemIn(variable: Variable | undefined): string | undefined {
   if (!variable) return undefined
   const [name, path] = variable
@@ -157,14 +160,17 @@ function resourceOf(read: Reader): Record<string, string> {
 const CONTENT = ['true', '1', 'span_only', 'span_and_event']
 const wantsContent = (variable: Variable | undefined) => CONTENT.includes(variable?.[1].toLowerCase() ?? '')
 
-/** Which traces are exported, by the standard names; one that a caller does not sample is not, unless it is said otherwise. */
+/**
+ * The sampling, by the standard names. Traces that a caller does not sample are not exported, unless configured
+ * otherwise.
+ */
 function samplingOf(read: Reader): TelemetrySettings['sampling'] {
   const sampler = read('OTEL_TRACES_SAMPLER') ?? ['OTEL_TRACES_SAMPLER', 'parentbased_always_on']
   const [, parent, name] = /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(sampler[1]) ?? []
   if (name === undefined)
     throw wrong(sampler, 'always_on, always_off or traceidratio, perhaps with parentbased_ before it')
-  const given: Variable = read('OTEL_TRACES_SAMPLER_ARG') ?? ['OTEL_TRACES_SAMPLER_ARG', '1']
-  const ratio = Number(given[1])
-  if (name === 'traceidratio' && !(ratio >= 0 && ratio <= 1)) throw wrong(given, 'a number from 0 to 1')
+  const argument: Variable = read('OTEL_TRACES_SAMPLER_ARG') ?? ['OTEL_TRACES_SAMPLER_ARG', '1']
+  const ratio = Number(argument[1])
+  if (name === 'traceidratio' && !(ratio >= 0 && ratio <= 1)) throw wrong(argument, 'a number from 0 to 1')
   return { ratio: name === 'traceidratio' ? ratio : name === 'always_on' ? 1 : 0, ofAll: parent === undefined }
 }

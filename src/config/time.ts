@@ -1,16 +1,16 @@
-// How time passes in sessions, as the settings have it.
+// The time settings of sessions.
 import type { Config } from '../config.ts'
 import type { TimeSettings } from '../lib/clock.ts'
 import type { TimeRules } from '../scenarios/time.ts'
 import { virtualClockProblem } from './providers.ts'
 
-/** How time passes where no scenario says otherwise. */
+/** The time settings without a scenario. */
 export const ownTime = ({ clock, skip_latency: skips }: Config): TimeSettings => ({
   clock,
   latency: skips ? 'skip' : 'real',
 })
 
-/** What is stronger than what scenarios say. */
+/** The time settings that take precedence over those of scenarios. */
 export const timeRules = (
   { timeOverrides, forwarding }: Config,
   notice: TimeRules['notice'] = () => {},

@@ -1,4 +1,4 @@
-// The calls of a session for somebody who waits: read once, then added to as they are saved or have changed.
+// The calls of a session for waiting clients: read once, then updated as they are saved or changed.
 import { ApiError } from '../contract/core/error.ts'
 import type { Observers } from '../contract/core/observation.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
@@ -9,20 +9,20 @@ import type { Session, Sessions } from '../sessions/sessions.ts'
 
 /** Calls by number. */
 export interface CallList {
-  /** The calls after one, in the order in which they began. */
+  /** The calls after a number, in the order in which they started. */
   since(seq: number): Iterable<TraceEvidence>
 }
-/** Calls as they come. */
+/** Calls as they arrive. */
 interface CallWatch extends CallList {
-  /** Resolves when something has been saved or changed since it was last called, or the time (real, in ms) is up. */
+  /** Resolves when something was saved or changed since the last call, or after `ms` of real time. */
   next(ms: number): Promise<void>
   stop(): void
 }
 
-/** The calls of one session, read once for all who wait on it. */
+/** The calls of one session, read once for all clients that wait on it. */
 interface SharedCalls {
   since(session: Session, seq: number): Iterable<TraceEvidence>
-  /** Told when something has been saved or changed. */
+  /** Called when something was saved or changed. */
   waiters: Set<() => void>
   stop(): void
 }
@@ -35,7 +35,7 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
   const stop = observers.add((observation) => {
     if (observation.session !== name) return
     if ('seq' in observation) fresh.add(observation.seq)
-    // What was stored may be gone.
+    // Stored calls may have been deleted.
     else if (observation.type === 'session-changed') calls = undefined
     else if (observation.type !== 'call-lost') return
     for (const wake of waiters) wake()
@@ -47,7 +47,7 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
         from = seq
       }
       for (const number of fresh) {
-        // That of a turn of an agent was stored when it began, and is another now.
+        // The trace of an agent's turn was stored at its start, and has changed.
         const call = number > seq ? session.traces.bySeq(number) : undefined
         if (call) calls.set(number, call)
       }
@@ -59,15 +59,15 @@ function shareCalls(name: string, observers: Observers): SharedCalls {
   }
 }
 
-/** Who waits for calls, in all sessions. */
+/** Clients that wait for calls, in all sessions. */
 export interface CallWatches {
-  /** How many wait. */
+  /** Number of waiting clients. */
   readonly waiting: number
-  /** Watches the calls of a session until it is stopped or the signal is aborted. */
+  /** Watches the calls of a session until it is stopped or the signal aborts. */
   watch(current: () => Session, signal: AbortSignal): CallWatch
 }
 
-/** Keeps the calls of the sessions that somebody waits on, one list a session. */
+/** Keeps one list of calls for each session with waiting clients. */
 export function createCallWatches(observers: Observers): CallWatches {
   const shared = new Map<string, SharedCalls>()
   let waiting = 0
@@ -97,7 +97,7 @@ export function createCallWatches(observers: Observers): CallWatches {
             await Promise.race([woken, realClock.sleep(ms, until).catch(() => {})])
             stopped.abort()
           }
-          // Calls that were saved together are looked at together.
+          // Calls that were saved together are read together.
           await nextTurn()
           changed = false
         },
@@ -113,7 +113,9 @@ export function createCallWatches(observers: Observers): CallWatches {
   }
 }
 
-/** The session of a name for somebody who is there: it neither sleeps nor is dropped, and may be reset or made anew meanwhile. */
+/**
+ * Keeps the session of a name in use: it is neither unloaded nor dropped, but may be reset or created again meanwhile.
+ */
 export function stayIn(
   session: Session,
   sessions: Pick<Sessions, 'peek'>,
@@ -135,19 +137,19 @@ export function stayIn(
   }
 }
 
-/** What a look at the calls is repeated with. */
+/** Options of repeated checks. */
 export interface LookOptions<Report> {
-  /** The generation in force: there may be another one at each look. */
+  /** The current generation, which may change between checks. */
   session(): Session
   watches: CallWatches
-  /** Aborted when nobody waits any more. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
   /** Milliseconds of real time. */
   wait: number
   isDone(report: Report): boolean
 }
 
-/** Each look goes over all calls of a session, so more than tests run at once are not let in. */
+/** Maximum number of waiting clients: each check goes over all calls of a session. */
 const MAX_WAITING = 100
 const tooMany = () =>
   new ApiError(
@@ -160,7 +162,10 @@ const tooMany = () =>
     },
   )
 
-/** The report of the first look that is done, else of the last one: it looks again when something has happened. */
+/**
+ * The report of the first check that is done, otherwise of the last one. It checks again after each change.
+ * @throws ApiError 429 if too many clients wait
+ */
 export async function lookUntilDone<Report>(
   look: (calls: CallList) => Report,
   { session, watches, signal, wait, isDone }: LookOptions<Report>,
@@ -172,9 +177,9 @@ export async function lookUntilDone<Report>(
     const end = monotonicMs() + wait
     for (;;) {
       const report = look(watch)
-      const left = end - monotonicMs()
-      if (isDone(report) || left <= 0 || signal.aborted) return report
-      await watch.next(left)
+      const remaining = end - monotonicMs()
+      if (isDone(report) || remaining <= 0 || signal.aborted) return report
+      await watch.next(remaining)
     }
   } finally {
     watch.stop()

@@ -1,4 +1,4 @@
-// GET /_understudy/calls: calls in brief, in pages large enough to list a hundred thousand of them.
+// GET /_understudy/calls: summaries of calls, in pages large enough for a hundred thousand of them.
 import { z } from 'zod'
 import { CallRow } from '../contract/core/call-row.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
@@ -33,6 +33,7 @@ const Calls = z.object({
   next: z.string().nullable().describe('Cursor of the next page, or null.'),
 })
 
+/** `GET /_understudy/calls`: summaries of calls, in pages. */
 export function callsRoute({ about, sessions, sessionOf }: ControlDeps): Route {
   return asRoute({
     method: 'get',

@@ -1,22 +1,23 @@
-// How many traces were removed to make room since the start, over all sessions: those too that are gone, whose own counts went with them.
+// Counts the traces that were dropped for lack of room since the start, over all sessions, including removed ones,
+// whose own counts are lost.
 import type { Session, Sessions } from '../sessions/sessions.ts'
 
-/** Counts traces that were removed to make room. */
+/** Counts dropped traces. */
 interface DroppedTraces {
-  /** Since the start; it never goes back. */
+  /** Since the start; it never decreases. */
   total(): number
-  /** Counts what a session has dropped that is about to lose its count; what is returned is to be called once it has. */
+  /** Counts what a session has dropped, before its own count is lost. Call the returned function afterwards. */
   before(session: Session): () => void
 }
 
-/** A count over the sessions that there are and those that were. */
+/** A count over the current and the removed sessions. */
 export function createDroppedTraces(sessions: Pick<Sessions, 'overAll' | 'known'>): DroppedTraces {
-  /** The count of each session when it was last read. */
+  /** The last count of each session. */
   const read = new Map<string, number>()
   let total = 0
   const note = (name: string, count: number) => {
     const before = read.get(name) ?? 0
-    // A write that failed takes back what it had counted; it is counted again when it succeeds.
+    // A failed write reverts its count, which is added again when it succeeds.
     total += Math.max(0, count - before)
     read.set(name, Math.max(before, count))
   }
@@ -31,7 +32,7 @@ export function createDroppedTraces(sessions: Pick<Sessions, 'overAll' | 'known'
       note(name, droppedBy(session))
       return () => {
         const next = sessions.known(name)
-        // A reset begins at 0, and whatever has kept its count goes on from there.
+        // A reset starts at 0; a kept count continues.
         if (next) read.set(name, droppedBy(next))
         else read.delete(name)
       }

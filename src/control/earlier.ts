@@ -1,26 +1,26 @@
-// What was judged of a session before somebody took the evidence away: by a reset, a deletion, a snapshot or another scenario.
+// Verdicts on a session before its evidence was removed by a reset, a deletion, a snapshot or another scenario.
 import type { EarlierVerdict, SessionVerdict } from '../contract/core/verification.ts'
 import type { Session } from '../sessions/sessions.ts'
 
 /** What ends a part of a session. */
 type PartEnd = EarlierVerdict['ended_by']
 
-/** The verdicts on parts of sessions that are over. */
+/** The verdicts on earlier parts of sessions. */
 export interface EarlierVerdicts {
-  /** Judges what a session holds and is about to lose; the verdict is kept by calling what is returned, once it has lost it. */
+  /** Judges what a session is about to lose. Call the returned function afterwards: it stores the verdict. */
   before(session: Session, why: PartEnd): () => void
   /** Those of a session, oldest first. */
   of(name: string): readonly EarlierVerdict[]
-  /** How many verdicts of a session are gone, since there were too many. */
+  /** Number of verdicts of a session that were dropped because there were too many. */
   forgotten(name: string): number
 }
 
-/** Verdicts of all sessions together, and sessions of which it is known that some are gone. */
+/** Maximum number of verdicts of all sessions, and of sessions with dropped ones. */
 const MAX_KEPT = 1_000
-/** What goes first when there are more: what proves least. */
+/** The order in which they are dropped: those that prove least first. */
 const WORTH = ['inconclusive', 'pass', 'fail']
 
-/** Keeps the verdicts that `judge` gives. */
+/** Stores the verdicts of `judge`. */
 export function createEarlierVerdicts(judge: (session: Session) => SessionVerdict): EarlierVerdicts {
   const kept: EarlierVerdict[] = []
   const gone = new Map<string, number>()

@@ -1,4 +1,4 @@
-// GET /files/:name: the pictures that answers point at. A browser fetches them, so the address alone gives the right to.
+// GET /files/:name: the images that responses refer to. A browser fetches them, so the URL alone grants access.
 import { z } from 'zod'
 import { imageFile } from '../answers/image-files.ts'
 import { ApiError } from '../contract/core/error.ts'
@@ -7,6 +7,7 @@ import { FILE_KIND, isStoredFile } from '../contract/router/images.ts'
 import { DEFAULT_SESSION } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
 
+/** `GET /files/:name`: the image that a `url` in an image response refers to. */
 export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   method: 'get',
   path: '/files/:name',
@@ -19,9 +20,10 @@ export const fileRoute = ({ sessions }: ControlDeps): Route => ({
   contentType: 'image/*',
   errors: [404],
   async handle({ request, params: { name = '' } }) {
-    // No session is made for a caller without a token, and whoever has another session's token still gets the file.
-    const wanted = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
-    const session = sessions.known(wanted)
+    // No session is created for a caller without a token, and a caller with another session's token still gets the
+    // file.
+    const sessionName = request.headers.get('x-understudy-session') ?? DEFAULT_SESSION
+    const session = sessions.known(sessionName)
     const now = session?.clock.now() ?? 0
     const file = session?.keyValues.get(FILE_KIND, name, now, isStoredFile)
     if (!file) {

@@ -1,4 +1,4 @@
-// /_understudy/fixtures: which fixtures answer the calls of the session, and those of its own.
+// /_understudy/fixtures: the active fixtures of the session, and its own ones.
 import { z } from 'zod'
 import { isShipped } from '../backends/fixture/in-force.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
@@ -28,6 +28,7 @@ const Listing = z.object({
 const One = z.looseObject({}).describe('A fixture in the file format, with `match.operation`.')
 const Body = z.union([z.array(z.unknown()), One], { error: 'must be a fixture or a list of fixtures' })
 
+/** `/_understudy/fixtures`: lists the session's active fixtures; sets and removes its own. */
 export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/fixtures', tag: 'Emulator', response: Listing }
   const listing = ({ name: session }: Session): z.infer<typeof Listing> => {
@@ -72,7 +73,7 @@ export function fixtureRoutes({ sessionOf, fixtures, observers }: ControlDeps): 
         },
       },
       handle({ request, body }) {
-        // What is wrong is found before anything changes.
+        // Mistakes are found before anything changes.
         const own = fixtures.parse(Array.isArray(body) ? body : [body])
         return give(sessionOf(request), own)
       },

@@ -1,34 +1,34 @@
-// Whether a balancer watches this process, which must see that it drains before new sessions are refused.
+// Detects whether a load balancer checks this process: it must see the shutdown before new sessions are rejected.
 
-/** Milliseconds in which a watching balancer has asked at least once. */
+/** Milliseconds in which an active balancer sends at least one check. */
 const INTERVAL_MS = 10_000
 
-/** What was asked: `readyz` is what balancers ask, `health` is also asked by people and scripts. */
+/** The kind of check: `readyz` is for balancers, `health` also for people and scripts. */
 export type HealthQuestion = 'health' | 'readyz'
 
-/** Counts who asks how this process is. */
+/** Counts health checks. */
 export interface HealthWatch {
-  /** Notes a question. */
-  asked(question: HealthQuestion): void
-  /** How many questions there have been. */
+  /** Notes a check. */
+  noteCheck(question: HealthQuestion): void
+  /** Number of checks. */
   readonly count: number
   /**
-   * Whether a balancer asks: one recent question for readiness, or two for health. A single one for health comes from a
+   * Whether a balancer checks: one recent check of readiness, or two of health. A single one of health comes from a
    * script that waited for the start.
    */
   isWatched(): boolean
 }
 
-/** A watch without any question yet; `now` is the machine's clock, in ms. */
+/** A watch without checks; `now` is the machine's clock, in ms. */
 export function createHealthWatch(now: () => number): HealthWatch {
-  // The last question for readiness, and the last two of either kind.
+  // The last check of readiness, and the last two of either kind.
   let [ready, before, last] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY]
   let count = 0
   return {
     get count() {
       return count
     },
-    asked(question) {
+    noteCheck(question) {
       count++
       before = last
       last = now()

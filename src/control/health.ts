@@ -1,4 +1,4 @@
-// GET /_understudy/health: is it up, and what is it? It never asks for a token, and neither do metrics.
+// GET /_understudy/health: state and version of the server. Like the metrics, it needs no token.
 import { basename } from 'node:path'
 import { z } from 'zod'
 import { sampleCacheSize } from '../answers/schema-sample.ts'
@@ -16,7 +16,7 @@ import { workerCounts } from '../workers/pool.ts'
 import { type ControlDeps, InstanceName } from './types.ts'
 
 const metrics = lazy<typeof import('./metrics.ts')>(() => require('./metrics.ts'))
-// Brings a library that a start does not need.
+// Loads a library that a start does not need.
 const images = lazy<typeof import('../answers/image-files.ts')>(() => require('../answers/image-files.ts'))
 
 const Stored = z.object({
@@ -123,7 +123,16 @@ const Health = z.object({
     .describe('Trace export. Null without --otlp.'),
 })
 
-export function healthRoute({ sessions, runs, about, strays, events, fixtures, droppedTraces }: ControlDeps): Route {
+/** `GET /_understudy/health`: state and version of the server. It needs no token. */
+export function healthRoute({
+  sessions,
+  runs,
+  about,
+  unknownPaths: strays,
+  events,
+  fixtures,
+  droppedTraces,
+}: ControlDeps): Route {
   return {
     method: 'get',
     path: '/_understudy/health',
@@ -136,7 +145,7 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
     response: Health,
     alsoWith: { 503: 'The same, while the process shuts down and creates no more sessions.' },
     handle: () => {
-      about.watch.asked('health')
+      about.watch.noteCheck('health')
       const { files } = fixtures
       files.look()
       const all = sessions.list()
@@ -184,13 +193,13 @@ export function healthRoute({ sessions, runs, about, strays, events, fixtures, d
   }
 }
 
-/** Health asks for no token: what a file is called and what is in it is for callers who may read its fixtures. */
+/** Health needs no token: names and content of files are only for callers who may read the fixtures. */
 const problemIn = (problem: string | undefined): string | null =>
   problem === undefined ? null : 'files of fixtures have mistakes: GET /_understudy/fixtures lists them'
 
 const Metrics = z.string()
 
-/** The same in numbers, for who gathers them from many programs. */
+/** The same as numbers, for collectors of metrics. */
 export const metricsRoute = (deps: ControlDeps): Route => ({
   method: 'get',
   path: '/_understudy/metrics',
@@ -209,7 +218,7 @@ export const metricsRoute = (deps: ControlDeps): Route => ({
 })
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** The stores of sessions, each of which has the same limit. */
+/** The total of the stores of sessions, each of which has the same limit. */
 const together = (sizes: readonly StoreSize[]): StoreSize => ({
   entries: sizes.reduce((sum, { entries }) => sum + entries, 0),
   bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -1,4 +1,4 @@
-// The registry of the routes beside the router operations, most of them under /_understudy: one line a route.
+// The registry of the routes beside the router operations, most of them under /_understudy: one line per route.
 import type { Route } from '../contract/core/route.ts'
 import { callsRoute } from './calls.ts'
 import { fileRoute } from './files.ts'

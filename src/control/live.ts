@@ -1,4 +1,4 @@
-// GET /_understudy/live: what happens in sessions, as it happens.
+// GET /_understudy/live: events of sessions as they happen.
 import { z } from 'zod'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { liveStream } from '../observers/live.ts'
@@ -15,6 +15,7 @@ const LiveQuery = z.strictObject({
     .describe('`numbers` reports only what changed. Default: full events.'),
 })
 
+/** `GET /_understudy/live`: the events of one or all sessions as a stream of server-sent events. */
 export const liveRoute = ({ observers, sessionNameOf }: ControlDeps): Route =>
   asRoute({
     method: 'get',

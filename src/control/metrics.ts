@@ -1,4 +1,4 @@
-// The text of /_understudy/metrics, as Prometheus reads it: counts of calls, and what the program holds and has dropped.
+// The text of /_understudy/metrics in Prometheus' format: counts of calls, sizes and drops.
 import type { CountFamily } from '../contract/core/observation.ts'
 import { realClock } from '../lib/clock.ts'
 import { liveSize } from '../observers/live.ts'
@@ -6,18 +6,21 @@ import { PROVIDERS } from '../providers/index.ts'
 import { workerCounts } from '../workers/pool.ts'
 import type { ControlDeps } from './types.ts'
 
-/** All metrics in Prometheus' text format; with `names` also those that somebody has given to scenarios, rules and providers. */
+/**
+ * All metrics in Prometheus' text format; with `names` also those with user-defined names of scenarios, rules and
+ * providers.
+ */
 export function metricsText(deps: ControlDeps, { names }: { names: boolean }): string {
   const counted = deps.observers.counts().families()
   return [...programFamilies(deps), ...(names ? counted : counted.map(withoutNames))].map(familyText).join('')
 }
 
-/** Labels whose values are somebody's own words. */
+/** Labels with user-defined values. */
 const NAMED = ['scenario', 'rule']
 const KNOWN_PROVIDERS: ReadonlySet<string> = new Set(PROVIDERS.map(({ name }) => name))
 const OTHER = 'other'
 
-/** The same counts without names: what differs in them alone is added up. */
+/** The same counts without names: series that differ only in them are added up. */
 function withoutNames(family: CountFamily): CountFamily {
   const samples = new Map<string, CountFamily['samples'][number]>()
   for (const { suffix, labels, value } of family.samples) {
@@ -33,7 +36,14 @@ function withoutNames(family: CountFamily): CountFamily {
   return { ...family, samples: [...samples.values()] }
 }
 
-function programFamilies({ sessions, about, strays, events, responses, droppedTraces }: ControlDeps): CountFamily[] {
+function programFamilies({
+  sessions,
+  about,
+  unknownPaths,
+  events,
+  responses,
+  droppedTraces,
+}: ControlDeps): CountFamily[] {
   const { version, mode, instance, telemetry } = about
   const all = sessions.list()
   const traces = sessions.overAll((list) => list.map((session) => session.counts().traces))
@@ -75,7 +85,7 @@ function programFamilies({ sessions, about, strays, events, responses, droppedTr
       type: 'counter',
       samples: responses.all().map(([status, value]) => ({ labels: { status: String(status ?? 'none') }, value })),
     },
-    counter('understudy_unknown_path_requests_total', 'Requests to unknown paths.', strays.count()),
+    counter('understudy_unknown_path_requests_total', 'Requests to unknown paths.', unknownPaths.count()),
     gauge('understudy_events_waiting', 'Workspace events that are not applied yet.', events().waiting),
     gauge('understudy_workers', 'Worker threads.', workers),
     gauge('understudy_worker_jobs', 'Worker jobs that are queued or running.', jobs),

@@ -1,4 +1,5 @@
-// GET /_understudy/livez and /_understudy/readyz: what orchestrators and balancers ask every second. They look at no session and need no token.
+// GET /_understudy/livez and /_understudy/readyz, which orchestrators and balancers poll. They access no session and
+// need no token.
 import { z } from 'zod'
 import type { Route } from '../contract/core/route.ts'
 import type { ControlDeps } from './types.ts'
@@ -11,7 +12,7 @@ const Readiness = z.object({
   status: z.enum(['ok', 'draining']).describe('`ok`, or `draining` with status 503 during shutdown.'),
 })
 
-/** Whether the process runs, and whether it should be sent calls. */
+/** Whether the process runs, and whether it accepts calls. */
 export const probeRoutes = ({
   sessions,
   about: { watch },
@@ -38,7 +39,7 @@ export const probeRoutes = ({
     answerName: 'Readiness',
     alsoWith: { 503: 'The process is shutting down and creates no more sessions.' },
     handle() {
-      watch.asked('readyz')
+      watch.noteCheck('readyz')
       return sessions.draining ? Response.json({ status: 'draining' }, { status: 503 }) : { status: 'ok' }
     },
   },

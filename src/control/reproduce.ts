@@ -1,4 +1,5 @@
-// GET /_understudy/traces/:id/made: files that reproduce a call: a fixture with its response, a scenario with its failures, a test with both.
+// GET /_understudy/traces/:id/reproduction: files that reproduce a call: a fixture with its response, a scenario with its
+// failures, a test with both.
 
 import { z } from 'zod'
 import { asTemplate } from '../answers/template.ts'
@@ -29,13 +30,13 @@ const GeneratedFiles = z.object({
   ),
 })
 
-/** The route that shows how to reproduce a call. */
+/** The route that generates files to reproduce a call. */
 export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Route {
   return asRoute({
     method: 'get',
-    path: '/_understudy/traces/:id/made',
+    path: '/_understudy/traces/:id/reproduction',
     tag: 'Emulator',
-    operationId: 'getFilesOfTrace',
+    operationId: 'getReproduction',
     summary: 'Generate files from a trace',
     description: 'A fixture, a scenario, and a test that reproduce a call, each as the text of a file.',
     response: GeneratedFiles,
@@ -53,12 +54,12 @@ export function reproduceRoute({ sessionOf, runs, operation }: ControlDeps): Rou
   })
 }
 
-/** A call, and what is known of it. */
+/** A call with its operation and scenario. */
 interface CallSource {
   trace: StoredTrace
-  /** Undefined when no operation was called. */
+  /** Undefined if no operation was called. */
   operation: Operation | undefined
-  /** The scenario that was active, as it is now. */
+  /** The active scenario, as it is now. */
   scenario: Scenario | undefined
 }
 
@@ -69,15 +70,15 @@ const toSlug = (text: string) =>
     .replace(/^-+|-+$/g, '')
     .slice(0, 40) || 'call'
 
-/** The fixture as a value, undefined when the call says nothing that a fixture could. */
+/** The fixture as a value; undefined if a fixture cannot represent the call. */
 function fixtureValue({ trace, operation }: CallSource): Record<string, unknown> | undefined {
   if (!operation) return undefined
   const { error, status } = trace
   const failure = error && { error: { status, type: error.type, code: error.code, message: error.message } }
   const reply = asTemplate(trace.response === null ? failure : operation.scriptOf(trace.response))
   if (!reply) return undefined
-  const asked = operation.request.safeParse(trace.rendered ?? trace.request)
-  const { user = '', answer: output } = asked.success ? operation.prompt(asked.data) : {}
+  const parsed = operation.request.safeParse(trace.rendered ?? trace.request)
+  const { user = '', answer: output } = parsed.success ? operation.prompt(parsed.data) : {}
   return {
     name: `${toSlug(user)}-${trace.id.slice(-6).toLowerCase()}`,
     match: {
@@ -91,7 +92,7 @@ function fixtureValue({ trace, operation }: CallSource): Record<string, unknown>
   }
 }
 
-/** A fixture that gives an equal call the same response; null when a fixture cannot. */
+/** A fixture that gives an equal call the same response; null if a fixture cannot. */
 const generateFixture = (source: CallSource) => yamlFile(fixtureValue(source), source)
 
 function yamlFile(value: Record<string, unknown> | undefined, { trace }: CallSource): GeneratedFile | null {
@@ -139,14 +140,16 @@ function scenarioValue({ trace, scenario }: CallSource): Record<string, unknown>
   return { name, description, clock: 'virtual', rules }
 }
 
-/** A scenario in which the attempts of the first equal call fail as those of this one did; null when none failed. */
+/** A scenario in which the attempts of the first equal call fail as those of this one did; null if none failed. */
 const generateScenario = (source: CallSource) => yamlFile(scenarioValue(source), source)
 
-/** The request as it came, or as it was understood when it came by another API or names a model without its provider. */
+/** The original request, or the rendered one if it came through another API or names a model without its provider. */
 const requestAgain = ({ request, rendered }: StoredTrace, operation: Operation): unknown =>
   operation.request.safeParse(request).success ? request : (rendered ?? request)
 
-/** A vitest file that repeats the call, in a session with the fixture and the scenario; null when its body is not JSON. */
+/**
+ * A Vitest file that repeats the call, in a session with the fixture and the scenario; null if its body is not JSON.
+ */
 function generateTest(source: CallSource): GeneratedFile | null {
   const { trace, operation } = source
   if (operation?.body !== 'json') return null

@@ -1,13 +1,13 @@
-// POST /_understudy/scenario/check: whether a text is a scenario, with the line of everything that is wrong with it.
+// POST /_understudy/scenario/check: validates a scenario, with the line of every mistake.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import type { Scenario } from '../scenarios/engine.ts'
-import { idleRules, scenarioIn } from '../scenarios/load.ts'
+import { rulesWithoutEffect, scenarioIn } from '../scenarios/load.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { REQUEST_LIMITS } from '../schema/yaml-text.ts'
 
-/** Where a scenario of a request is said to be from. */
+/** The file name of a scenario in a request. */
 export const IN_REQUEST = 'the request'
 
 const Remark = z.object({
@@ -22,7 +22,7 @@ const Checked = z.object({
   warnings: z.array(Remark).describe('Rules that can never be triggered.'),
 })
 
-/** A message that begins with its place, as files are told of. */
+/** A message that starts with its position, as for files. */
 function remarkOf(text: string): z.infer<typeof Remark> {
   const [, line = '1', column = '1', message = text] = /^.*?:(\d+):(\d+): (.*)$/s.exec(text) ?? []
   return { line: Number(line), column: Number(column), message }
@@ -30,7 +30,10 @@ function remarkOf(text: string): z.infer<typeof Remark> {
 
 const sourceOf = (text: string) => parseSource(IN_REQUEST, text, REQUEST_LIMITS)
 
-/** The scenario of a text; throws `ApiError` 400 with a line for everything that is wrong. */
+/**
+ * The scenario in a text.
+ * @throws ApiError 400 with a line for every mistake
+ */
 export function scenarioOfText(text: string, param = ''): Scenario {
   try {
     return scenarioIn(sourceOf(text), text)
@@ -40,7 +43,7 @@ export function scenarioOfText(text: string, param = ''): Scenario {
   }
 }
 
-/** The route; `operations` are the names of the router's. */
+/** The route; `operations` are the names of the router's operations. */
 export const scenarioCheckRoute = (operations: () => readonly string[]): Route =>
   asRoute({
     method: 'post',
@@ -61,7 +64,7 @@ function check(text: string, operations: readonly string[]): z.infer<typeof Chec
   try {
     const source = sourceOf(text)
     const scenario = scenarioIn(source, text)
-    const idle = idleRules(scenario, operations, (index) => source.at(['rules', index]))
+    const idle = rulesWithoutEffect(scenario, operations, (index) => source.at(['rules', index]))
     return { valid: true, name: scenario.name, problems: [], warnings: idle.map(remarkOf) }
   } catch (error) {
     if (!(error instanceof FileError)) throw error

@@ -1,9 +1,9 @@
-// /_understudy/scenario: which scenario is played in the session, with its counters.
+// /_understudy/scenario: the active scenario of the session, with its counters.
 import { z } from 'zod'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { RuleReport } from '../contract/core/verification.ts'
 import { yaml } from '../lib/yaml.ts'
-import { fixedSource, idleRules, type ScenarioSource } from '../scenarios/load.ts'
+import { fixedSource, rulesWithoutEffect, type ScenarioSource } from '../scenarios/load.ts'
 import type { ScenarioRuns } from '../scenarios/runs.ts'
 import { ScenarioFile } from '../scenarios/schema.ts'
 import { parseRequest } from '../schema/validation.ts'
@@ -12,7 +12,7 @@ import { phasesOf, ScenarioPhase } from '../views/phases.ts'
 import { IN_REQUEST, scenarioCheckRoute, scenarioOfText } from './scenario-check.ts'
 import type { ControlDeps } from './types.ts'
 
-/** What a scenario has to tell while it is played. */
+/** The report on the active scenario. */
 const Report = z.object({
   scenario: z.string().nullable().describe('Name of the active scenario, or null.'),
   from: z.string().nullable().describe('Source of the scenario.'),
@@ -47,6 +47,7 @@ export const ScenarioBody = z
     'A complete scenario as JSON, `{"text": ...}` with the text of a scenario file, or `{"name": ...}` for a known scenario.',
   )
 
+/** `/_understudy/scenario`: shows, activates and deactivates the session's scenario; lists the scenarios. */
 export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier }: ControlDeps): Route[] {
   const shared = { path: '/_understudy/scenario', tag: 'Emulator', answerName: 'Scenario', response: Report }
   const report = (session: Session): z.infer<typeof Report> => {
@@ -56,7 +57,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
       from: run?.scenario.location ?? null,
       text: run?.scenario.text ?? null,
       problem: runs.problem(session) ?? null,
-      warnings: run ? idleRules(run.scenario, operations()) : [],
+      warnings: run ? rulesWithoutEffect(run.scenario, operations()) : [],
       state: run?.state() ?? null,
       started_at: run ? new Date(run.started).toISOString() : null,
       rules: run?.rules() ?? [],
@@ -77,7 +78,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
     asRoute({
       method: 'put',
       ...shared,
-      operationId: 'playScenario',
+      operationId: 'activateScenario',
       summary: 'Activate a scenario',
       description:
         'Activates a scenario in the session and resets all counters to 0. Send `{"name": ...}` for a known scenario, a complete scenario as JSON, or `{"text": ...}` with the text of a scenario file.',
@@ -96,7 +97,7 @@ export function scenarioRoutes({ sessionOf, runs, operations, observers, earlier
     {
       method: 'delete',
       ...shared,
-      operationId: 'stopScenario',
+      operationId: 'deactivateScenario',
       summary: 'Deactivate the scenario',
       description: 'Deactivates the scenario of the session. No more faults are injected.',
       handle({ request }) {
@@ -129,7 +130,10 @@ const knownRoute = (runs: ControlDeps['runs']): Route => ({
   }),
 })
 
-/** The known scenario of a name, or the one that the body is; `ApiError` 400 otherwise. */
+/**
+ * The known scenario of a name, or the one in the body.
+ * @throws ApiError 400
+ */
 export function chosenScenario(given: string | object, runs: ScenarioRuns, param = ''): ScenarioSource {
   if (typeof given === 'string') return runs.find(given)
   const [name, ...more] = Object.entries(given)

@@ -1,4 +1,4 @@
-// /_understudy/sessions/<name>/clock: a virtual clock is moved by hand.
+// /_understudy/sessions/<name>/clock: controls a virtual clock.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { ApiError } from '../contract/core/error.ts'
@@ -7,6 +7,7 @@ import { LAST_INSTANT } from '../lib/clock.ts'
 import type { Session } from '../sessions/session.ts'
 import type { ControlDeps } from './types.ts'
 
+/** Kind of a session's clock. */
 export const ClockKind = z.enum(['real', 'virtual'])
 
 /** The clock of a session. */
@@ -37,14 +38,17 @@ const ClockChange = z
     error: `must have exactly one of ${CHANGES.map((name) => `'${name}'`).join(', ')}`,
   })
 
-/** The clock of a session, as it is answered. */
+/** The clock of a session as a response. */
 export function clockOf({ clock }: Session): z.infer<typeof SessionClock> {
   const now = new Date(clock.now()).toISOString()
   if (clock.kind === 'real') return { kind: 'real', now, frozen: false, waiting: 0 }
   return { kind: 'virtual', now, frozen: clock.frozen, waiting: clock.waiting }
 }
 
-/** Moves the clock of a session. */
+/**
+ * The route that controls the clock of a session.
+ * @throws ApiError 400 for a real clock
+ */
 export function clockRoute({ sessions, observers }: ControlDeps): Route {
   return asRoute({
     method: 'post',
@@ -68,9 +72,9 @@ export function clockRoute({ sessions, observers }: ControlDeps): Route {
         throw new ApiError(400, 'clock_is_real', message)
       }
       if (advance !== undefined) {
-        const left = LAST_INSTANT - clock.now()
-        if (advance > left) {
-          const message = `'advance' must not go beyond the end of the year 9999, which is ${left} ms after the time of this clock, got ${advance} ms`
+        const remaining = LAST_INSTANT - clock.now()
+        if (advance > remaining) {
+          const message = `'advance' must not go beyond the end of the year 9999, which is ${remaining} ms after the time of this clock, got ${advance} ms`
           throw new ApiError(400, 'invalid_value', message, { param: 'advance' })
         }
         await clock.advance(advance)

@@ -1,6 +1,7 @@
-// /_understudy/sessions: sessions made on purpose, with settings, a scenario and fixtures of their own.
+// /_understudy/sessions: sessions with settings, a scenario and fixtures of their own.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
+import { HistoryModeSchema } from '../contract/core/history.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { parseRequest } from '../schema/validation.ts'
@@ -27,6 +28,9 @@ const Settings = z.strictObject({
     .optional()
     .describe('The name of a known scenario, or a complete scenario.'),
   approvals: Approvals.default('ask'),
+  history: HistoryModeSchema.optional().describe(
+    'Whether conversations that their providers would reject are rejected, only reported, or not checked. Default: the setting of the scenario, or of the server.',
+  ),
   fixtures: z
     .array(z.unknown())
     .default([])
@@ -68,7 +72,7 @@ const path = '/_understudy/sessions'
 const tag = 'Emulator'
 const one = { tag, answerName: 'Session', response: Info }
 
-/** A session as it is answered. */
+/** A session in a response. */
 const infoOf =
   ({ runs, fixtures }: ControlDeps) =>
   (session: Session): z.infer<typeof Info> => ({
@@ -82,10 +86,11 @@ const infoOf =
     origin: session.slot.origin,
   })
 
+/** `/_understudy/sessions`: lists, creates, resets and deletes sessions. */
 export function sessionRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, earlier } = deps
   const info = infoOf(deps)
-  /** What cannot be read is no evidence of anything, and can be deleted all the same. */
+  /** An unreadable session has no evidence, and can be deleted all the same. */
   const evidenceOf = (session: Session) => {
     try {
       return earlier.before(session, 'deletion')
@@ -259,28 +264,34 @@ function resetRoutes(
   ]
 }
 
-/** The error of one session among many; every other error is thrown. */
+/**
+ * The error of one session among many.
+ * @throws any other error
+ */
 function unusable(error: unknown): UnusableSession {
   if (error instanceof UnusableSession) return error
   throw error
 }
 
-/** What sessions were made with, by their slots: as text, so that the same can be asked for again. */
+/** The settings of created sessions by their handles, as text, so that the same ones can be requested again. */
 const madeWith = new WeakMap<Session['slot'], string>()
 
-/** The session of a name, made with these settings; one that is there must have been made with them, or nothing be asked. */
+/**
+ * The session of a name, created with these settings. An existing one must have been created with the same, or none be
+ * given.
+ */
 function putSession(name: string, settings: z.infer<typeof Settings>, deps: ControlDeps): Session {
   const found = deps.sessions.known(name)
-  const wanted = JSON.stringify(settings)
+  const settingsText = JSON.stringify(settings)
   if (!found) return createSession({ name, ...settings }, deps)
   found.slot.check()
-  if (wanted === NOTHING_ASKED || wanted === madeWith.get(found.slot)) return found
+  if (settingsText === NOTHING_ASKED || settingsText === madeWith.get(found.slot)) return found
   const message = `there is a session named ${JSON.stringify(name)} already, and its settings are different: delete it, or use another name`
   throw new ApiError(409, 'session_exists', message, { param: 'name' })
 }
 const NOTHING_ASKED = JSON.stringify(Settings.parse({}))
 
-/** Gives a session that an earlier process has left what it was made with: its fixtures, and its scenario from the beginning. */
+/** Restores the settings of an earlier process's session: its fixtures, and its scenario from the start. */
 export function continueSession(
   session: Session,
   made: Record<string, unknown>,
@@ -292,21 +303,21 @@ export function continueSession(
   if (settings.scenario !== undefined) runs.start(session, chosenScenario(settings.scenario, runs))
 }
 
-/** Makes a session whole, or not at all: what may be wrong is looked at first. */
+/** Creates a session completely or not at all: mistakes are found first. */
 function createSession(
   { name, ...settings }: z.infer<typeof NewSession>,
   { sessions, runs, fixtures, observers }: ControlDeps,
 ): Session {
-  const { seed, clock, latency, approvals, scenario: given, fixtures: values } = settings
+  const { seed, clock, latency, approvals, history, scenario: given, fixtures: values } = settings
   const own = fixtures.parse(values)
   const source = given === undefined ? undefined : chosenScenario(given, runs, 'scenario')
   const time = source ? runs.timeOf(source.scenario) : {}
-  const wanted = time.clock
-  if (clock && wanted && clock !== wanted) {
-    const message = `'clock' ${JSON.stringify(clock)} conflicts with the scenario, which requires a ${wanted} clock: leave one of them out`
+  const clockKind = time.clock
+  if (clock && clockKind && clock !== clockKind) {
+    const message = `'clock' ${JSON.stringify(clock)} conflicts with the scenario, which requires a ${clockKind} clock: leave one of them out`
     throw new ApiError(400, 'clock_conflict', message, { param: 'clock' })
   }
-  const special = { seed, clock: clock ?? wanted, latency: latency ?? time.latency, approvals }
+  const special = { seed, clock: clock ?? clockKind, latency: latency ?? time.latency, approvals, history }
   const session = sessions.create(name, special, { session: special, settings })
   madeWith.set(session.slot, JSON.stringify(Settings.parse(settings)))
   fixtures.give(name, own)

@@ -1,4 +1,4 @@
-// Tasks of agents as they are now, for a judge: the trace of a turn says what it did only when it is over.
+// The current state of agent tasks for verdicts: the trace of a turn is complete only at its end.
 
 import type { TaskStep } from '../contract/core/trace.ts'
 import { isActive } from '../contract/workspace/agent-task.ts'
@@ -8,7 +8,7 @@ import type { TaskReaders } from '../observers/task-readers.ts'
 import type { Session } from '../sessions/session.ts'
 import type { UnreadTask } from '../verdict/tasks.ts'
 
-/** The calls, those that are turns of tasks with what the tasks have done up to now. */
+/** The calls; those that are turns of tasks with the current steps of the tasks. */
 export function asTheyAre(calls: Iterable<TraceEvidence>, { records }: Session): TraceEvidence[] {
   const tasks = records.keyed(AGENT_TASK).map(({ body }) => body as TaskRecord)
   const working = new Map(tasks.map((task) => [task.turn.trace, task]))
@@ -16,14 +16,14 @@ export function asTheyAre(calls: Iterable<TraceEvidence>, { records }: Session):
     const { task: seen, faults } = call.trace
     if (!seen) return call
     const task = working.get(call.trace.id)
-    // What was removed while it worked has no end.
+    // A task that was deleted while it ran has no end.
     if (!task) return isActive(seen.state) ? withTask(call, { ...seen, state: 'gone' }, faults) : call
     const { state, finish_reason, turn } = task
     const page = { kind: AGENT_STEP, workspace: task.workspace_id, parent: task._id }
     const journal = records.page(page).data.reverse() as TaskStep[]
     const steps = journal.filter((step) => step.turn === turn.number)
-    const acted = new Set([...faults, ...steps.flatMap((step) => step.faults ?? [])])
-    return withTask(call, { ...seen, state, finish_reason, iterations: turn.iterations, steps }, [...acted])
+    const triggered = new Set([...faults, ...steps.flatMap((step) => step.faults ?? [])])
+    return withTask(call, { ...seen, state, finish_reason, iterations: turn.iterations, steps }, [...triggered])
   })
 }
 
@@ -33,7 +33,7 @@ const withTask = (
   faults: string[],
 ): TraceEvidence => ({ ...call, trace: { ...call.trace, task, faults } })
 
-/** The turns whose end nobody has read, of tasks that are still there. */
+/** The turns whose end was not read, of tasks that still exist. */
 export const unreadTasks = ({ records, slot }: Session, readers: TaskReaders): UnreadTask[] =>
   readers.unread(slot).flatMap(({ task, workspace, trace, looks }) => {
     const found = records.get(AGENT_TASK, workspace, task)?.body as TaskRecord | undefined

@@ -1,4 +1,4 @@
-// GET /_understudy/traces and /_understudy/traces/:id: what calls were made and what became of them.
+// GET /_understudy/traces and /_understudy/traces/:id: the traces of calls.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Exchange } from '../contract/core/exchange.ts'
@@ -55,6 +55,7 @@ const TraceList = z.object({
 })
 const OneQuery = z.strictObject({ all })
 
+/** `/_understudy/traces`: lists traces; returns one, its timeline or its wire data. */
 export function traceRoutes(deps: ControlDeps): Route[] {
   const { about, sessions, sessionOf, mustBeSeen, readers } = deps
   const list: Route<z.infer<typeof ListQuery>> = {
@@ -76,8 +77,8 @@ export function traceRoutes(deps: ControlDeps): Route[] {
       if (query.starting_after !== undefined && !traces.has(query.starting_after))
         throw unknown(query.starting_after, [traces])
       const { data, hasMore, damaged } = traces.list({ ...query, after: query.starting_after })
-      const left = damaged.length > 0 && { damaged }
-      return { object: 'list', instance, data, has_more: hasMore, ...left, warnings: warningsOf(records) }
+      const damage = damaged.length > 0 && { damaged }
+      return { object: 'list', instance, data, has_more: hasMore, ...damage, warnings: warningsOf(records) }
     },
   }
   const get: Route<{ all: 'true' | 'false' }> = {
@@ -93,7 +94,7 @@ export function traceRoutes(deps: ControlDeps): Route[] {
     handle({ request, params, query }) {
       const { session, trace } = wantedTrace({ request, params, query }, deps)
       const { task } = trace
-      // Whoever reads the end of a task here has read it.
+      // A client that reads the end of a task here has read it.
       if (task) readers.shown(session.slot, { id: task.id, active: isActive(task.state) })
       return trace
     },
@@ -107,7 +108,10 @@ interface TraceRequest {
   query: { all: 'true' | 'false' }
 }
 
-/** The trace that a request names, and the session that has it; throws `ApiError` 404. */
+/**
+ * The trace that a request names, and its session.
+ * @throws ApiError 404
+ */
 function wantedTrace({ request, params, query }: TraceRequest, { sessions, sessionOf }: ControlDeps) {
   const id = params.id ?? ''
   const find = (meant: readonly Session[]) => {
@@ -162,10 +166,10 @@ function exchangeRoute(deps: ControlDeps): Route {
   })
 }
 
-/** Sessions in which a 404 looks for damaged rows. */
+/** Maximum number of sessions in which a 404 searches for damaged rows. */
 const MAX_HINTED = 10
 
-/** 404: no such trace; it may be that of a row whose id cannot be read. */
+/** The 404 for an unknown trace, which may be that of a row whose id cannot be read. */
 function unknown(id: string, meant: readonly Session['traces'][]): ApiError {
   const rows = meant.slice(0, MAX_HINTED).flatMap((traces) => traces.nameless())
   const hint = `; it may be that of a damaged row, whose id cannot be read: there ${rows.length === 1 ? 'is row' : 'are rows'} ${rows.join(', ')} of trace_rows`
@@ -173,18 +177,18 @@ function unknown(id: string, meant: readonly Session['traces'][]): ApiError {
   return new ApiError(404, 'trace_not_found', message)
 }
 
-/** Calls before and after one among which the other tries of its client are looked for. */
+/** Neighboring calls among which other attempts of the client are searched. */
 const AROUND = 200
 const MAX_AT_ONCE = 1_000
 
-/** A page over all sessions, in the order in which calls came: each session has a clock of its own. */
+/** A page over all sessions, in order of arrival: each session has a clock of its own. */
 function ofAll(sessions: readonly Session[], { starting_after: after, limit, ...filter }: z.infer<typeof ListQuery>) {
   const at = after === undefined ? Number.MAX_SAFE_INTEGER : arrivalOf(after, sessions)
   const found = sessions
     .flatMap(({ traces }) => {
       const span = (from: number, to: number, most: number) =>
         traces.arrivals({ ...filter, session: undefined, arrived: [from, to], limit: most })
-      // What came in the same millisecond as the last one of the page before may stand before or after it.
+      // Calls of the same millisecond as the last one of the previous page may be before or after it.
       return [...(after === undefined ? [] : span(at, at, MAX_AT_ONCE)), ...span(0, at - 1, limit + 1)]
     })
     .sort((one, other) => other.arrived - one.arrived || (other.trace.id < one.trace.id ? -1 : 1))

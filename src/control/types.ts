@@ -1,4 +1,4 @@
-// What the routes of the control API share.
+// Types that the control routes share.
 import { z } from 'zod'
 import type { FixtureFiles } from '../backends/fixture/files.ts'
 import type { Fixture } from '../backends/fixture/fixture.ts'
@@ -15,97 +15,100 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { EarlierVerdicts } from './earlier.ts'
 import type { HealthWatch } from './health-watch.ts'
 
-/** Of which process a list or a count is. */
+/** The process of a list or a count. */
 export const InstanceName = z
   .string()
   .describe('The instance that this response describes. It does not cover other instances.')
 
-/** The same where all but the name is a function of the seed: a port that was free is none. */
+/** The same where everything but the name is a function of the seed: a random free port is not. */
 export const TracedInstance = InstanceName.nullable().describe(
   'The instance. Null if it has no name and an automatically assigned port.',
 )
 
-/** What the program says of itself. */
+/** Information about the program. */
 export interface ServerInfo {
   version: string
   instance: Instance
   mode: string
   db: string
-  /** When it began, in ms since the epoch. */
+  /** Start time, in ms since the epoch. */
   started: number
-  /** How many there are, less those of sessions. */
+  /** Number of fixtures, without those of sessions. */
   fixtures(): number
-  /** What calls to real providers have used; absent when nothing is forwarded. */
+  /** The use of real providers; absent if nothing is forwarded. */
   spending: Spending | undefined
-  /** The export of traces; absent when there is none. */
+  /** The export of traces; absent if there is none. */
   telemetry: Pick<Telemetry, 'counts'> | undefined
-  /** Told of each question for health or readiness. */
-  watch: Pick<HealthWatch, 'asked'>
+  /** Notified of each health and readiness check. */
+  watch: Pick<HealthWatch, 'noteCheck'>
 }
 
-/** What the control API works on. */
+/** The dependencies of the control API. */
 export interface ControlDeps {
   sessions: Sessions
   /** Active scenarios. */
   runs: ScenarioRuns
-  /** The session that a request means; one that only `looks`, as a GET does, makes none. */
+  /** The session of a request. With `looks`, as for a GET, none is created. */
   sessionOf(request: Request, looks?: boolean): Session
-  /** Refuses a session that a request names where no balancer sees it, if there must be none (`--instance-strict`). */
+  /** Rejects a session name in a place where a balancer cannot see it, if required (`--instance-strict`). */
   mustBeSeen(name: string, request: Request): void
-  /** Its name; no session is made by asking for it. */
+  /** The name of the session; none is created. */
   sessionNameOf(request: Request): string
-  /** Calls and sessions as they change. */
+  /** Observers of calls and sessions. */
   observers: Observers
   fixtures: SessionFixtures
   /** Names of the router's operations. */
   operations(): readonly string[]
-  /** The operation of a name, loaded. */
+  /** The operation with a name, loaded. */
   operation(name: string): Operation | undefined
   about: ServerInfo
   /** Whether warnings count as errors. */
   strict: boolean
-  /** Calls of paths that there are not. */
-  strays: UnknownPaths
-  /** What clients have seen of the tasks of agents that they have begun. */
+  /** Calls of unknown paths. */
+  unknownPaths: UnknownPaths
+  /** Which ends of agent tasks clients have read. */
   readers: TaskReaders
   /** Calls of the workspace. */
   workspaceCalls: WorkspaceCalls
-  /** Verdicts on what sessions held before. */
+  /** Verdicts on earlier parts of sessions. */
   earlier: EarlierVerdicts
-  /** Traces that were removed to make room since the start. */
+  /** Number of traces dropped for lack of room since the start. */
   droppedTraces(): number
   /** Responses since the start. */
   responses: ResponseCounts
-  /** Whether a request has a token that may call. */
+  /** Whether a request has a valid token. */
   hasToken(request: Request): boolean
-  /** How many events are waiting, and how many have failed since the start. */
+  /** Number of waiting events, and of failed ones since the start. */
   events(): { waiting: number; failed: number }
 }
 
-/** Responses by their HTTP status. */
+/** Responses by HTTP status. */
 export interface ResponseCounts {
   add(status: number | null): void
-  /** Each status with how many there were; null is a connection that ended without one. */
+  /** Each status with its count; null is a connection that ended without a response. */
   all(): readonly (readonly [status: number | null, count: number])[]
 }
 
-/** Calls of paths that there are not, kept for a while. */
+/** Recent calls of unknown paths. */
 export interface UnknownPaths {
-  /** Those of a session, in the order in which they were first called. */
+  /** Those of a session, in the order of their first call. */
   of(session: string): UnknownPath[]
-  /** How many there were since the start. */
+  /** Their number since the start. */
   count(): number
 }
 
-/** The fixtures that sessions are given. */
+/** The fixtures of sessions. */
 interface SessionFixtures {
-  /** Fixtures of a request, in the format of files; throws `ApiError`. */
+  /**
+   * Parses fixtures of a request, in the format of files.
+   * @throws ApiError
+   */
   parse(values: readonly unknown[]): readonly Fixture[]
   /** Gives a session fixtures that are tried before all others. */
   give(session: string, fixtures: readonly Fixture[]): void
   given(session: string): readonly Fixture[]
-  /** Those that answer the calls of a session, in the order in which they are tried. */
+  /** The active fixtures of a session, in the order in which they are tried. */
   inForce(session: string): readonly Fixture[]
-  /** Those that the program was started with, which every session shares. */
+  /** Those of the program's files, which every session shares. */
   readonly files: FixtureFiles
 }

@@ -1,4 +1,4 @@
-// /_understudy/verify: what really happened in the session, and whether it is what was expected.
+// /_understudy/verify: the verdict on a session.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
@@ -32,12 +32,12 @@ const VerifyBody = z.strictObject({
 
 type Query = z.infer<typeof VerifyQuery>
 
-/** What is asked beside the scenario's own expectations, and of a client that has ended. */
+/** Expectations beside those of the scenario, and the end of the client. */
 type Asked = Query & { more: readonly Expectation[] }
 
-/** Looks at a session, its calls given. */
+/** Judges a session by its calls. */
 export const lookWith =
-  ({ about, runs, fixtures, strict, strays, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
+  ({ about, runs, fixtures, strict, unknownPaths, readers, workspaceCalls }: Omit<ControlDeps, 'earlier'>) =>
   (session: Session, calls: CallList, { ended, more }: Pick<Asked, 'ended' | 'more'>): SessionVerdict => {
     const run = runs.current(session)
     return verify({
@@ -49,9 +49,9 @@ export const lookWith =
       unread: unreadTasks(session, readers),
       underWay: session.underWay,
       dropped: session.traces.dropped(run?.calls ?? 0),
-      // Where there are several, it may have had calls elsewhere, of which nobody here can know.
+      // With several instances, it may have had calls elsewhere, which are unknown here.
       adrift: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
-      strays: strays.of(session.name),
+      strays: unknownPaths.of(session.name),
       fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect: more,
       end: ended,
@@ -59,13 +59,14 @@ export const lookWith =
     })
   }
 
+/** `/_understudy/verify`: the verdict of a session, with the scenario's expectations or those in the request. */
 export function verifyRoutes(deps: ControlDeps): Route[] {
   const { sessions, sessionOf, observers, earlier } = deps
   const watches = createCallWatches(observers)
   const look = lookWith(deps)
   const answer = async (request: Request, query: Query, more: readonly Expectation[]): Promise<Verification> => {
     const { current, end } = stayIn(sessionOf(request, true), sessions, request.signal)
-    // Nothing more comes of a client that has ended.
+    // A client that has ended sends no more calls.
     const isDone = ({ ok, pending, tasks }: SessionVerdict) =>
       pending === 0 && (query.ended !== undefined || (ok && tasks.running === 0))
     const signal = AbortSignal.any([request.signal, observers.ended])

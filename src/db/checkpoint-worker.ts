@@ -1,4 +1,4 @@
-// The worker's side of checkpoints: a program of its own inside the executable.
+// The worker for checkpoints: a separate program inside the executable.
 import type { CheckpointReport, CheckpointRequest } from './checkpoint.ts'
 import { checkpointFile } from './open.ts'
 import { isOverwritten } from './overwritten-file.ts'

@@ -1,41 +1,47 @@
-// Moves the write-ahead log of a database file into the file, in a worker: for a large log it takes longer than calls may wait.
+// Checkpoints the write-ahead log of a database file in a worker: a large log takes longer than calls may wait.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { isCompiled } from '../lib/assets.ts'
 import { everySoOften } from '../lib/clock.ts'
 import { CHECKPOINT_PAGES, type Database } from './open.ts'
 
-/** The file whose log is moved. */
+/** The file to checkpoint. */
 export interface CheckpointRequest {
   file: string
 }
-/** How it went. */
+/** The result. */
 export interface CheckpointReport {
-  /** How many pages of the log are in the file now. */
+  /** Number of pages of the log that are now in the file. */
   moved: number
   error?: string | undefined
 }
 
 /** Keeps the log of a database small. */
 export interface Checkpointer {
-  /** To be called after each commit, with about what it wrote, undefined when nobody knows: begins a checkpoint when the log has grown. */
+  /**
+   * Call it after each commit with the approximate number of bytes written, undefined if unknown. Starts a checkpoint
+   * when the log has grown.
+   */
   look(bytes?: number): void
   close(): void
 }
 
-/** The worker ends when it has had nothing to do for so long. */
+/** Idle time after which the worker ends. */
 const IDLE_MS = 10_000
-/** To look how large the log is takes a system call, so that it is done when so much may have been written since. */
+/** Checking the size of the log takes a system call, so it is done after so many bytes. */
 const LOOK_BYTES = 1_000_000
-/** What a commit writes beside its rows, about. */
+/** Approximate size of a commit beside its rows. */
 const COMMIT_BYTES = 8_192
-/** Where the shared index of a log has the number of its pages (sqlite.org/walformat.html, "mxFrame"). */
+/** Offset of the number of pages in the shared index of a log (sqlite.org/walformat.html, "mxFrame"). */
 const PAGES_AT = 16
 
-/** Where the worker's module is: `build/build.ts` makes it an entry of the executable. */
+/** The worker's module: `build/build.ts` makes it an entry of the executable. */
 const address = () =>
   new URL(isCompiled ? './src/db/checkpoint-worker.js' : './checkpoint-worker.ts', import.meta.url).href
 
-/** Checkpoints of a file that is open here. When no worker can be had, SQLite makes them itself, later, here (open.ts). */
+/**
+ * Checkpoints of a file that is open in this process. If no worker is available, SQLite makes them itself, later, on
+ * the main thread (open.ts).
+ */
 export function checkpointer(database: Database): Checkpointer {
   const file = database.name
   const index = openSync(`${file}-shm`, 'r')
@@ -59,14 +65,14 @@ export function checkpointer(database: Database): Checkpointer {
   const done = ({ error, moved }: CheckpointReport) => {
     if (closed) return
     running = false
-    // What was committed meanwhile is little; once all is moved, the log begins anew.
+    // Little was committed meanwhile. Once everything is moved, the log starts again.
     if (error === undefined && pages() !== moved) database.pragma('wal_checkpoint(PASSIVE)')
   }
   const start = () => {
     const made = new Worker(address()) as Worker & { unref(): void }
     made.unref()
     made.onmessage = ({ data }: MessageEvent<CheckpointReport>) => done(data)
-    // It stays `running`: another try would fail as well.
+    // It stays `running`: another attempt would fail, too.
     made.onerror = () => end()
     stopWatch = everySoOften(IDLE_MS, endWhenIdle)
     return made

@@ -1,4 +1,4 @@
-// What belongs to records but is no JSON: the bytes of files, and the chunks of knowledge bases by word and by vector.
+// Binary content of records: the bytes of files, and the text and vectors of chunks.
 import { eq, sql } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { Contents } from '../contract/workspace/record.ts'
@@ -8,7 +8,7 @@ import type { Database } from './open.ts'
 import { blobs, records, vectors } from './schema.ts'
 
 const bytesOf = (vector: Float32Array) => Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
-/** A blob may begin at an odd address, so its numbers are copied. */
+/** A blob may start at an odd address, so its numbers are copied. */
 const vectorOf = (bytes: Buffer) => new Float32Array(new Uint8Array(bytes).buffer)
 function dot(a: Float32Array, b: Float32Array): number {
   let sum = 0
@@ -16,6 +16,7 @@ function dot(a: Float32Array, b: Float32Array): number {
   return sum
 }
 
+/** The store of file bytes, and of chunks with their text and vector, in SQLite. */
 export function contentStore(connection: Database): Contents {
   const database = drizzle(connection)
   const nearness = ({ seq, vector: stored }: { seq: number; vector: unknown }, vector: Float32Array): number =>
@@ -28,7 +29,7 @@ export function contentStore(connection: Database): Contents {
       if (!Number.isFinite(product)) throw new Error('its vector holds what is not a number')
       return product
     })
-  // A document may have thousands of chunks. What may be damaged is read as it is.
+  // A document may have thousands of chunks. Rows that may be damaged are read raw.
   const statements = once(() => ({
     file: connection.prepare(
       'SELECT blobs.seq, blobs.bytes FROM blobs JOIN records ON records.seq = blobs.seq WHERE records.id = ?',
@@ -69,7 +70,7 @@ export function contentStore(connection: Database): Contents {
     },
     byWords(knowledge, words, limit) {
       const query = words.map((word) => `"${word}"`).join(' OR ')
-      // The best match is 1; SQLite's own numbers mean nothing by themselves.
+      // The best match is 1; SQLite's own ranks have no fixed scale.
       const found = database.all<{ seq: number; rank: number }>(sql`
         SELECT chunk_texts.rowid AS seq, chunk_texts.rank AS rank FROM chunk_texts
         JOIN vectors ON vectors.seq = chunk_texts.rowid
@@ -80,7 +81,7 @@ export function contentStore(connection: Database): Contents {
     },
     byVector(knowledge, vector, { after, limit }) {
       const rows = statements().vectors.all(knowledge, after, limit) as { seq: number; vector: unknown }[]
-      // One that is damaged is nearest to nothing, and its chunk is still found by its words.
+      // A damaged vector has no similarity, but its chunk is still found by its words.
       return rows.map((row) => [row.seq, readableRow(() => nearness(row, vector))[0] ?? -1])
     },
     bySeq: (seq) => {

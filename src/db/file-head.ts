@@ -1,16 +1,16 @@
-// Whose database a file is, by its first bytes: nothing is opened that another program may own, or that is not to be changed.
+// Identifies the owner of a database file by its first bytes: files of other programs are not opened.
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
-/** Stands in every database of ours: "USTD". */
+/** Application id of our databases: "USTD". */
 export const APPLICATION_ID = 0x55535444
-/** Stood there until the tables were squashed into their version 1. */
+/** The id before the schema was reset to version 1. */
 const OLDER_ID = 0x554e4453
 
-/** Every SQLite file begins with this; the number of the program that it belongs to stands at byte 68 (sqlite.org/fileformat.html). */
+/** Every SQLite file starts with this. The application id is at byte 68 (sqlite.org/fileformat.html). */
 const MAGIC = 'SQLite format 3\0'
 const APPLICATION_ID_AT = 68
 
-/** Whether a file is a database of this program, of an older build of it, or something else. */
+/** Whether a file is a database of this program, of an older build, or something else. */
 export function ownerOf(file: string): 'own' | 'older' | 'foreign' {
   const head = Buffer.alloc(APPLICATION_ID_AT + 4)
   const descriptor = openSync(file, 'r')
@@ -24,7 +24,7 @@ export function ownerOf(file: string): 'own' | 'older' | 'foreign' {
   }
 }
 
-/** Whether there is a database of an older build; of what cannot be read, nothing is known. */
+/** Whether a file is a database of an older build; false if it cannot be read. */
 export function isOlder(file: string): boolean {
   try {
     return statSync(file).isFile() && ownerOf(file) === 'older'

@@ -1,4 +1,5 @@
-// Kept things in SQLite (contract/key-value.ts), bounded in bytes: the expired go first, then what was written longest ago.
+// Stored values in SQLite (contract/core/key-value.ts), limited in bytes: expired ones are dropped first, then the
+// oldest.
 import { and, eq, gt, isNull, or } from 'drizzle-orm'
 import { drizzle } from 'drizzle-orm/better-sqlite3'
 import type { KeyValueStore } from '../contract/core/key-value.ts'
@@ -12,35 +13,37 @@ import { type DroppedRows, rowBudget, rowBytes, rowBytesSql, type StoreSize } fr
 import { kept } from './schema.ts'
 import type { LargeWrite, Writes } from './writer.ts'
 
-/** A store that says how much it holds. */
+/** A store that reports its size. */
 export interface SizedKeyValueStore extends KeyValueStore {
   size(): StoreSize
 }
 
-/** What a store of kept things depends on. */
+/** The dependencies of the store. */
 export interface KeyValueOptions {
-  /** Milliseconds since the epoch: what has expired then goes when something else comes. */
+  /** Milliseconds since the epoch. Expired values are dropped when others are written. */
   now(): number
-  /** Bytes at most; any when left out. */
+  /** Maximum number of bytes; unlimited if omitted. */
   bytes?: number | undefined
-  /** What went, of a store over the same data before this one. */
+  /** What was dropped from an earlier store over the same data. */
   dropped?: DroppedRows
-  /** What there is, where that is known. */
+  /** The current size, if known. */
   counted?: StoreSize | undefined
 }
 
 const BYTES = rowBytesSql('kind', 'id', 'value')
 
-/** Kind of the rows that are parts of a very long value, which are written before it, each in a transaction of its own. */
+/**
+ * Kind of the rows that are parts of a very long value. They are written before it, each in a transaction of its own.
+ */
 const PART_KIND = 'part'
-// What stands for such a value in its row is JSON like every value: how many parts it has, and a name that only this text has.
-const apart = (count: number, name: string) => JSON.stringify({ $parts: count, of: name })
+// The row of such a value contains JSON, too: the number of its parts, and their unique name.
+const partsNote = (count: number, name: string) => JSON.stringify({ $parts: count, of: name })
 const APART = '{"$parts":'
 const partId = (name: string, part: number) => `${name}/${part}`
 
 type Row = typeof kept.$inferInsert
 
-/** Writes one part. Its row is made in the turn in which it is written: all of them at once would hold up other calls. */
+/** Writes one part. Its row is created just before it is written: all of them at once would block other calls. */
 function partWrite(
   { id, part, expires }: Pick<Row, 'id' | 'expires'> & { part: string },
   rowOf: (row: Row) => { run(): void },
@@ -51,7 +54,7 @@ function partWrite(
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)
 
-/** Kept things of a database. */
+/** The stored values of a database. */
 export function keptStore(
   connection: Database,
   writer: Writes,
@@ -62,7 +65,7 @@ export function keptStore(
   const statements = once(() => ({
     purge: connection.prepare(`DELETE FROM kept WHERE expires <= ? RETURNING ${BYTES}`).pluck(),
     remove: connection.prepare(`DELETE FROM kept WHERE kind = ? AND id = ? RETURNING ${BYTES}`).pluck(),
-    // A new row, also for what was kept before: rows are numbered in the order in which they were written.
+    // A new row even for an existing value: rows are numbered in the order of writing.
     insert: connection.prepare('INSERT INTO kept (kind, id, value, expires) VALUES (?, ?, ?, ?)'),
   }))
   const textOf = (kind: string, id: string, now: number): string | undefined =>
@@ -71,14 +74,14 @@ export function keptStore(
       .from(kept)
       .where(and(eq(kept.kind, kind), eq(kept.id, id), or(isNull(kept.expires), gt(kept.expires, now))))
       .get()?.value
-  /** A very long text; undefined when some of it has gone. */
-  const textOfParts = (apart: unknown, now: number): string | undefined => {
-    const { $parts: count, of: name } = asObject(apart) ?? {}
+  /** A very long text; undefined if part of it was dropped. */
+  const textOfParts = (note: unknown, now: number): string | undefined => {
+    const { $parts: count, of: name } = asObject(note) ?? {}
     if (!Number.isSafeInteger(count) || typeof name !== 'string') throw new Error('it does not say what it consists of')
     let text = ''
     for (let part = 0; part < Number(count); part++) {
       const stored = textOf(PART_KIND, partId(name, part), now)
-      // The oldest rows go first when there is no room, and parts are older than what they are of.
+      // The oldest rows are dropped first, and parts are older than their value.
       if (stored === undefined) return undefined
       const read: unknown = JSON.parse(stored)
       if (typeof read !== 'string') throw new Error(`its part ${part} is not a text`)
@@ -86,7 +89,7 @@ export function keptStore(
     }
     return text
   }
-  /** Writes a row in the place of one of the same name. */
+  /** Replaces the row of the same name. */
   const rowOf = ({ kind, id, value, expires }: Row) => {
     const bytes = rowBytes([kind, id, value])
     let tried = false
@@ -124,8 +127,8 @@ export function keptStore(
       }
       const name = `${kind}/${id}/${fingerprint(text)}`
       const parts = textParts(text)
-      const ahead = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
-      return queue({ ...rowOf({ kind, id, value: apart(parts.length, name), expires }), ahead })
+      const partWrites = parts.map((part, number) => partWrite({ id: partId(name, number), part, expires }, rowOf))
+      return queue({ ...rowOf({ kind, id, value: partsNote(parts.length, name), expires }), steps: partWrites })
     },
     size: budget.size,
   }

@@ -1,5 +1,6 @@
-// Very long texts of traces, in rows of their own: part by part in transactions of their own, before the trace that they
-// belong to, so that no transaction holds up other calls. What a killed process left without its trace goes at the next start.
+// Very long texts of traces, in rows of their own: written part by part in separate transactions before their trace, so
+// that no transaction blocks other calls. Parts without a trace, left by a killed process, are deleted at the next
+// start.
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 
@@ -8,25 +9,25 @@ type Field = 'request' | 'rendered' | 'answer'
 const FIELDS: readonly Field[] = ['request', 'rendered', 'answer']
 type Texts = Record<Field, string>
 
-/** UTF-16 units of a part; what is longer does not go into one transaction. */
+/** Size of a part in UTF-16 units. Longer texts are not written in one transaction. */
 export const PART = 1_000_000
-/** What stands in the row of the trace: JSON too, as every text there. */
+/** The placeholder in the row of the trace: JSON, as every text there. */
 const APART = 'null'
 
-/** The texts of a trace as they are stored. */
+/** The stored texts of a trace. */
 export interface StoredTexts {
-  /** What goes into its row. */
+  /** The texts in its row. */
   texts: Texts
-  /** Writes the parts of what does not; each in a transaction before that of the row. */
-  ahead: readonly (() => void)[]
-  /** Bytes of all parts once they are written, null when there are none. */
-  apart(): number | null
+  /** Writes the parts of long texts, each in a transaction before that of the row. */
+  partWrites: readonly (() => void)[]
+  /** Bytes of all parts once they are written, null if there are none. */
+  partsSize(): number | null
 }
 
 /** The long texts of a database. */
 export interface LongTexts {
   stored(seq: number, texts: Texts): StoredTexts
-  /** The texts of a trace as they were, by its row. */
+  /** The original texts of a trace, by its row. */
   read<Row extends Partial<Texts> & { seq: number; apart: number | null }>(row: Row): Row
 }
 
@@ -38,23 +39,24 @@ export function longTexts(connection: Database): LongTexts {
   }))
   const inParts = (seq: number, { request, rendered, answer }: Texts): StoredTexts => {
     const texts: Texts = { request, rendered, answer }
-    const ahead: (() => void)[] = []
+    const partWrites: (() => void)[] = []
     const bytes: number[] = []
     for (const field of FIELDS) {
       if (texts[field].length <= PART) continue
       for (const [part, text] of textParts(texts[field]).entries()) {
-        const place = ahead.length
-        ahead.push(() => {
+        const place = partWrites.length
+        partWrites.push(() => {
           statements().insert.run(seq, field, part, text)
           bytes[place] = Buffer.byteLength(text)
         })
       }
       texts[field] = APART
     }
-    return { texts, ahead, apart: () => bytes.reduce((sum, one) => sum + one, 0) }
+    return { texts, partWrites: partWrites, partsSize: () => bytes.reduce((sum, one) => sum + one, 0) }
   }
   return {
-    stored: (seq, texts) => (isShort(texts) ? { texts, ahead: NO_STEPS, apart: NOTHING_APART } : inParts(seq, texts)),
+    stored: (seq, texts) =>
+      isShort(texts) ? { texts, partWrites: NO_STEPS, partsSize: NOTHING_APART } : inParts(seq, texts),
     read(row) {
       if (row.apart === null) return row
       const whole = { ...row }
@@ -68,13 +70,13 @@ export function longTexts(connection: Database): LongTexts {
   }
 }
 
-/** Whether all of it goes into one row, as it mostly does. */
+/** Whether everything fits into one row, as it usually does. */
 const isShort = ({ request, rendered, answer }: Texts) =>
   request.length <= PART && rendered.length <= PART && answer.length <= PART
-const NO_STEPS: StoredTexts['ahead'] = []
+const NO_STEPS: StoredTexts['partWrites'] = []
 const NOTHING_APART = () => null
 
-/** The parts of a text, none of which ends in the middle of a character. */
+/** The parts of a text, without cut surrogate pairs. */
 export function textParts(text: string): string[] {
   const parts: string[] = []
   for (let begin = 0; begin < text.length; ) {

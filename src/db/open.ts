@@ -1,4 +1,4 @@
-// Opens a database: the only file that names the driver.
+// Opens databases: the only file that names the driver.
 import { closeSync, lstatSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
@@ -11,22 +11,25 @@ import { APPLICATION_ID, isOlder } from './file-head.ts'
 import { NOT_SHOWN, SCHEMA, SCHEMA_VERSION } from './schema-sql.ts'
 
 /**
- * Pages of write-ahead log (4 KiB each) after which it is moved into the database file, so that it stays bounded: in a worker,
- * since that of many large calls takes long (checkpoint.ts).
+ * Pages of write-ahead log (4 KiB each) after which it is checkpointed, so that its size is limited: in a worker, since
+ * many large calls take long (checkpoint.ts).
  */
 export const CHECKPOINT_PAGES = 4_000
-/** Pages after which a commit moves it: the worker has fallen behind, or there is none. */
+/** Pages after which a commit checkpoints it: the worker is too slow, or there is none. */
 const MAX_PAGES = 16_000
 
-/** Pages that a connection to a file holds ready, in KiB: calls write at its end, and the driver's 16,000 only fill with what was written. */
+/**
+ * Page cache of a file's connection, in KiB: calls append, and the driver's default of 16,000 only fills with written
+ * pages.
+ */
 const CACHE_KIB = 2_000
 
 /** A connection of the driver. */
 export type Database = Driver.Database
 
-/** The file cannot be used; the message is one line for the person who named it. */
+/** The file cannot be used; the message is one line for the user who named it. */
 export class DatabaseError extends Error {
-  /** The same without advice for whoever named the file. */
+  /** The message without advice. */
   readonly problem: string
   constructor(problem: string, advice = '') {
     super(problem + advice)
@@ -35,8 +38,8 @@ export class DatabaseError extends Error {
 }
 
 /**
- * Where the build leaves an empty database: for memory with small pages, since most of a small session is pages that are
- * nearly empty, of which a connection keeps twenty more ready.
+ * The empty databases of the build: for memory with small pages, since most pages of a small session are nearly empty,
+ * and a connection caches twenty more.
  */
 export const EMPTY = {
   memory: { asset: 'dist/empty-session.db', pageSize: 1024 },
@@ -46,27 +49,27 @@ export const EMPTY = {
 /** Bytes of an empty database, from which in-memory sessions are cloned in milliseconds. */
 export const template = (): Buffer => emptyDatabase('memory')
 
-/** The bytes that the build has left; where nothing was built of the source, they are made, once. */
+/** The bytes from the build; without a build, they are created once. */
 const emptyDatabase = (kind: keyof typeof EMPTY): Buffer =>
   isCompiled ? Buffer.from(readAsset(EMPTY[kind].asset)) : madeOnce[kind]()
 
 const madeOnce = { memory: once(() => newDatabase('memory')), file: once(() => newDatabase('file')) }
 
-/** Makes those bytes, statement by statement. */
+/** Creates those bytes, statement by statement. */
 export function newDatabase(kind: keyof typeof EMPTY): Buffer {
   const database = inMemory(':memory:')
   database.pragma(`page_size = ${EMPTY[kind].pageSize}`)
   createTables(database)
   const bytes = database.serialize()
   database.close()
-  // A file says in these that it has a write-ahead log, which memory cannot have.
+  // These bytes of a file declare a write-ahead log, which memory cannot have.
   if (kind === 'file') bytes.fill(2, 18, 20)
   return bytes
 }
 
 /**
- * Puts an empty database where there is no file yet: to make one by its statements takes as long as all else of a start. False when
- * there is something, be it the log of a file that was removed, or when it cannot be: whoever opens it then says why.
+ * Creates a file from an empty database: running its statements would take as long as the rest of a start. False if
+ * anything exists already, even only the log of a deleted file, or if it fails: opening the file then reports why.
  */
 function putEmptyFile(file: string): boolean {
   const draft = `${file}-${process.pid}-new`
@@ -77,7 +80,7 @@ function putEmptyFile(file: string): boolean {
     renameSync(draft, file)
     return true
   } catch (error) {
-    // A draft that is there may be that of another process, or a trap: it is neither written nor removed.
+    // An existing draft may be that of another process, or a trap: it is neither written nor removed.
     if ((error as { code?: string }).code !== 'EEXIST') rmSync(draft, { force: true })
     return false
   }
@@ -94,15 +97,18 @@ function inMemory(content: Buffer | ':memory:'): Database {
 /** An in-memory database with the content of a serialized one. */
 export const openClone = (bytes: Buffer): Database => inMemory(bytes)
 
-/** Bytes that a database takes. */
+/** Size of a database in bytes. */
 export const byteSize = (database: Database): number =>
   numberOf(database, 'page_count') * numberOf(database, 'page_size')
 
-/** Kinds of records of which any has a key. */
+/** Kinds of records of which at least one has a key. */
 export const keyedKinds = (database: Database): string[] =>
   database.prepare('SELECT DISTINCT kind FROM records WHERE key IS NOT NULL').pluck().all() as string[]
 
-/** A file database for this process alone; throws `DatabaseError` when it cannot be used. `restored`: it was there. */
+/**
+ * A file database for this process alone; `restored`: it existed.
+ * @throws DatabaseError if it cannot be used
+ */
 export function openFile(file: string): { database: Database; restored: boolean; release: () => void } {
   refuseOlder(file)
   const release = lockFile(file, { what: `database ${file}`, advice: 'name another file with --db' })
@@ -115,8 +121,8 @@ export function openFile(file: string): { database: Database; restored: boolean;
 }
 
 /**
- * The same for a file that is opened and closed often, by whoever holds a lock of its own: neither waits for the disk. The log is new,
- * so that nothing older can be taken for a part of it after a power failure.
+ * The same for a file that is opened and closed often, by an owner with a lock of its own, without waiting for the
+ * disk. The log is new, so that nothing older can be taken for a part of it after a power failure.
  */
 export function openOften(file: string): Database {
   const isNewLog = !lstatSync(`${file}-wal`, { throwIfNoEntry: false })
@@ -124,7 +130,7 @@ export function openOften(file: string): Database {
   if (!isNewLog) return database
   try {
     database.pragma('synchronous = OFF')
-    // Writes the head of the log, which is waited for otherwise by the first call.
+    // Writes the header of the log, for which the first call would otherwise wait.
     database.pragma(`user_version = ${numberOf(database, 'user_version')}`)
     database.pragma('synchronous = NORMAL')
     return database
@@ -134,24 +140,24 @@ export function openOften(file: string): Database {
   }
 }
 
-/** Prepares a file to be closed without waiting for the disk; it is to be written there soon (`syncLater`). */
+/** Prepares a file to be closed without waiting for the disk. It must be synced soon (`syncLater`). */
 export const closesAtOnce = (database: Database): void => {
   if (database.open) database.pragma('synchronous = OFF')
 }
 
-/** What SQLite keeps beside a database. */
+/** Files that SQLite keeps beside a database. */
 const COMPANIONS = ['-wal', '-shm', '-journal']
 
-/** The same for whoever holds a lock of its own. */
+/** The same for an owner with a lock of its own. */
 function openUnlocked(file: string): { database: Database; restored: boolean } {
   let database: Database | undefined
   try {
     const isNew = putEmptyFile(file)
     database = new Driver(file, { timeout: 2000 })
     refuseForeign(database, file)
-    // What SQLite puts beside it has the rights of the file itself.
+    // Files that SQLite adds have the permissions of the file itself.
     keepPrivate(file, ...COMPANIONS.map((end) => `${file}${end}`))
-    // WAL before synchronous: NORMAL is safe against a killed process only there.
+    // WAL before synchronous: NORMAL is safe against a killed process only with WAL.
     database.pragma('journal_mode = WAL')
     database.pragma('synchronous = NORMAL')
     database.pragma(`wal_autocheckpoint = ${MAX_PAGES}`)
@@ -160,29 +166,29 @@ function openUnlocked(file: string): { database: Database; restored: boolean } {
     if (isNew) return { database, restored: false }
     const restored = versionOf(database, file) > 0
     if (!restored) createTables(database)
-    // What a process that was killed has left.
+    // Left by a killed process.
     database.exec(`DELETE FROM trace_rows WHERE ${NOT_SHOWN};
       DELETE FROM long_texts
       WHERE NOT EXISTS (SELECT 1 FROM trace_rows WHERE seq = long_texts.trace AND apart IS NOT NULL)`)
-    // A damaged file shows at this read at the latest, and not at the first call.
+    // A damaged file is detected by this read, not only by the first call.
     database.prepare('SELECT * FROM traces ORDER BY seq DESC LIMIT 1').get()
     return { database, restored }
   } catch (error) {
     const problem = explained(error, file)
-    // Else what it has open would stay so until the next collection of garbage.
+    // Otherwise its file would stay open until the next garbage collection.
     database?.close()
     throw problem
   }
 }
 
-/** Times that it is looked for what was written meanwhile. */
+/** Maximum rounds for pages that were written meanwhile. */
 const MAX_ROUNDS = 3
 
-/** Moves as much of a file's write-ahead log into it as can be moved without waiting for anybody: how many pages are moved. */
+/** Checkpoints as much of a file's write-ahead log as possible without waiting; returns the number of pages. */
 export function checkpointFile(file: string): number {
   const database = new Driver(file, { fileMustExist: true, timeout: 2000 })
   try {
-    // What is in the file must be there before the log is written over.
+    // The content of the file must be on the disk before the log is overwritten.
     database.pragma('synchronous = NORMAL')
     let moved = 0
     for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -197,8 +203,9 @@ export function checkpointFile(file: string): number {
 }
 
 /**
- * A second connection to a file that is open here, for one long transaction, of which the first one reads nothing before its end. What it
- * writes stays in the log, since to move that takes long (checkpoint.ts). Throws `DatabaseError` when it cannot be had.
+ * A second connection to an open file, for one long transaction that the first one cannot see before its end. Its
+ * writes stay in the log, since a checkpoint takes long (checkpoint.ts).
+ * @throws DatabaseError if it cannot be opened
  */
 export function openSecond(file: string): Database {
   let database: Database | undefined
@@ -206,7 +213,7 @@ export function openSecond(file: string): Database {
     database = new Driver(file, { fileMustExist: true, timeout: 0 })
     database.pragma('synchronous = NORMAL')
     database.pragma('wal_autocheckpoint = 0')
-    // What is over this is in the log before the end, so that the end itself takes a few milliseconds.
+    // The excess is in the log before the commit, so that the commit itself takes a few milliseconds.
     database.pragma(`cache_size = -${2 * CACHE_KIB}`)
     return database
   } catch (error) {
@@ -216,11 +223,14 @@ export function openSecond(file: string): Database {
   }
 }
 
-/** A connection that only reads, to whatever is there. */
+/** A read-only connection to any existing file. */
 export const openToLook = (file: string): Database =>
   new Driver(file, { readonly: true, fileMustExist: true, timeout: 2000 })
 
-/** A second connection that only reads, for programs beside the server; throws `DatabaseError` when there is nothing to read. */
+/**
+ * A second, read-only connection, for programs beside the server.
+ * @throws DatabaseError if there is nothing to read
+ */
 export function openReadOnly(file: string): Database {
   refuseOlder(file)
   try {
@@ -235,7 +245,7 @@ export function openReadOnly(file: string): Database {
   }
 }
 
-/** Holds an exclusive lock beside the file; the system lets go of it when the process ends, however it ends. */
+/** Holds an exclusive lock beside the file. The system releases it when the process ends, however it ends. */
 export function lockFile(file: string, { what, advice }: { what: string; advice: string }): () => void {
   let holder: Database | undefined
   try {
@@ -254,7 +264,7 @@ export function lockFile(file: string, { what, advice }: { what: string; advice:
   }
 }
 
-/** The code of an error at opening a file: SQLite does not say that the system lets nobody open another one. */
+/** The code of an error when opening a file: SQLite does not report that there are no file descriptors left. */
 function withoutFiles(file: string, code: string): string {
   if (!code.startsWith('SQLITE_CANTOPEN')) return code
   try {
@@ -265,9 +275,9 @@ function withoutFiles(file: string, code: string): string {
   }
 }
 
-/** The least that a database needs beside its file: the index of its log. */
+/** Minimum space that a database needs beside its file: the index of its log. */
 const MIN_BYTES = 64 * 1_024
-/** Whether the disk of a file has no room: SQLite calls that an I/O error where it maps a file into memory. */
+/** Whether the disk of a file is full: SQLite reports an I/O error when it maps a file into memory. */
 function isDiskFull(file: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(file))
@@ -277,7 +287,7 @@ function isDiskFull(file: string): boolean {
   }
 }
 
-/** What the driver has thrown, as an error for whoever named the file. */
+/** An error of the driver as one for the user who named the file. */
 export function explained(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error
   const code = withoutFiles(file, errorCode(error))
@@ -291,7 +301,7 @@ export function explained(error: unknown, file: string): DatabaseError {
   }
   if (code.startsWith('SQLITE_BUSY')) return new DatabaseError(`database ${file} is locked by another program`)
   const { message } = error as Error
-  // Bun unpacks the driver into a file before it can be loaded, and goes on when it cannot.
+  // Bun unpacks the driver into a file before loading it, and continues if it cannot.
   if (message.includes('$bunfs')) {
     return new DatabaseError(
       `the database driver cannot be unpacked into ${tmpdir()}: let TMPDIR name a folder that can be written to`,
@@ -303,19 +313,19 @@ export function explained(error: unknown, file: string): DatabaseError {
 
 const numberOf = (database: Database, pragma: string) => Number(database.pragma(pragma, { simple: true }))
 
-/** A database of an older build is left as it is: its rows are of another form. */
+/** A database of an older build is left alone: its rows have another format. */
 function refuseOlder(file: string): void {
   if (!isOlder(file)) return
   throw new DatabaseError(`database ${file} was made by an older build`, '; move it away or delete it and start again')
 }
 
-/** Another program's database is left as it is. */
+/** Another program's database is left alone. */
 function refuseForeign(database: Database, file: string): void {
   if (numberOf(database, 'schema_version') === 0 || numberOf(database, 'application_id') === APPLICATION_ID) return
   throw new DatabaseError(`database ${file} belongs to another program`, ': name another file with --db')
 }
 
-/** The schema version; one that this program does not know yet is refused. */
+/** The schema version; a newer one than this program knows is rejected. */
 function versionOf(database: Database, file: string): number {
   const version = numberOf(database, 'user_version')
   if (version <= SCHEMA_VERSION) return version

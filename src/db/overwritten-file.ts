@@ -1,10 +1,10 @@
-// A database file that another program has written over while it was open here: what SQLite would move into it from the log at the
-// end would spoil what is theirs.
+// Detects a database file that another program has overwritten while it was open here: SQLite's final checkpoint would
+// damage the other program's data.
 import { lstatSync, rmSync } from 'node:fs'
 import { ownerOf } from './file-head.ts'
 import { type Database, openToLook } from './open.ts'
 
-/** Whether there is a file that holds something else than a database of ours. A file that is gone or moved SQLite leaves alone itself. */
+/** Whether a file exists that is not a database of ours. SQLite itself leaves a deleted or moved file alone. */
 export function isOverwritten(file: string): boolean {
   try {
     return lstatSync(file).isFile() && ownerOf(file) !== 'own'
@@ -14,12 +14,12 @@ export function isOverwritten(file: string): boolean {
 }
 
 /**
- * Prepares a database to be closed: where its file was written over, nothing is moved into that from the log. What comes back is
- * called once it is closed, and removes the log, which the other program would take for its own.
+ * Prepares a database for closing: if its file was overwritten, nothing is checkpointed into it. Call the returned
+ * function after closing: it removes the log, which the other program would take for its own.
  */
 export function leaveOverwritten({ name: file, open }: Database): (() => void) | undefined {
   if (!open || !isOverwritten(file)) return undefined
-  // The log is moved by whoever closes the file last and can write to it: this connection cannot.
+  // The last connection that can write checkpoints the log: this one cannot.
   const last = openToLook(file)
   try {
     last.exec('BEGIN')

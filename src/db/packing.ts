@@ -1,18 +1,18 @@
-// Objects as tuples: a value that is as usual takes no room, and neither do names. One table makes both directions.
+// Packs objects as tuples: default values and names take no space. One table defines both directions.
 
-/** How a value is stored in a tuple, and read again. */
+/** How a value is packed and unpacked. */
 export interface Form<Value> {
   pack(value: Value): unknown
-  /** @throws Error when what is stored is something else */
+  /** @throws Error if the packed value is invalid */
   unpack(stored: unknown): Value
 }
 
-/** In place of what is usual: the value stands in a column of its own, and has no place in the tuple. */
+/** Marks a value that is in a column of its own, and not in the tuple. */
 export const COLUMN = Symbol('column')
 
 /**
- * A field: its name, what it is when the tuple says nothing, and how it is stored when it is otherwise. What is usual may depend on
- * the fields before it; a field that usually is undefined is absent then.
+ * A field: its name, its default, and the format of other values. The default may depend on earlier fields. A field
+ * whose default is undefined is then absent.
  */
 type Field<Of> = {
   [Name in keyof Of & string]: readonly [
@@ -22,15 +22,15 @@ type Field<Of> = {
   ]
 }[keyof Of & string]
 
-/** The tuples of a kind of object. */
+/** The packing of a kind of object. */
 export interface Packing<Of> extends Form<Of> {
-  /** The object, with what its columns hold. */
+  /** The object, given the values of its columns. */
   unpack(stored: unknown, columns?: Partial<Of>): Of
 }
 
 type Fields = Record<string, unknown>
 
-/** What the table says, in a shape that is read fast. */
+/** The table in a form that is fast to read. */
 interface PackedField {
   name: string
   usual: unknown
@@ -44,27 +44,27 @@ const isSameList = (value: unknown, usual: unknown): boolean =>
   Array.isArray(value) &&
   value.length === usual.length &&
   (value.length === 0 || value.every((item, at) => item === usual[at]))
-/** Whether a value is the usual one; lists are compared by their items. */
+/** Whether a value is the default; lists are compared by their items. */
 const isSame = (value: unknown, usual: unknown): boolean => value === usual || isSameList(value, usual)
 
-/** Whether a value that is not simply the usual one equals it. */
+/** Whether a value other than the default itself equals it. */
 function equals(value: unknown, usual: unknown, of: Fields): boolean {
   if (typeof usual === 'object') return isSameList(value, usual)
   return typeof usual === 'function' && isSame(value, usual(of))
 }
 
-/** Makes the tuples of a kind of object; the fields are in the order in which the object has them. */
+/** Creates the packing of a kind of object. The fields are in the order of the object. */
 export function packing<Of extends object>(table: readonly Field<Of>[]): Packing<Of> {
   const fields = table.map(([name, usual, form]): PackedField => ({ name, usual, form: form as Form<unknown> }))
   const stored = fields.filter(({ usual }) => usual !== COLUMN)
-  // Column by column: every call is packed, and to go through objects takes half as long again.
+  // Column by column: every call is packed, and iterating over objects takes half as long again.
   const names = stored.map(({ name }) => name)
   const usuals = stored.map(({ usual }) => usual)
   const forms = stored.map(({ form }) => form)
   return {
     pack(of) {
       const tuple: unknown[] = []
-      // `undefined` in a list makes JSON three times as slow, and what is usual at the end is left out.
+      // `undefined` in a list makes JSON three times as slow, and trailing defaults are omitted.
       let skipped = 0
       for (let at = 0; at < names.length; at++) {
         const value = (of as Fields)[names[at] ?? '']
@@ -92,7 +92,7 @@ export function packing<Of extends object>(table: readonly Field<Of>[]): Packing
   }
 }
 
-/** A list of what has a form. */
+/** The packing of a list. */
 export const packedList = <Item>({ pack, unpack }: Form<Item>): Form<Item[]> => ({
   pack: (items) => items.map((item) => pack(item)),
   unpack(stored) {

@@ -1,22 +1,22 @@
-// Whether the body of a record is what its kind says: what another program or a broken disk has left there would be a bug later.
+// Validates stored record bodies: invalid data of another program or a broken disk would be a bug later.
 import type { z } from 'zod'
 import type { Problem } from '../contract/core/problem.ts'
 import type { Fields } from '../contract/workspace/record.ts'
 import { formatPath, problemsOf, safeParse, valueAt } from '../schema/validation.ts'
 
-/** What the bodies of a kind of records must be. */
+/** The schemas of a kind's bodies. */
 export interface RecordShape {
   /** Of a body as it is stored: what none is without, whatever version has stored it. */
   stored?: z.ZodType | undefined
-  /** Of what clients see of it, in which fields may be missing: earlier versions had fewer. */
+  /** Schema of the stored body: fields that every version has written. */
   shown?: z.ZodType | undefined
-  /** What clients see of it; all when left out. */
+  /** Schema of what clients see, in which fields may be missing: earlier versions had fewer. */
   show?(body: Fields): Fields
 }
-/** The shapes by kind; undefined where a body may be any object. */
+/** The part that clients see; default: all of it. */
 export type RecordShapes = (kind: string) => RecordShape | undefined
 
-/** What is wrong with a body; undefined when nothing is. */
+/** The schemas by kind; undefined if a body may be any object. */
 export function bodyProblem({ stored, shown, show }: RecordShape, body: Fields): Problem | undefined {
   const [problem] = stored ? problemsWith(stored, body) : []
   if (problem || !shown) return problem
@@ -33,7 +33,10 @@ function problemsWith(schema: z.ZodType, value: unknown): Problem[] {
   return result.success ? [] : problemsOf(result.error, value)
 }
 
-/** Throws when a body is not what its kind says, or is not that of the record with this `id`. */
+/**
+ * Validates the body of the record with this `id`.
+ * @throws Error if it is invalid or of another record
+ */
 export function checkBody(shape: RecordShape | undefined, id: unknown, body: Fields): void {
   if (body._id !== undefined && body._id !== id) throw new Error('its id is not that of its body')
   const problem = shape && bodyProblem(shape, body)

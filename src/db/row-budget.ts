@@ -1,66 +1,67 @@
-// Bounds the rows of a table in bytes: the oldest go first. A running sum says when, so that a write reads nothing but what it drops.
+// Limits the rows of a table in bytes: the oldest are dropped. A running sum tells when, so that a write reads only the
+// rows that it drops.
 import { once } from '../lib/once.ts'
 import { byteSize, type Database } from './open.ts'
 
-/** How much a store holds. */
+/** The size of a store. */
 export interface StoreSize {
   entries: number
   bytes: number
-  /** Bytes at most. */
+  /** Maximum number of bytes. */
   limit: number
-  /** Rows removed since the start because there was no room for them. */
+  /** Rows dropped since the start for lack of room. */
   dropped: number
 }
 
-/** What was removed to make room: it outlives the connection. */
+/** The dropped rows. They outlive the connection. */
 export interface DroppedRows {
   count: number
-  /** The highest number of a row that went. */
+  /** The highest number of a dropped row. */
   last: number
 }
 
-/** What the rows of a table may take. */
+/** The limit of a table's rows. */
 export interface RowBudget {
-  /** Counts a row that was written, or several, and drops the oldest while there is no room; the newest always stays. */
+  /** Adds the size of written rows, and drops the oldest if there is no room. The newest always stays. */
   add(bytes: number, rows?: number): void
-  /** Whether it is known that a row of so many bytes pushes none out. */
+  /** Whether a row of so many bytes is known to fit without dropping any. */
   hasRoom(bytes: number): boolean
-  /** Whether rows have been counted: until they must be, nobody asks for what those took that are removed. */
+  /** Whether rows have been counted. Before that, the size of removed rows is not needed. */
   readonly exact: boolean
-  /** Counts rows that were removed, and what they took together. */
+  /** Subtracts removed rows and their size. */
   remove(count: number, bytes: number): void
-  /** To be called when a write is made again: the first try was counted, and then undone. */
+  /** Call it when a write is repeated: the first attempt was counted, and then rolled back. */
   doubt(): void
   size(): StoreSize
 }
 
-/** A row beside its texts, about: its indexes, its page. */
+/** Approximate size of a row beside its texts: its indexes, its page. */
 const OVERHEAD = 200
 
-/** What a row takes whose texts are these. */
+/** The size of a row with these texts. */
 export function rowBytes(texts: readonly string[]): number {
   let sum = OVERHEAD
   for (const text of texts) sum += Buffer.byteLength(text)
   return sum
 }
 
-/** The same in SQL; it reads the lengths alone. */
+/** The same in SQL, which reads only the lengths. */
 export const rowBytesSql = (...columns: string[]): string =>
   columns.reduce((sum, column) => `${sum} + coalesce(octet_length(${column}), 0)`, String(OVERHEAD))
 
-/** What a budget is about. */
+/** The table of a budget. */
 export interface RowBudgetOptions {
-  /** A table whose rows are numbered in the order in which they are to go. */
+  /** A table whose rows are numbered in the order in which they are dropped. */
   table: string
-  /** SQL of the bytes of a row: `rowBytesSql`. */
+  /** SQL of a row's size: `rowBytesSql`. */
   bytes: string
   limit: number
   dropped: DroppedRows
-  /** What there is, where that is known. */
+  /** The current size, if known. */
   counted?: Pick<StoreSize, 'entries' | 'bytes'> | undefined
 }
 
-/** A budget for the rows of a table. */
+/** The budget of a table's rows. */
 export function rowBudget(
   connection: Database,
   { table, bytes, limit, dropped, counted: begun }: RowBudgetOptions,
@@ -73,7 +74,7 @@ export function rowBudget(
     ),
     drop: connection.prepare(`DELETE FROM ${table} WHERE rowid <= ?`),
   }))
-  // Nothing is counted before it must be: until then the whole database stands for its table, which is never too low.
+  // Nothing is counted before it is needed: until then the size of the whole database is used, which is never too low.
   let counted = begun && { entries: begun.entries, bytes: begun.bytes }
   let atMost: number | undefined
 
@@ -82,18 +83,18 @@ export function rowBudget(
     return (counted = { entries, bytes })
   }
   const makeRoom = () => {
-    const left = counted ?? count()
+    const total = counted ?? count()
     let last: number | undefined
     let rows = 0
     for (const row of statements().oldest.iterate() as Iterable<{ number: number; bytes: number }>) {
-      if (left.bytes <= limit) break
-      left.bytes -= row.bytes
+      if (total.bytes <= limit) break
+      total.bytes -= row.bytes
       rows++
       last = row.number
     }
     if (last === undefined) return
     statements().drop.run(last)
-    left.entries -= rows
+    total.entries -= rows
     dropped.count += rows
     dropped.last = Math.max(dropped.last, last)
   }

@@ -1,4 +1,4 @@
-// A database file that keeps the calls of a finished run, of all its sessions, for trace to read.
+// A database file that stores the calls of a finished run, of all its sessions, for the trace command.
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { ulidOf } from '../lib/ids.ts'
 import { DatabaseError, openFile } from './open.ts'
@@ -6,31 +6,31 @@ import type { TraceStore } from './trace-store.ts'
 import { traceStore } from './trace-store.ts'
 import { createWriter } from './writer.ts'
 
-/** A file to keep a run in. */
+/** A file for a run. */
 export interface RunFile {
   /**
-   * Keeps the calls of these sessions, in the order in which they came, behind those that are kept already. Gives the new ids of
-   * those whose own is taken: two runs may make the same call in the same millisecond.
-   * @param isKept which calls are kept, by id; all when left out
+   * Adds the calls of these sessions, in order, after the stored ones. Returns new ids for those that already exist:
+   * two runs may make the same call in the same millisecond.
+   * @param isKept which calls are stored, by id; default: all
    */
   keep(sessions: readonly TraceStore[], isKept?: (id: string) => boolean): Promise<ReadonlyMap<string, string>>
   close(): void
 }
 
-/** What says that a file holds a kept run and nothing else. */
+/** Marks a file that contains only a stored run. */
 const MARK = 'run'
 
 /** How a file is opened for a run. */
 export interface RunFileOptions {
-  /** Keeps the calls that are there. */
+  /** Keeps the calls that are already stored. */
   add?: boolean
-  /** Most bytes of calls: beyond them the oldest go. Any when left out. */
+  /** Maximum size of the calls in bytes: beyond it the oldest are dropped. Unlimited if omitted. */
   bytes?: number
 }
 
 /**
- * Opens a file for a run, whose calls take the place of those of an earlier one unless they are to be added to them.
- * @throws DatabaseError when it holds anything else.
+ * Opens a file for a run, whose calls replace those of an earlier one unless `add` is set.
+ * @throws DatabaseError if it contains anything else
  */
 export function openRunFile(file: string, { add = false, bytes }: RunFileOptions = {}): RunFile {
   const { database, release } = openFile(file)
@@ -48,7 +48,7 @@ export function openRunFile(file: string, { add = false, bytes }: RunFileOptions
   database.exec(`INSERT OR REPLACE INTO kept (kind, id, value) VALUES ('${MARK}', 'exec', '{}')`)
   const writer = createWriter(database)
   const target = traceStore(database, writer, { bytes })
-  // One after the other: the numbers and ids that are taken are known when all before are written.
+  // In sequence: used numbers and ids are known once all earlier writes are done.
   let written: Promise<unknown> = Promise.resolve()
   return {
     keep(sessions, isKept = () => true) {

@@ -1,19 +1,19 @@
-// The tables of a database. schema.ts describes those of the workspace to drizzle.
+// The tables of a database. schema.ts describes those of the workspace for drizzle.
 
-/** Version of the tables and of what is in their rows (trace-fields.ts). */
+/** Version of the tables and of their rows (trace-fields.ts). */
 export const SCHEMA_VERSION = 1
 
 /**
- * Up to which number no trace is shown any more, as the newest row says it: those are removed later, many at once. A row that is
- * damaged hides no other one.
+ * The number up to which traces are hidden, according to the newest row. They are removed later, many at once. A
+ * damaged row hides no other one.
  */
 export const LAST_HIDDEN =
   "SELECT hidden FROM trace_rows WHERE typeof(hidden) = 'integer' AND hidden < seq ORDER BY seq DESC LIMIT 1"
 
-/** The condition of such rows; the view `traces` has the others. */
+/** The condition of hidden rows; the view `traces` has the others. */
 export const NOT_SHOWN = `seq <= (${LAST_HIDDEN})`
 
-/** Makes the tables. */
+/** Creates the tables. */
 export const SCHEMA = `
   CREATE TABLE trace_rows (
     seq INTEGER PRIMARY KEY,
@@ -70,6 +70,12 @@ export const SCHEMA = `
   CREATE INDEX records_inside ON records (parent, kind) WHERE parent <> '';
   CREATE UNIQUE INDEX records_key ON records (kind, workspace, parent, key) WHERE key IS NOT NULL;
   CREATE INDEX records_named ON records (kind, key) WHERE key IS NOT NULL;
+  -- Lists that were emptied: their records up to a number are removed some at a time, and nobody sees them any more.
+  CREATE TABLE emptied (parent TEXT NOT NULL, kind TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (parent, kind)) WITHOUT ROWID;
+  CREATE VIEW live_records AS SELECT * FROM records r WHERE r.parent = '' OR NOT EXISTS (
+    SELECT 1 FROM emptied e WHERE e.parent = r.parent AND e.kind = r.kind AND e.seq >= r.seq);
+  CREATE VIEW emptied_records AS SELECT r.seq FROM emptied e
+    JOIN records r ON r.parent = e.parent AND r.parent <> '' AND r.kind = e.kind AND r.seq <= e.seq;
   CREATE TABLE blobs (seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
   CREATE TABLE vectors (seq INTEGER PRIMARY KEY, knowledge TEXT NOT NULL, vector BLOB NOT NULL);
   CREATE INDEX vectors_knowledge ON vectors (knowledge);

@@ -1,21 +1,21 @@
-// How far the sequences of fixtures were used, in the database: a process that was killed goes on where its answers were.
+// Positions in fixture sequences, in the database: after a crash, sequences continue where their responses were.
 import type { CallSequences, Sequences, SequenceUse } from '../contract/core/sequence.ts'
 import { once } from '../lib/once.ts'
 import { readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import type { LargeWrite, Writes } from './writer.ts'
 
-/** Sequences that are known without asking the database; the least recently used goes first. */
+/** Maximum number of cached sequences; the least recently used are dropped first. */
 const MAX_KNOWN = 10_000
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
 /** The sequences in a database. */
 export function sequenceStore(database: Database, writer: Writes): Sequences {
-  const known = new Map<string, SequenceUse>()
+  const cached = new Map<string, SequenceUse>()
   const reading = once(() => database.prepare('SELECT uses, before, call FROM sequences WHERE counter = ?'))
   const writing = once(() =>
-    // Calls end in any order: what was used is never taken back.
+    // Calls end in any order: a position never decreases.
     database.prepare(`INSERT INTO sequences (counter, uses, before, call) VALUES (?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET uses = excluded.uses, before = excluded.before, call = excluded.call
       WHERE excluded.uses > uses`),
@@ -29,14 +29,14 @@ export function sequenceStore(database: Database, writer: Writes): Sequences {
     return { uses, before, call, counter }
   }
   const find = (counter: string): SequenceUse => {
-    const found = known.get(counter) ?? readRow(database, { table: 'sequences', row: counter }, () => read(counter))
+    const found = cached.get(counter) ?? readRow(database, { table: 'sequences', row: counter }, () => read(counter))
     return found ?? { uses: 0, before: 0, call: null, counter }
   }
   const keep = (use: SequenceUse) => {
-    known.delete(use.counter)
-    known.set(use.counter, use)
-    const [oldest] = known.keys()
-    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest)
+    cached.delete(use.counter)
+    cached.set(use.counter, use)
+    const [oldest] = cached.keys()
+    if (cached.size > MAX_KNOWN && oldest !== undefined) cached.delete(oldest)
   }
   const write = (used: readonly SequenceUse[]) => {
     for (const { counter, uses, before, call } of used) writing().run(counter, uses, before, call)
@@ -53,7 +53,7 @@ export function sequenceStore(database: Database, writer: Writes): Sequences {
   }
 }
 
-/** What one call uses. */
+/** The sequences of one call. */
 class CallUses implements CallSequences {
   readonly #used = new Map<string, SequenceUse>()
   readonly #find: (counter: string) => SequenceUse

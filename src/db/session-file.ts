@@ -1,7 +1,7 @@
-// What the file of a named session says of itself: what the session was made with.
+// The settings that the file of a named session contains.
 import { type Database, explained, openClone, openToLook } from './open.ts'
 
-/** The bytes of an empty database, with the settings of its session as JSON. */
+/** The bytes of an empty database with the settings of its session as JSON. */
 export function withSettings(empty: Buffer, settings: string): Buffer {
   const database = openClone(empty)
   try {
@@ -12,7 +12,10 @@ export function withSettings(empty: Buffer, settings: string): Buffer {
   }
 }
 
-/** The settings in the file of a session, as JSON; undefined when it has none. Throws `DatabaseError` when it cannot be read. */
+/**
+ * The settings in the file of a session as JSON; undefined if it has none.
+ * @throws DatabaseError if it cannot be read
+ */
 export function readSettings(file: string): string | undefined {
   let database: Database | undefined
   try {

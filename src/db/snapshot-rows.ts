@@ -1,4 +1,4 @@
-// The rows of a snapshot, checked one by one before anything is replaced: a wrong one would be a bug later, far from here.
+// Validates the rows of a snapshot before anything is replaced: an invalid one would be a bug later.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import type { Problem } from '../contract/core/problem.ts'
@@ -10,7 +10,7 @@ import { bodyProblem, type RecordShapes } from './record-shapes.ts'
 import type { Snapshot } from './snapshot.ts'
 import { unpackedExchange } from './trace-row.ts'
 
-/** The last instant that a `Date` can be, in ms since the epoch. */
+/** The last instant that a `Date` can represent, in ms since the epoch. */
 const LAST_INSTANT = 8.64e15
 const Instant = z.number().min(-LAST_INSTANT).max(LAST_INSTANT)
 const Sequence = z.int().min(1)
@@ -31,7 +31,7 @@ const jsonOf = <T>(schema: z.ZodType<T>, message: string) =>
 const HeaderTexts = z.record(z.string(), z.string())
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish()
 
-/** What is known of a client; only what is read as something else than it is shown. */
+/** Client data; only fields that are parsed further. */
 const Client = z.looseObject({
   connection: optional(z.union([z.string(), z.number()])),
   retry: optional(z.number()),
@@ -67,7 +67,7 @@ function isExchange(text: string): boolean {
   }
 }
 
-/** The rows by table; columns that a table has not are left out when they are stored. */
+/** The rows by table; unknown columns are omitted. */
 const ROWS: Record<string, z.ZodType> = {
   traces: z.looseObject({
     seq: Sequence,
@@ -108,8 +108,8 @@ const ROWS: Record<string, z.ZodType> = {
 }
 
 /**
- * The snapshot with every row as this version has it.
- * @throws ApiError 400 that names the first wrong row and field
+ * The snapshot with every row in the format of this version.
+ * @throws ApiError 400 with the first invalid row and field
  */
 export async function checkedSnapshot({ tables, ...rest }: Snapshot, shapes: RecordShapes): Promise<Snapshot> {
   const checked: Snapshot['tables'] = {}

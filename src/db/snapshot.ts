@@ -1,32 +1,40 @@
-// Everything a session's database holds as one JSON value, and back: every table, its rows sorted.
+// All data of a session's database as one JSON value, and back: every table, its rows sorted.
 import { inSlices } from '../lib/slices.ts'
 import { asObject } from '../lib/values.ts'
 import { type DatabaseName, readableRow, readRow } from './damaged-rows.ts'
 import type { Database } from './open.ts'
 import { columnValues, type NamedRow, namedRow, rowOfNamed, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 
-/** Version of the format; a newer one is refused. */
+/** Version of the format; a newer one is rejected. */
 export const SNAPSHOT_FORMAT = 1
 
 type Row = Record<string, unknown>
-/** A session's data by table. Bytes are `{ base64 }`; a column that holds JSON is JSON. */
+/** A session's data by table. Bytes are `{ base64 }`; a JSON column is JSON. */
 export interface Snapshot {
   understudy_snapshot: number
   tables: Record<string, Row[]>
 }
 
 const JSON_COLUMNS: Record<string, string> = { records: 'body', kept: 'value' }
-/** The full-text index is a table of its own kind, with tables behind it. */
+/** The full-text index is a virtual table, with tables behind it. */
 const INDEX = 'chunk_texts'
 
-/** What begins anew with other data. */
-const DERIVED = ['sequences']
-/** What is of the session, whatever data it has. */
+/** Tables that restart with other data. */
+const DERIVED = ['sequences', 'emptied']
+/** Tables of the session itself, not of its data. */
 const SETTINGS = 'session_settings'
 const NOT_SHOWN = [...DERIVED, SETTINGS].map((name) => `'${name}'`).join(', ')
-/** Where the tables are that a snapshot shows otherwise than they are stored, and what it shows of them. */
+/** Tables that a snapshot shows in another form than they are stored. */
 const STORED: Record<string, string> = { traces: 'trace_rows' }
-const ROWS: Record<string, string> = { long_texts: 'long_texts WHERE trace IN (SELECT seq FROM traces)' }
+const withoutEmptied = (table: string, number = 'seq') =>
+  `${table} WHERE ${number} NOT IN (SELECT seq FROM emptied_records)`
+const ROWS: Record<string, string> = {
+  long_texts: 'long_texts WHERE trace IN (SELECT seq FROM traces)',
+  records: 'live_records',
+  blobs: withoutEmptied('blobs'),
+  vectors: withoutEmptied('vectors'),
+  [INDEX]: withoutEmptied(INDEX, 'rowid'),
+}
 const stored = (name: string) => STORED[name] ?? name
 
 /** Columns by table; the counters of `AUTOINCREMENT` come last, since inserting rows changes them. */
@@ -55,10 +63,10 @@ const unpacked = (value: unknown) =>
 const END_OF_TIME = Date.UTC(9999, 0)
 const TIMES = ['created', 'updated', 'created_at', 'updated_at', 'applied_at']
 
-/** The last instant that a snapshot tells of, in ms since the epoch; 0 when it tells of none. */
+/** The last instant in a snapshot, in ms since the epoch; 0 if there is none. */
 export const lastInstant = ({ tables: { traces = [], records = [] } }: Snapshot): number => lastOf(traces, records)
 
-/** The same of a database. */
+/** The same for a database. */
 export function lastInstantIn(database: Database): number {
   const tables = new Map(tablesOf(database))
   const rows = (name: string) => rowsOf(database, name, tables.get(name) ?? [])
@@ -75,7 +83,7 @@ function lastOf(traces: Iterable<Row>, records: Iterable<Row>): number {
   return Math.ceil(last)
 }
 
-/** The rows of a table as a snapshot has them, without those that cannot be read; `source` names their database to whoever is told of these. */
+/** The rows of a table for a snapshot, without damaged ones; `source` names their database in reports of these. */
 function* rowsOf(
   database: Database,
   name: string,
@@ -95,7 +103,7 @@ function* rowsOf(
   }
 }
 
-/** The whole of a database, read in slices by a connection that nobody else uses; `source` is the database that it stands for. */
+/** All data of a database, read in slices by a separate connection; `source` is the database that it belongs to. */
 export async function dump(database: Database, source: DatabaseName): Promise<Snapshot> {
   const tables: Snapshot['tables'] = {}
   for (const [name, columns] of tablesOf(database)) {
@@ -106,12 +114,12 @@ export async function dump(database: Database, source: DatabaseName): Promise<Sn
   return { understudy_snapshot: SNAPSHOT_FORMAT, tables }
 }
 
-/** Rows that are removed in a millisecond or two. */
+/** Rows that are removed in one or two milliseconds. */
 const ROWS_AT_ONCE = 100
 
 /**
- * Replaces everything in a database with a snapshot, or with nothing: steps of some milliseconds that belong in one transaction. A step
- * throws when a value does not fit its column.
+ * Replaces everything in a database with a snapshot, or with nothing: steps of some milliseconds that belong in one
+ * transaction. A step throws if a value does not fit its column.
  */
 export function* replacingSteps(database: Database, snapshot: Snapshot | null): Generator<() => void> {
   const tables = tablesOf(database)
@@ -122,14 +130,14 @@ export function* replacingSteps(database: Database, snapshot: Snapshot | null): 
   if (!snapshot) return
   for (const [name, columns] of tables) {
     const places = columns.map(() => '?').join(', ')
-    // Inserted rows have counted themselves.
+    // Inserted rows are counted automatically.
     if (name === 'sqlite_sequence') yield () => database.exec('DELETE FROM sqlite_sequence')
     const insert = database.prepare(`INSERT INTO ${stored(name)} (${columns.join(', ')}) VALUES (${places})`)
     const valuesIn = (row: Row) =>
       name === 'traces' ? traceValues(row) : columns.map((column) => storedValue(name, column, row))
     for (const row of snapshot.tables[name] ?? []) yield () => insert.run(valuesIn(row))
   }
-  // The number of a record is not used again, whatever the snapshot contains.
+  // Record numbers are not reused, whatever the snapshot contains.
   yield () =>
     database.exec(
       `DELETE FROM sqlite_sequence WHERE name = 'records' AND seq < (SELECT max(seq) FROM records);
@@ -150,19 +158,19 @@ function* removingSteps(database: Database, table: string): Generator<() => void
   while (removed === ROWS_AT_ONCE) yield step
 }
 
-/** What a column of a row is stored as. */
+/** The stored form of a column's value. */
 function storedValue(table: string, column: string, row: Row): unknown {
   const value = row[column]
   return column === JSON_COLUMNS[table] ? JSON.stringify(value) : unpacked(value ?? null)
 }
 
-/** What is stored of a trace. */
+/** The stored values of a trace. */
 function traceValues(row: Row): unknown[] {
   for (const column of ['request', 'rendered', 'answer']) refuseNoJson(`traces.${column}`, row[column])
   return columnValues(rowOfNamed(row as unknown as NamedRow))
 }
 
-/** Throws when a text is no JSON: it would be a bug later, far from here. */
+/** Throws if a text is not JSON: it would be a bug later. */
 function refuseNoJson(column: string, text: unknown): void {
   try {
     JSON.parse(String(text))

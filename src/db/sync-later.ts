@@ -1,10 +1,10 @@
-// Files that were closed without waiting for the disk: they are on it soon afterwards, one after the other, and no call waits for that.
+// Syncs files that were closed without waiting for the disk, one after the other, soon afterwards.
 import { open } from 'node:fs/promises'
 
 const waiting = new Set<string>()
 let running = false
 
-/** Lets the system write a file to the disk; a file that is gone needs none of it. */
+/** Syncs a file to the disk, unless it was deleted. */
 export function syncLater(file: string): void {
   waiting.add(file)
   if (!running) void syncAll()
@@ -18,7 +18,7 @@ async function syncAll(): Promise<void> {
       const handle = await open(file, 'r')
       await handle.sync().finally(() => handle.close())
     } catch {
-      // It was removed, or no more files can be opened: the system writes it in its own time.
+      // It was deleted, or no more files can be opened: the system writes it in its own time.
     }
   }
   running = false

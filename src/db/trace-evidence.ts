@@ -1,4 +1,4 @@
-// What is read of a call to judge its client by.
+// The data of a call for the verdict on its client.
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { fingerprint } from '../lib/ids.ts'
@@ -9,32 +9,32 @@ import type { Database } from './open.ts'
 import { RECORD_COLUMNS, type RecordRow, unpackedRow, withUsage } from './trace-row.ts'
 import type { CallTimes } from './trace-writes.ts'
 
-/** A trace with what it takes to tell how the client behaved. */
+/** A trace with the data for judging the client. */
 export interface TraceEvidence {
   /** The number of the call in its session. */
   seq: number
   trace: TraceRecord
   /** Equal for equal requests of an operation. */
   request: string
-  /** What it asks. */
+  /** The content of the request. */
   question(): Question
-  /** The words of its answer, as far as they were sent or were about to be, without spaces. */
+  /** The text of its response, as far as it was sent or about to be, without spaces. */
   words(): string
-  /** Null for a call that was not made here. */
+  /** Null for a call of another process. */
   heard: CallTimes | null
-  /** Null as well for one that was made before such notes were kept. */
+  /** Also null for calls from before these notes were stored. */
   client: ClientNote | null
 }
 
-/** Selects what it takes. */
+/** SQL that selects the data. */
 export const EVIDENCE = `SELECT request, apart, ${RECORD_COLUMNS} FROM traces`
-/** A row of that. */
+/** A row of that query. */
 export interface EvidenceRow extends RecordRow {
   request: string
   apart: number | null
 }
 
-/** Reads rows of that, whose long texts may be elsewhere. */
+/** Reads its rows, whose long texts may be stored elsewhere. */
 export const evidenceReader =
   ({ connection, long }: { connection: Database; long: LongTexts }) =>
   (row: EvidenceRow): TraceEvidence => {
@@ -54,7 +54,7 @@ export const evidenceReader =
     })
   }
 
-/** What a row says; `answer` reads what was answered. */
+/** The evidence in a row; `answer` reads the response. */
 function evidenceOf(
   { seq, request }: EvidenceRow,
   { trace, notes }: ReturnType<typeof unpackedRow>,

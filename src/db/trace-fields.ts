@@ -1,11 +1,11 @@
-// What rows of traces consist of, field by field: what a field usually is, and how it is stored when it is otherwise. A place in
-// one of these tables is a place in the rows of every file, so a change of them is a new version of the schema (schema-sql.ts).
+// The fields of trace rows: their defaults, and their packed formats. Positions in these tables are positions in the
+// rows of every file, so a change of them is a new version of the schema (schema-sql.ts).
 import type { ExchangeNote, KeptBytes } from '../contract/core/exchange-note.ts'
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import { COLUMN, type Form, packedList, packing } from './packing.ts'
 
-/** The token counts that most answers have, in the order in which they have them. */
+/** The token counts of most responses, in their order. */
 const USUAL_COUNTS: Shape = [
   ['prompt_tokens'],
   ['completion_tokens'],
@@ -16,10 +16,10 @@ const USUAL_COUNTS: Shape = [
     [['reasoning_tokens'], ['accepted_prediction_tokens'], ['rejected_prediction_tokens'], ['audio_tokens']],
   ],
 ]
-/** Names of an object of numbers, and of objects within. */
+/** Names of an object of numbers, and of nested objects. */
 type Shape = (readonly [name: string, within?: Shape])[]
 
-/** Adds the numbers of an object to a list. False when it is of another shape. */
+/** Adds the numbers of an object to a list. False if it has another shape. */
 function addCounts(shape: Shape, of: Record<string, unknown>, counts: number[]): boolean {
   let at = 0
   for (const name in of) {
@@ -37,7 +37,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 const withCounts = (shape: Shape, counts: Iterator<unknown>): Record<string, unknown> =>
   Object.fromEntries(shape.map(([name, within]) => [name, within ? withCounts(within, counts) : counts.next().value]))
 
-/** The usual token counts as numbers alone; any other as they are. */
+/** The usual token counts as a list of numbers, any other as they are. */
 const usage: Form<NonNullable<TraceRecord['usage']>> = {
   pack(of) {
     const counts: number[] = []
@@ -62,6 +62,7 @@ const ATTEMPT = packing<AttemptRecord>([
   ['request_id', null],
   ['error', null],
   ['fixture', undefined],
+  ['history', undefined],
 ])
 
 /** The record of a call. */
@@ -103,7 +104,7 @@ export const TRACE = packing<TraceRecord>([
   ['task', undefined],
 ])
 
-/** What is known of the client of a call. */
+/** The client of a call. */
 export const CLIENT = packing<ClientNote>([
   ['connection', null],
   ['retry', null],
@@ -119,7 +120,7 @@ export const CLIENT = packing<ClientNote>([
   ['headers', undefined],
 ])
 
-/** The note of a connection without what is inside its texts. */
+/** The wire data of a call without the content of its texts. */
 interface FlatNote extends Omit<ExchangeNote, 'response' | 'request'> {
   response?: KeptBytes['coded'] | undefined
   responseBytes?: number | undefined
@@ -141,7 +142,7 @@ const FLAT = packing<FlatNote>([
   ['status', undefined],
 ])
 
-/** What the connection of a call carried. */
+/** The wire data of a call. */
 export const EXCHANGE: Form<ExchangeNote> = {
   pack({ response, request, ...note }) {
     const sent = response && { response: response.coded, responseBytes: response.bytes }

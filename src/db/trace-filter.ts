@@ -1,14 +1,14 @@
-// What a list of traces is narrowed by, in SQL.
+// The filters of a list of traces, in SQL.
 
-/** What a list of traces is narrowed by; the page goes on after the trace with the id `after`. */
+/** The filters of a list of traces. The page starts after the trace with the id `after`. */
 export interface TraceFilter {
   model?: string | undefined
   status?: number | undefined
   /** Id of a thread. */
   thread?: string | undefined
-  /** Name of a session, where there are several: in the file of a run. */
+  /** Name of a session, if there are several: in the file of a run. */
   session?: string | undefined
-  /** Only calls that came in this span, both ends included, in ms since the epoch by the machine's clock. */
+  /** Only calls that arrived in this span, both ends included, in ms since the epoch by the machine's clock. */
   arrived?: readonly [number, number] | undefined
   /** Milliseconds since the epoch, inclusive. */
   since?: number | undefined
@@ -32,9 +32,9 @@ export function conditionsOf(
     ['session = ?', session],
     ['arrived BETWEEN ? AND ?', ...(arrived ?? [undefined])],
   ]
-  const given = conditions.filter(([, first]) => first !== undefined)
+  const used = conditions.filter(([, first]) => first !== undefined)
   return {
-    sql: given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`,
-    values: given.flatMap(([, ...values]) => values),
+    sql: used.length === 0 ? '' : `WHERE ${used.map(([condition]) => condition).join(' AND ')}`,
+    values: used.flatMap(([, ...values]) => values),
   }
 }

@@ -1,15 +1,15 @@
-// Finds the number of a call by the id of its trace. An index of the database would cost every call a page of the write-ahead log:
-// instead the ids are read once, when somebody asks for one, and then kept.
+// Finds the number of a call by the id of its trace. A database index would cost every call a page of the write-ahead
+// log. Instead the ids are read on first use, and then cached.
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 
 /** Numbers of calls by the ids of their traces. */
 export interface TraceNumbers {
-  /** Notes the id of a row that is written. */
+  /** Adds the id of a written row. */
   add(seq: number, id: string): void
-  /** The number of a call that is shown. */
+  /** The number of a visible call. */
   find(id: string): number | undefined
-  /** Forgets the ids of rows that were removed: those before a number. */
+  /** Removes the ids of removed rows: those before a number. */
   forget(first: number): void
 }
 
@@ -24,11 +24,11 @@ export function traceNumbers(connection: Database): TraceNumbers {
     find(id) {
       numbers ??= load()
       const seq = numbers.get(id)
-      // Its row may be hidden, or its transaction undone.
+      // Its row may be hidden, or its transaction rolled back.
       return seq !== undefined && shown().get(seq) === id ? seq : undefined
     },
     forget(first) {
-      // Calls end about in the order in which they began; what is behind a newer one goes the next time.
+      // Calls end roughly in the order in which they started; one behind a newer call is removed the next time.
       for (const [id, seq] of numbers ?? []) {
         if (seq >= first) break
         numbers?.delete(id)

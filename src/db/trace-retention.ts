@@ -1,5 +1,5 @@
-// How many traces there are: the oldest are removed many at once, after the calls whose traces push them out. Until then they
-// are not shown (the view `traces`), and not counted.
+// Limits the number of traces: the oldest are removed in batches, after the calls whose traces replace them. Until then
+// they are hidden (the view `traces`), and not counted.
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 import { type DroppedRows, rowBudget, rowBytesSql, type StoreSize } from './row-budget.ts'
@@ -7,41 +7,41 @@ import { LAST_HIDDEN, NOT_SHOWN } from './schema-sql.ts'
 import type { TraceNumbers } from './trace-numbers.ts'
 import type { LargeWrite, Writes } from './writer.ts'
 
-/** The bytes of a row. */
+/** The size of a row. */
 export const TRACE_BYTES = `${rowBytesSql('record', 'request', 'rendered', 'answer', 'exchange')} + coalesce(apart, 0)`
 
-/** Traces that are not shown are removed when there may be so many of them, or bytes. */
+/** Hidden traces are removed when there may be so many of them, or bytes. */
 const MAX_HIDDEN = 256
 const MAX_HIDDEN_BYTES = 1_000_000
 
-/** What one statement removes: SQLite notes the pages that it changes, in a file once they are more than sixteen. */
+/** Rows per statement: SQLite records the pages that it changes, in a file if there are more than sixteen. */
 const STEP = 64
 
 /** Where traces are removed. */
 export interface RetentionTarget {
   connection: Database
   writer: Writes
-  /** Most traces, most bytes of them, and what went before. */
+  /** Limits on the number and size of traces, and what was dropped before. */
   limits: { keep: number; bytes: number; dropped: DroppedRows; counted?: StoreSize | undefined }
   numbers: TraceNumbers
 }
 
 /** Counts traces, and removes the oldest. */
 export interface TraceRetention {
-  /** Counts rows that were written, by the highest of their numbers; belongs inside their transaction, before others are. */
+  /** Counts written rows, by the highest of their numbers. Call it in their transaction, before others are written. */
   added(highest: number, rows: number, bytes: number): void
-  /** Counts the change of a row, by its bytes before and after. */
+  /** Counts the change of a row, by its size before and after. */
   changed(before: number, after: number): void
-  /** Whether it is known that a row of so many bytes pushes none out. */
+  /** Whether a row of so many bytes is known to fit without dropping any. */
   hasRoom(bytes: number): boolean
-  /** To be called when a write is made again: the first try was counted, and then undone. */
+  /** Call it when a write is repeated: the first attempt was counted, and then rolled back. */
   doubt(): void
   size(): StoreSize
-  /** How many were removed since the start because there were newer ones: all, or those of the calls after one by number. */
+  /** Number of traces that newer ones replaced since the start: all, or those of calls after a number. */
   dropped(after?: number): number
 }
 
-/** A removal of the oldest, and how many it has removed. */
+/** A removal of the oldest traces, and the number of rows removed. */
 interface Removal extends LargeWrite {
   gone: number
 }
@@ -61,7 +61,7 @@ export function traceRetention({ connection, writer, limits, numbers }: Retentio
   const statements = once(() => statementsOf(connection))
   const hidden = (): [count: number, bytes: number] =>
     dropped.last === 0 ? [0, 0] : (statements().hidden.get() as [number, number])
-  /** Removes what is not shown: how many rows. */
+  /** Removes hidden rows, and returns their number. */
   const removeHidden = (): number => {
     let gone = 0
     for (;;) {
@@ -73,9 +73,9 @@ export function traceRetention({ connection, writer, limits, numbers }: Retentio
       gone += statements().removeTo.run(Math.min(first + STEP - 1, last ?? 0)).changes
     }
   }
-  /** How much was written since something was removed. */
+  /** What was written since the last removal. */
   let written = { rows: 0, bytes: 0 }
-  /** Forgets what a removal has counted that was undone. */
+  /** Reverts the counts of a removal that was rolled back. */
   const undo = (removal: Removal) => {
     if (removal.gone > 0) budget.doubt()
     dropped.count -= removal.gone
@@ -93,7 +93,7 @@ export function traceRetention({ connection, writer, limits, numbers }: Retentio
   })
   const remove = () => {
     const removal: Removal = { bytes: undefined, gone: 0 }
-    // Its turn comes after that of the calls which are committed now. What fails is done the next time.
+    // It runs after the calls that are committed now. A failure is repeated the next time.
     queue(removal).catch(() => undo(removal))
   }
   return {

@@ -1,4 +1,4 @@
-// The row of a trace: what SQL asks for stands in columns, the rest of the record in a tuple (trace-fields.ts).
+// The row of a trace: columns for SQL, the rest of the record in a tuple (trace-fields.ts).
 import { DROPPED, type ExchangeNote, KNOWN } from '../contract/core/exchange-note.ts'
 import type { ClientNote } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
@@ -7,13 +7,13 @@ import { CLIENT, EXCHANGE, TRACE } from './trace-fields.ts'
 
 /** What is stored beside the record of a call. */
 export interface TraceNotes {
-  /** When the call came and when its answer had gone out; null when it was not made here. */
+  /** When the call arrived and when its response was sent; null for a call of another process. */
   arrived: number | null
   left: number | null
   client: ClientNote | null
 }
 
-/** The columns that it takes to read a record. */
+/** The columns that are needed to read a record. */
 export interface RecordRow {
   seq: number
   id: string
@@ -23,23 +23,24 @@ export interface RecordRow {
   left: number | null
   model: string | null
   status: number
-  /** What is known of the client, and the rest of the record: two tuples. */
+  /** Client data, and the rest of the record: two tuples. */
   record: string
 }
+/** The columns of a `RecordRow`, for SQL. */
 export const RECORD_COLUMNS = 'seq, id, session, started, arrived, left, model, status, record'
 
 /** A whole row. */
 export interface TraceRow extends RecordRow {
-  /** Traces up to this number are not shown any more once this is the newest one. */
+  /** Traces up to this number are hidden once this is the newest one. */
   hidden: number
   /** The id of its thread. */
   thread: string | null
   request: string
-  /** Null when the call was understood as it came. */
+  /** Null if the rendered request equals the received one. */
   rendered: string | null
   answer: string
   exchange: string | null
-  /** Bytes of its texts that are stored elsewhere (long-texts.ts); null when there are none. */
+  /** Size of its texts that are stored elsewhere (long-texts.ts); null if there are none. */
   apart: number | null
 }
 /** All columns. */
@@ -47,14 +48,14 @@ export const TRACE_COLUMNS = [
   ...RECORD_COLUMNS.split(', '),
   ...['hidden', 'thread', 'request', 'rendered', 'answer', 'exchange', 'apart'],
 ] as (keyof TraceRow)[]
-/** The values of these columns, in their order. */
+/** The values of these columns, in order. */
 export function columnValues(row: TraceRow): unknown[] {
   const values: unknown[] = []
   for (const name of TRACE_COLUMNS) values.push(row[name])
   return values
 }
 
-/** A record with what is known of the client, as they are stored beside the columns. */
+/** A record with its client data, as stored beside the columns. */
 export const packedRecord = (trace: TraceRecord, client: ClientNote | null | undefined): string =>
   JSON.stringify([client ? CLIENT.pack(client) : null, TRACE.pack(trace)])
 /** The id of the thread of a call. */
@@ -62,29 +63,31 @@ export const threadOf = ({ thread }: TraceRecord): string | null => (typeof thre
 
 const textOf = (exchange: ExchangeNote): string => JSON.stringify(EXCHANGE.pack(exchange))
 const COMMON = new Map([KNOWN, DROPPED].map((exchange) => [exchange, textOf(exchange)]))
-/** What is stored of a connection. */
+/** The stored wire data of a call. */
 export const packedExchange = (exchange: ExchangeNote): string => COMMON.get(exchange) ?? textOf(exchange)
-/** @throws Error when it is something else */
+/** @throws Error if it is invalid */
 export const unpackedExchange = (packed: string): ExchangeNote => EXCHANGE.unpack(JSON.parse(packed))
 
-/** JSON of what was rendered of a call that was understood as it came. */
+/** JSON of a rendered request that equals the received one. */
 export const AS_IT_CAME = 'null'
 
 type Usage = TraceRecord['usage']
-/** What an answer that says its usage last, as most do, has before it. */
+/** The text before the usage of a response that ends with it, as most do. */
 const BEFORE = '"usage":'
 
-/** An answer as it is stored: one that ends with the usage of its record ends with a comma instead, as no JSON does. */
+/**
+ * A response as stored: one that ends with the usage of its record ends with a comma instead, which is no valid JSON.
+ */
 export function withoutUsage(answer: string, usage: Usage): string {
   if (!usage) return answer
   const text = JSON.stringify(usage)
-  // Looked for in parts: one text of them would have to be made.
+  // Compared in parts, since a joined text would have to be created.
   const end = answer.length - 1
   const begin = end - text.length
   if (!answer.endsWith('}') || !answer.endsWith(text, end) || !answer.endsWith(`,${BEFORE}`, begin)) return answer
   return answer.slice(0, begin - BEFORE.length)
 }
-/** The same as it was given. */
+/** The original response. */
 export const withUsage = (stored: string, usage: Usage): string =>
   stored.endsWith(',') ? `${stored}${BEFORE}${JSON.stringify(usage)}}` : stored
 
@@ -96,7 +99,7 @@ interface UnpackedRow {
 
 /**
  * The record of a row, and its notes.
- * @throws DamagedRow 507 where the row holds something else
+ * @throws DamagedRow 507 if the row is invalid
  */
 export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow =>
   readRow(database, { table: 'trace_rows', row: row.seq }, () => {
@@ -111,7 +114,7 @@ export const unpackedRow = (row: RecordRow, database: DatabaseName): UnpackedRow
     return { trace, notes }
   })
 
-/** The columns of traces as snapshots have them. */
+/** The columns of traces in snapshots. */
 export interface NamedRow {
   seq: number
   id: string
@@ -125,16 +128,16 @@ export interface NamedRow {
   answer: string
   arrived: number | null
   left: number | null
-  /** JSON of what is known of the client. */
+  /** JSON of the client data. */
   client: string | null
-  /** What the connection carried, as it is stored. */
+  /** The stored wire data. */
   exchange?: string | null
   apart: number | null
 }
 
 /**
- * A row as a snapshot has it.
- * @throws DamagedRow 507 where the row holds something else
+ * A row for a snapshot.
+ * @throws DamagedRow 507 if the row is invalid
  */
 export function namedRow(row: TraceRow, database: DatabaseName): NamedRow {
   const { seq, id, started, model, status, thread, request, rendered, exchange, apart } = row
@@ -146,7 +149,7 @@ export function namedRow(row: TraceRow, database: DatabaseName): NamedRow {
   return exchange === null ? named : { ...named, exchange }
 }
 
-/** The row of a trace in a snapshot; what a snapshot need not say is nothing. */
+/** The row of a trace in a snapshot. Optional columns default to null. */
 export function rowOfNamed(named: NamedRow): TraceRow {
   const { seq, started, model, status, request, record: trace, client, exchange } = named
   const { arrived = null, left = null, thread = null, apart = null } = named
@@ -174,7 +177,10 @@ const maybe =
     value == null || check(value)
 const fieldChecks = (checks: Record<string, FieldCheck>): [string, FieldCheck][] => Object.entries(checks)
 
-/** What is read as something of its own kind wherever traces are judged or shown; the whole schema would take ten times as long. */
+/**
+ * Checks of the fields that are parsed wherever traces are judged or shown; the whole schema would take ten times as
+ * long.
+ */
 const OF_TRACE = fieldChecks({
   ...{ id: isText, session: isText, operation: isText, name: isText, outcome: isText },
   ...{ model: maybe(isText), status: isNumber, duration_ms: maybe(isNumber), plan: packedList(isText) },

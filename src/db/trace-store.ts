@@ -22,56 +22,58 @@ import { type TraceReads, type TraceWindows, windowsOf } from './trace-window.ts
 import { type TraceWrites, traceWrites } from './trace-writes.ts'
 import type { Writes } from './writer.ts'
 
-/** A trace, and when its call came. */
+/** A trace, and when its call arrived. */
 export interface Arrival {
   trace: TraceRecord
   arrived: number
 }
 
-/** What is stored of a call's connection, and the texts that say the rest of it. */
+/** The stored wire data of a call, and the texts that complete it. */
 export interface StoredExchange {
   note: ExchangeNote
-  /** The request and the answer of the trace as JSON, as they came and as it was given. */
+  /** The request and the response of the trace as JSON, unchanged. */
   request: string
   answer: string
 }
 
 /** The traces of one session. */
 export interface TraceStore extends TraceWrites, TraceWindows {
-  /** A page, newest first, and the numbers of the rows on the way that cannot be read. */
+  /** A page, newest first, and the numbers of damaged rows in it. */
   list(filter: TraceFilter): { data: TraceRecord[]; hasMore: boolean; damaged: number[] }
-  /** Numbers of some rows whose ids cannot be read, newest first, among the newest `MAX_NAMELESS_LOOKED`. */
+  /** Numbers of rows whose ids cannot be read, newest first, among the newest `MAX_NAMELESS_LOOKED`. */
   nameless(): number[]
-  /** The same with the time at which each call came, 0 when it is not known: sessions have clocks of their own. */
+  /** The same with the arrival time of each call, 0 if unknown: sessions have clocks of their own. */
   arrivals(filter: TraceFilter): Arrival[]
-  /** Names of the sessions that have calls here. */
+  /** Names of the sessions with calls in this database. */
   sessions(): string[]
   get(id: string): StoredTrace | undefined
-  /** What the connection of a call carried; undefined when it came on none, or that was not kept. */
+  /** The wire data of a call; undefined if there is none, or it was not stored. */
   exchange(id: string): StoredExchange | undefined
   has(id: string): boolean
-  /** The calls after one by number, in the order in which they began. */
+  /** The trace of the latest call whose response contains an id, such as that of a tool call; searches the latest calls only. */
+  issuerOf(id: string): string | undefined
+  /** The calls after a number, in the order in which they started. */
   since(seq: number): IterableIterator<TraceEvidence>
   count(): number
-  /** The call of a number. */
+  /** The call with a number. */
   bySeq(seq: number): TraceEvidence | undefined
-  /** The highest call number stored, 0 when there is none. */
+  /** The highest stored call number, 0 if there is none. */
   lastSeq(): number
 }
 
-/** How many traces are kept. */
+/** Limits on stored traces. */
 export interface TraceLimits {
-  /** Those of the newest so many calls; of all when left out. */
+  /** Number of the newest traces; unlimited if omitted. */
   keep?: number | undefined
-  /** Bytes of them at most; any when left out. */
+  /** Maximum size in bytes; unlimited if omitted. */
   bytes?: number | undefined
-  /** What went, of a store over the same data before this one. */
+  /** What was dropped from an earlier store over the same data. */
   dropped?: DroppedRows
-  /** What there is, where that is known. */
+  /** The current size, if known. */
   counted?: StoreSize | undefined
 }
 
-/** Traces of a database, of which the oldest go when there are too many. */
+/** Traces of a database. The oldest are dropped when there are too many. */
 export function traceStore(
   connection: Database,
   writer: Writes,
@@ -88,13 +90,17 @@ export function traceStore(
   return { ...traceWrites({ ...from, writer, limits }), ...readsOf(from), ...windowsOf(from) }
 }
 
-/** Rows in which ids that cannot be read are looked for, and how many of those are named. */
+/** Rows in which unreadable ids are searched, and how many of those are named. */
 const MAX_NAMELESS_LOOKED = 1_000
 const MAX_NAMELESS = 3
 
+/** Calls in whose responses an id is looked for, and the length of what is looked for. */
+const MAX_ISSUERS_LOOKED = 500
+const MIN_ID_LENGTH = 4
+
 const withRendered = (row: TraceRow) => ({ ...row, rendered: row.rendered ?? AS_IT_CAME })
 
-/** Everything that only looks: at the view, which has only what is shown. */
+/** The read operations, on the view, which has only visible traces. */
 function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, keyof TraceWrites | keyof TraceWindows> {
   const seqOf = numbers.find
   const evidenceOf = evidenceReader({ connection, long })
@@ -109,16 +115,16 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
     const select = connection.prepare(`SELECT ${RECORD_COLUMNS} FROM traces ${below} ORDER BY seq DESC LIMIT ?`)
     const found: Arrival[] = []
     const damaged: number[] = []
-    // As many more as are damaged, so that a page is full.
+    // Reads additional rows for damaged ones, so that a page is full.
     for (let before = Number.MAX_SAFE_INTEGER; found.length < limit; ) {
-      const wanted = limit - found.length
-      const rows = select.all(...values, before, wanted) as RecordRow[]
+      const missing = limit - found.length
+      const rows = select.all(...values, before, missing) as RecordRow[]
       for (const row of rows) {
         const [one] = readableRow(() => unpackedRow(row, connection))
         if (one) found.push({ trace: one.trace, arrived: one.notes.arrived ?? 0 })
         else damaged.push(row.seq)
       }
-      if (rows.length < wanted) break
+      if (rows.length < missing) break
       before = rows.at(-1)?.seq ?? 0
     }
     return { found, damaged }
@@ -162,6 +168,14 @@ function readsOf({ connection, long, numbers }: TraceReads): Omit<TraceStore, ke
       return { note, request, answer: withUsage(answer, trace.usage) }
     },
     has: (id) => seqOf(id) !== undefined,
+    issuerOf(id) {
+      // Compatible APIs put prefixes of their own before the same number.
+      const text = id.slice(id.indexOf('_') + 1)
+      if (text.length < MIN_ID_LENGTH) return undefined
+      const first = number(`SELECT max(seq) FROM trace_rows WHERE seq < ${MAX_NUMBER}`) - MAX_ISSUERS_LOOKED
+      const sql = 'SELECT id FROM traces WHERE seq > ? AND instr(answer, ?) > 0 ORDER BY seq DESC LIMIT 1'
+      return connection.prepare(sql).pluck().get(first, text) as string | undefined
+    },
     *since(seq) {
       const rows = connection.prepare(`${EVIDENCE} WHERE seq > ? ORDER BY seq`).all(seq) as EvidenceRow[]
       for (const row of rows) yield* readableRow(() => evidenceOf(row))

@@ -1,4 +1,4 @@
-// Some of the traces of a session by the numbers of their calls: pages of lists, and what stands around one call.
+// Windows of a session's traces by call number: pages of lists, and the neighbors of one call.
 import type { TraceRecord } from '../contract/core/trace.ts'
 import { readableRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
@@ -7,31 +7,36 @@ import { EVIDENCE, type EvidenceRow, evidenceReader, type TraceEvidence } from '
 import type { TraceNumbers } from './trace-numbers.ts'
 import { RECORD_COLUMNS, type RecordRow, unpackedRow, withUsage } from './trace-row.ts'
 
-/** Calls by number: below one and above another, which are left out themselves, and the most that are looked at. */
+/** Calls by number: below one and above another, both exclusive, and the maximum number to scan. */
 export interface TraceSpan {
   before: number
   above: number
   limit: number
-  /** What the record, the request or the answer holds, in small letters; texts of more than a million characters are not searched. */
+  /**
+   * Text in the record, the request or the response, in lower case. Texts of more than a million characters are not
+   * searched.
+   */
   text?: string | undefined
-  /** Characters of each request to read; none when left out. */
+  /** Characters of each request to read; none if omitted. */
   head?: number
 }
 
-/** A trace with the number of its call, and when that came; 0 when it is not known. */
+/** A trace with the number of its call, and its arrival time, 0 if unknown. */
 export interface NumberedTrace {
   seq: number
   arrived: number
   trace: TraceRecord
-  /** The beginning of its request, as it is stored. */
+  /** The start of its request, as stored. */
   request: string
 }
 
-/** Reads some of a session's traces. */
+/** Reads windows of a session's traces. */
 export interface TraceWindows {
-  /** Some calls by number, newest first: those that hold the text, how many were looked at, and the number of the last of them. */
+  /**
+   * Calls by number, newest first: those with the text, the number of scanned calls, and the number of the last one.
+   */
   span(span: TraceSpan): { found: NumberedTrace[]; looked: number; last: number }
-  /** The calls before and after one, at most so many on each side, in the order in which they began. */
+  /** The calls before and after one, up to a maximum on each side, in the order in which they started. */
   around(id: string, most: number): TraceEvidence[]
 }
 
@@ -42,13 +47,13 @@ export interface TraceReads {
   numbers: TraceNumbers
 }
 
-/** Whether what is stored beside a record holds a text. */
+/** Whether the data beside a record contains a text. */
 const BESIDE = 'instr(lower(request), :text) OR instr(lower(answer), :text)'
-/** Whether a record holds it, or the end of an answer, of which `stored` has the last characters that are stored. */
+/** Whether a record contains it, or the end of a response, whose last stored characters are `stored`. */
 const holds = (trace: TraceRecord, stored: string, text: string) =>
   [JSON.stringify(trace), withUsage(stored, trace.usage)].some((one) => one.toLowerCase().includes(text))
 
-/** Windows on the traces of a database. */
+/** Windows of a database's traces. */
 export function windowsOf({ connection, long, numbers }: TraceReads): TraceWindows {
   return {
     span({ before, above, limit, text, head = 0 }) {

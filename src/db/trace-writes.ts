@@ -23,31 +23,34 @@ import {
 } from './trace-row.ts'
 import type { LargeWrite } from './writer.ts'
 
-/** What is stored beside a trace: JSON texts, and what is known of its client. */
+/** The data beside a trace: JSON texts, and client data. */
 export interface TraceTexts {
   request: string
   rendered: string
   answer: string
   client?: ClientNote
-  /** What the connection carried; absent of a call that came on none, or that is not to be kept. */
+  /** The wire data; absent if there is none, or it is not stored. */
   exchange?: ExchangeNote | undefined
 }
 
-/** When a call came and when its answer had gone out, in ms since the epoch by the machine's clock: client's waits are real. */
+/**
+ * When a call arrived and when its response was sent, in ms since the epoch by the machine's clock: a client's waits
+ * are real.
+ */
 export interface CallTimes {
   arrived: number
   left: number
 }
 
-/** The changes of the traces of one session, and how many there are. */
+/** Writes the traces of one session, and reports their size. */
 export interface TraceWrites extends Pick<TraceRetention, 'size' | 'dropped'> {
   /** Resolves when the trace is committed. */
   record(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): Promise<void>
-  /** The same at once; belongs inside a transaction. */
+  /** The same synchronously. Call it inside a transaction. */
   insert(seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): void
-  /** Puts the last form of a trace in the place of an earlier one; nothing happens when that is gone. Belongs inside a transaction. */
+  /** Replaces a trace by its final form. Does nothing if it was deleted. Call it inside a transaction. */
   replace(trace: TraceRecord, answer: string): void
-  /** Adds what the connection of a call carried to its trace; nothing happens when that is gone. Belongs inside a transaction. */
+  /** Adds the wire data of a call to its trace. Does nothing if that was deleted. Call it inside a transaction. */
   connect(id: string, exchange: ExchangeNote): void
 }
 
@@ -66,20 +69,20 @@ const statementsOf = (connection: Database) => ({
   ),
 })
 
-/** Most calls of a moment began at the same millisecond as the one before. */
+/** Most calls of a burst started in the same millisecond as the one before. */
 const startOf = remembering((time: string) => Date.parse(time))
 
-/** A trace on its way into the database. */
+/** A trace to be written. */
 interface TraceWrite extends LargeWrite {
   row: TraceRow
-  /** Bytes of its texts that are stored elsewhere, once they are. */
-  apart(): number | null
+  /** Size of its texts that are stored elsewhere, once they are. */
+  partsSize(): number | null
   bytes: number
-  /** Whether it was written before, in a transaction that was undone. */
+  /** Whether it was written before, in a transaction that was rolled back. */
   tried: boolean
 }
 
-/** Stores traces, and drops the oldest. */
+/** Writes traces, and drops the oldest. */
 export function traceWrites(target: TraceTarget): TraceWrites {
   const { connection, writer, limits, long, numbers } = target
   const statements = once(() => statementsOf(connection))
@@ -87,7 +90,11 @@ export function traceWrites(target: TraceTarget): TraceWrites {
   /** The row of a trace that has ended; nothing is written yet. */
   const writeOf = (seq: number, trace: TraceRecord, stored: TraceTexts & CallTimes): TraceWrite => {
     const { client, exchange, arrived, left } = stored
-    const { texts, ahead, apart } = long.stored(seq, {
+    const {
+      texts,
+      partWrites: ahead,
+      partsSize,
+    } = long.stored(seq, {
       request: stored.request,
       rendered: stored.rendered,
       answer: withoutUsage(stored.answer, trace.usage),
@@ -113,7 +120,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
       apart: null,
     }
     const bytes = rowBytes([row.record, request, row.rendered ?? '', answer, row.exchange ?? ''])
-    return { row, ahead, apart, bytes, tried: false }
+    return { row, steps: ahead, partsSize, bytes, tried: false }
   }
   const put = (writes: readonly TraceWrite[]) => {
     if (writes.some(({ tried }) => tried)) doubt()
@@ -122,7 +129,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     for (const write of writes) {
       const { row } = write
       write.tried = true
-      row.apart = write.apart()
+      row.apart = write.partsSize()
       statements().insert.run(columnValues(row))
       numbers.add(row.seq, row.id)
       highest = Math.max(highest, row.seq)
@@ -134,7 +141,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     put,
     isOneStatement: ({ tried, bytes }) => !tried && hasRoom(bytes),
   })
-  /** Changes a row, and counts its bytes anew; nothing happens when it is gone. */
+  /** Changes a row, and updates its size. Does nothing if it was deleted. */
   const change = (id: string, run: (seq: number) => void) => {
     const seq = numbers.find(id)
     if (seq === undefined) return
@@ -147,7 +154,7 @@ export function traceWrites(target: TraceTarget): TraceWrites {
     record: (...made) => queue(writeOf(...made)),
     insert(...made) {
       const write = writeOf(...made)
-      for (const step of write.ahead ?? []) step()
+      for (const step of write.steps ?? []) step()
       put([write])
     },
     replace: (trace, answer) =>

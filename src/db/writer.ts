@@ -1,27 +1,25 @@
-// The write path: writes of one turn of the event loop share a transaction, and each waits for that commit. When one of them
-// fails, nothing of that transaction stands, and each is made again by itself: the others do not fail with it.
+// The write path: writes of one turn of the event loop share a transaction, and each waits for that commit. If one of
+// them fails, the transaction is rolled back, and each is repeated by itself, so that the others succeed.
 import { once } from '../lib/once.ts'
 import type { Database } from './open.ts'
 
-/** What is known of a write that may be large: no transaction holds up other calls for long. */
+/** The size of a write that may be large: no transaction blocks other calls for long. */
 export interface LargeWrite {
-  /** What it writes, about. */
+  /** Its approximate size. */
   bytes?: number | undefined
-  /** Steps before it, in transactions of their own; each may be made again. */
-  ahead?: readonly (() => void)[] | undefined
+  /** Steps before it, in transactions of their own; each may be repeated. */
+  steps?: readonly (() => void)[] | undefined
 }
 
-/** Commits what is handed to it in batches. */
+/** Commits writes in batches. */
 export interface Writer {
-  /**
-   * Writes of one kind: its `put` gets all that stand side by side in a transaction, and again one by one when they failed together.
-   */
+  /** Writes of one kind: `put` receives all that are adjacent in a transaction, and each by itself after a failure. */
   batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item>
-  /** Commits changes that may refuse: what `run` throws undoes these changes alone, and is what the promise rejects with. */
+  /** Commits changes that may fail: what `run` throws rolls back these changes alone, and rejects the promise. */
   transact<T>(run: () => T): Promise<T>
   /**
-   * Resolves when what was handed over before is committed; from then on nothing else is, until what it returns is called. Whoever
-   * calls it again meanwhile waits for that.
+   * Resolves when all earlier writes are committed. Nothing else is committed until the returned function is called.
+   * Other callers wait meanwhile.
    */
   hold(): Promise<() => void>
   /** Whether nothing is waiting. */
@@ -30,49 +28,49 @@ export interface Writer {
   close(): void
 }
 
-/** What the writes of a kind have in common. */
+/** A kind of writes. */
 export interface WriteKind<Item> {
   put(items: readonly Item[]): void
-  /** Whether to write it alone takes no second statement that changes anything; it may when left out. */
+  /** Whether writing it alone takes a single statement that changes anything; default: yes. */
   isOneStatement?(item: Item): boolean
 }
 
-/** Resolves when the write is committed; rejects when it failed. */
+/** Resolves when the write is committed; rejects if it failed. */
 export type BatchedWrite<Item> = (item: Item) => Promise<void>
 
-/** Of a writer, what stores need. */
+/** The part of a writer that stores need. */
 export type Writes = Pick<Writer, 'batched'>
 
 const refused = () => Promise.reject(new Error('opened to read'))
-/** Of a database that is only read. */
+/** For a read-only database. */
 export const READ_ONLY: Writes = { batched: () => refused }
 
 interface PendingWrite {
   item: LargeWrite
   kind: WriteKind<LargeWrite>
-  /** Undefined when nobody knows. */
+  /** Undefined if unknown. */
   bytes: number | undefined
-  /** What is left to do before it. */
-  ahead: readonly (() => void)[]
+  /** Remaining steps before it. */
+  steps: readonly (() => void)[]
   resolve: () => void
   reject: (error: unknown) => void
 }
 
-/** Bytes of one transaction, about; what is over them has its turn later. */
+/** Approximate size of one transaction; the excess is written later. */
 const LARGE = 2_000_000
-/** Bytes of a step before a write, about. */
+/** Approximate size of a step before a write. */
 const STEP = 1_000_000
 
-const bytesOf = ({ ahead, bytes = 0 }: PendingWrite) => (ahead.length > 0 ? STEP : bytes)
+const bytesOf = ({ steps: ahead, bytes = 0 }: PendingWrite) => (ahead.length > 0 ? STEP : bytes)
 
-/** How many of those that wait have a step in the next transaction. */
+/** The number of waiting writes with a step in the next transaction. */
 function firstOf(pending: readonly PendingWrite[]): number {
   let bytes = 0
-  const over = pending.findIndex((one) => (bytes += bytesOf(one)) > LARGE)
-  return over < 0 ? pending.length : Math.max(1, over)
+  const tooLarge = pending.findIndex((one) => (bytes += bytesOf(one)) > LARGE)
+  return tooLarge < 0 ? pending.length : Math.max(1, tooLarge)
 }
 
-/** Makes a step of each of some writes: those of a kind that stand side by side at once. */
+/** Runs a step of each of some writes; adjacent ones of a kind together. */
 function makeSteps(batch: readonly PendingWrite[]): void {
   let items: LargeWrite[] = []
   let kind: PendingWrite['kind'] | undefined
@@ -82,7 +80,7 @@ function makeSteps(batch: readonly PendingWrite[]): void {
     items = []
   }
   for (const one of batch) {
-    const [step] = one.ahead
+    const [step] = one.steps
     if (kind && (step || one.kind !== kind)) putItems()
     if (step) step()
     else {
@@ -99,8 +97,8 @@ function transactionOver(database: Database): (batch: readonly PendingWrite[]) =
   const commit = database.prepare('COMMIT')
   return (batch) => {
     const [one] = batch
-    // SQLite makes a transaction of one statement itself, which spares the calls of two others.
-    if (one && batch.length === 1 && one.ahead.length === 0 && one.kind.isOneStatement?.(one.item)) {
+    // SQLite makes a transaction of one statement itself, which saves two calls.
+    if (one && batch.length === 1 && one.steps.length === 0 && one.kind.isOneStatement?.(one.item)) {
       one.kind.put([one.item])
       return
     }
@@ -116,10 +114,10 @@ function transactionOver(database: Database): (batch: readonly PendingWrite[]) =
   }
 }
 
-/** Commits a step of each of some writes; gives those of which something is left to do. */
+/** Commits a step of each of some writes. Returns those with remaining steps. */
 function stepsOver(database: Database): (batch: readonly PendingWrite[]) => PendingWrite[] {
   const transaction = once(() => transactionOver(database))
-  // A savepoint for each write would cost every batch; this costs only those that fail.
+  // A savepoint for each write would cost every batch; this costs only the failing ones.
   const commitAlone = (one: PendingWrite): boolean => {
     try {
       transaction()([one])
@@ -138,14 +136,14 @@ function stepsOver(database: Database): (batch: readonly PendingWrite[]) => Pend
     }
     const unfinished: PendingWrite[] = []
     for (const one of done) {
-      if (one.ahead.length === 0) one.resolve()
-      else unfinished.push({ ...one, ahead: one.ahead.slice(1) })
+      if (one.steps.length === 0) one.resolve()
+      else unfinished.push({ ...one, steps: one.steps.slice(1) })
     }
     return unfinished
   }
 }
 
-/** What a transaction wrote, about; undefined when nobody knows. */
+/** The approximate size of a transaction; undefined if unknown. */
 function bytesOfAll(batch: readonly PendingWrite[]): number | undefined {
   let sum = 0
   for (const one of batch) {
@@ -157,28 +155,28 @@ function bytesOfAll(batch: readonly PendingWrite[]): number | undefined {
 
 const NO_STEPS: readonly (() => void)[] = []
 
-/** A writer over one connection; `committed` is told of each transaction, and about how many bytes it wrote. */
+/** A writer over one connection. `committed` is called after each transaction with its approximate size. */
 export function createWriter(database: Database, committed: (bytes: number | undefined) => void = () => {}): Writer {
   let pending: PendingWrite[] = []
-  let held = false
+  let onHold = false
   let free = Promise.resolve()
   const commit = stepsOver(database)
   const flush = (most = firstOf(pending)) => {
-    if (held || pending.length === 0) return
+    if (onHold || pending.length === 0) return
     const batch = most >= pending.length ? pending : pending.slice(0, most)
     const rest = pending.slice(most)
     pending = []
     const unfinished = commit(batch)
     committed(bytesOfAll(batch))
-    // What has been begun is behind what came after it: nobody waits for a large write but its own call.
+    // A write in progress queues behind later ones: only its own call waits for a large write.
     const waiting = pending.length > 0
     if (rest.length > 0 || unfinished.length > 0) pending = [...rest, ...pending, ...unfinished]
     if (pending.length > 0 && !waiting) setImmediate(flush)
   }
   const queue = (kind: PendingWrite['kind'], item: LargeWrite) => {
-    const { bytes, ahead = NO_STEPS } = item
+    const { bytes, steps: ahead = NO_STEPS } = item
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    if (pending.push({ item, kind, bytes, ahead, resolve, reject }) === 1) setImmediate(flush)
+    if (pending.push({ item, kind, bytes, steps: ahead, resolve, reject }) === 1) setImmediate(flush)
     return promise
   }
   // A transaction inside the batch's is a savepoint.
@@ -209,10 +207,10 @@ export function createWriter(database: Database, committed: (bytes: number | und
       free = promise
       await before
       const put = () => {
-        held = true
+        onHold = true
       }
       const release = () => {
-        held = false
+        onHold = false
         resolve()
         if (pending.length > 0) setImmediate(flush)
       }
@@ -223,10 +221,10 @@ export function createWriter(database: Database, committed: (bytes: number | und
       return release
     },
     get idle() {
-      return pending.length === 0 && !held
+      return pending.length === 0 && !onHold
     },
     close() {
-      held = false
+      onHold = false
       while (pending.length > 0) flush(pending.length)
       database.close()
     },

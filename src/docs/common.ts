@@ -1,4 +1,4 @@
-// Descriptions of names that mean the same wherever they stand; everything else is described by its schema.
+// Descriptions of names with the same meaning everywhere; everything else is described by its schema.
 
 /** Parameters of paths, which have no schema of their own. */
 export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   task_id: 'Id of the task.',
 }
 
-/** Properties whose schema says nothing itself, by name. */
+/** Properties without a description in their schema, by name. */
 export const PROPERTIES: Readonly<Record<string, string>> = {
   role: "Role of the message's author.",
   strict: 'Whether the model output must match the schema exactly. Default `false`.',
@@ -57,9 +57,8 @@ export const PROPERTIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Describes a property of a JSON Schema by its name, or by the only value it may have.
- *
- * @returns the property itself when it has a description, or when there is nothing to say
+ * Describes a property of a JSON Schema by its name, or by its only possible value.
+ * @returns the property itself if it has a description, or if there is none to add
  */
 export function describe(property: Record<string, unknown>, name: string): Record<string, unknown> {
   if (property.description !== undefined) return property

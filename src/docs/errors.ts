@@ -1,13 +1,13 @@
-// What the document says of each status that an error may have, with an example that the server really gives.
+// The documentation of each error status, with an example that the server really returns.
 
 interface ErrorKind {
-  /** What the document calls it. */
+  /** Its name in the document. */
   name: string
   description: string
   code: string
   message: string
   param?: string
-  /** When it is not that of the status. */
+  /** If it is not that of the status. */
   type?: string
 }
 /** By status. */
@@ -105,7 +105,7 @@ export const ERRORS: Record<number, ErrorKind> = {
   },
 }
 
-/** Everything else that a provider, or a scenario in its place, may answer. */
+/** All other responses of a provider, or of a scenario in its place. */
 export const OTHER: ErrorKind = {
   name: 'OtherError',
   description:

@@ -1,4 +1,4 @@
-// The names of what several operations share, as clients that are generated from the document call them.
+// Names of shared schemas, for clients that are generated from the document.
 import type { z } from 'zod'
 import { Finding } from '../contract/core/finding.ts'
 import {
@@ -33,7 +33,7 @@ import { ReviewSet } from '../contract/workspace/review-set.ts'
 import { Deleted, VersionRecord } from '../contract/workspace/shared.ts'
 import { Tool } from '../contract/workspace/tool.ts'
 
-/** What requests say; where it reads otherwise in an answer, its name there ends in `Output`. */
+/** Schemas of requests. Where a response differs, its schema name ends in `Output`. */
 export const REQUEST_NAMES = (): Record<string, z.ZodType> => ({
   Cache,
   ChatMessage: Message,
@@ -51,7 +51,7 @@ export const REQUEST_NAMES = (): Record<string, z.ZodType> => ({
   Timeout,
 })
 
-/** What answers say. */
+/** Schemas of responses. */
 export const ANSWER_NAMES = (): Record<string, z.ZodType> => ({
   Agent,
   AgentTask,

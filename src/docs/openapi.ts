@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made from the registries when it is first asked for.
+// The OpenAPI 3.1 document, generated from the registries on first use.
 import type { z } from 'zod'
 import type { Operation } from '../contract/core/operation.ts'
 import { needsNoBody, type Route } from '../contract/core/route.ts'
@@ -17,22 +17,23 @@ import {
 import { createSchemas, type SchemaJson as Json, type Schemas } from './schemas.ts'
 import { tagOf } from './tags.ts'
 
-/** An answer to each operation, as the server gave it: test/api/openapi-examples.test.ts writes and holds it. */
+/** A real response of each operation: test/api/openapi-examples.test.ts writes and checks it. */
 const EXAMPLES = 'test/golden/openapi-examples.json'
 const examples = once(() => JSON.parse(new TextDecoder().decode(readAsset(EXAMPLES))) as Record<string, unknown>)
 const exampleOf = (id: string) => (id in examples() ? { example: examples()[id] } : {})
 
-/** What the document is made of. */
+/** The inputs of the document. */
 export interface DocumentSource {
   operations(): readonly Operation[]
   routes: readonly Route[]
-  /** Operations by other paths, in a group of their own; `same` are those that are asked as ever. */
+  /** Operations at other paths, in a group of their own; `same` are those with the same requests. */
   aliases(): readonly { path: string; door: string; tag: string; operation: Operation; same: boolean }[]
-  /** What errors are like at the paths with a prefix, by the name of their schema, if not as everywhere else. */
+  /** The error format at the paths with a prefix, by the name of its schema, if it differs. */
   errorShapes: readonly { prefix: string; name: string; schema(): z.ZodType }[]
   version: string
 }
 
+/** The `info` object of the OpenAPI document. */
 export const INFO = (version: string) => ({
   title: 'Understudy',
   description:
@@ -60,7 +61,7 @@ export function openapiParts(source: DocumentSource): { paths: Json; components:
   for (const operation of operations()) paths[operation.path] = { post: operationObject(operation, schemas) }
   for (const { path, door, tag, operation, same } of aliases()) {
     const id = `${door}${pascal(`.${operation.name}`)}`
-    // Streams of foreign APIs end as those do: with an end mark only where there is no last event.
+    // Streams of foreign APIs end as those do: with an end mark only if there is no last event.
     const marked = same && operation.events?.last === undefined
     const described = operationObject(operation, schemas, { errors: errorsAt(path), marked, ...(!same && { id }) })
     const about = same
@@ -157,7 +158,7 @@ function routeObject(route: Route, schemas: Schemas, errors = errorResponses(err
   }
 }
 
-/** What a route answers with when all is well, by status. */
+/** The successful responses of a route, by status. */
 function answersOf(route: Route, schemas: Schemas): Json {
   const { operationId: id, status = 200, contentType = 'application/json', alsoWith = {} } = route
   if (status === 204) return { [status]: { description: 'Success. No content.', headers: COMMON } }
@@ -181,7 +182,7 @@ function parametersOf({ path, query }: Route, schemas: Schemas): Json[] {
     query ? (schemas.inline(query, io).properties as Record<string, Json>) : {}
   const read = properties('output')
   const inQuery = Object.entries(properties('input')).map(([name, { description, ...written }]) => {
-    // Everything in a query is text; what is read as a number is one for clients.
+    // Query parameters are text; those that are parsed as numbers are documented as numbers.
     const { description: _, ...schema } = NUMBERS.includes(read[name]?.type) ? (read[name] ?? {}) : written
     return { name, in: 'query', required: false, ...(description !== undefined && { description }), schema }
   })

@@ -1,4 +1,4 @@
-// What answers have in common in the document: errors by status, and headers.
+// Common parts of responses in the document: errors by status, and headers.
 import { z } from 'zod'
 import { COMMON_HEADERS, ROUTER_HEADERS } from '../contract/core/answer-headers.ts'
 import { envelope } from '../contract/core/error.ts'
@@ -21,7 +21,7 @@ const ErrorBody = z
   })
   .describe('The body of every error.')
 
-/** How the name of an answer ends whose `error` is a text. */
+/** The suffix of a schema whose `error` is a text. */
 const AS_TEXT = 'AsText'
 const TextErrorBody = ErrorBody.omit({ error: true })
   .extend({ error: z.string().describe('The same message, in the place where clients of this path expect it.') })
@@ -32,8 +32,9 @@ const nameOf = (header: string) => header.replace(/(?:^|-)([a-z])/g, (_, letter:
 const headersOf = (headers: Readonly<Record<string, string>>): Json =>
   Object.fromEntries(Object.keys(headers).map((header) => [header, { $ref: `#/components/headers/${nameOf(header)}` }]))
 
-/** References to the headers of every answer, and of those of the router. */
+/** References to the headers of every response. */
 export const COMMON = headersOf(COMMON_HEADERS)
+/** References to the headers of every router response. */
 export const ANSWER_HEADERS = { ...COMMON, ...headersOf(ROUTER_HEADERS) }
 
 /** All headers, by name. */
@@ -65,7 +66,7 @@ export function errorParts(schemas: Schemas): Json {
   return Object.fromEntries([...parts, [`${ERRORS[404]?.name}${AS_TEXT}`, asText]])
 }
 
-/** References to the errors of these statuses; those `asText` have a text as `error`. */
+/** References to the errors of these statuses; those in `asText` have a text as `error`. */
 export const errorResponses = (statuses: readonly (number | 'default')[], asText: readonly number[] = []): Json =>
   Object.fromEntries(
     all
@@ -79,19 +80,19 @@ export const errorResponses = (statuses: readonly (number | 'default')[], asText
   )
 
 const MODEL = [422, 429, 500, 502, 503, 504, 'default'] as const
-/** Statuses of errors that every operation of the router may answer with. */
+/** Error statuses of every router operation. */
 export const ROUTER_ERRORS = [400, 401, 403, 404, 408, 409, 413, 415, ...MODEL] as const
 
-/** Those that a route may answer with because of what every route of its kind checks, and those that it names itself. */
+/** The error statuses of a route: those of the checks for all routes of its kind, and its own. */
 export function errorsOf(route: Route): (number | 'default')[] {
   const { public: open, path, query, body, method, anySize, errors = [] } = route
   const { session = open ? 'none' : method === 'get' ? 'seen' : 'used' } = route
   const token = open ? [] : [401]
-  // The session's name may be none, one session more too many, and a program that is being stopped begins none.
+  // The session name may be invalid, there may be too many sessions, and the program may be shutting down.
   const named = session === 'none' ? [] : session === 'seen' ? [400] : [400, 429, 503]
-  const asked = query ? [400] : []
+  const queryErrors = query ? [400] : []
   const sent = body ? [400, 408, 415, ...(anySize ? [] : [413])] : []
-  // A reset ends what is under way.
+  // A reset ends calls in progress.
   const reset = /^\/(?:v2|a2a)\//.test(path) ? [409] : []
-  return [403, ...token, ...named, ...asked, ...sent, ...reset, ...errors, 'default']
+  return [403, ...token, ...named, ...queryErrors, ...sent, ...reset, ...errors, 'default']
 }

@@ -3,10 +3,11 @@ import { z } from 'zod'
 import { describe } from './common.ts'
 import { ANSWER_NAMES, REQUEST_NAMES } from './names.ts'
 
+/** A JSON Schema or another part of the OpenAPI document. */
 export type SchemaJson = Record<string, unknown>
 type Io = 'input' | 'output'
 
-/** JSON Schema of a zod schema, in the form that reads best on the page. */
+/** JSON Schema of a zod schema, in the most readable form. */
 function jsonSchema(schema: z.ZodType, io: Io): SchemaJson {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
@@ -17,13 +18,13 @@ function jsonSchema(schema: z.ZodType, io: Io): SchemaJson {
   return rest
 }
 
-/** Drops the bounds that only say what an integer is. */
+/** Drops the limits that only define an integer. */
 function withoutBounds(schema: SchemaJson): void {
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
 }
 
-/** What may stand beside a reference. */
+/** Keywords that may stand beside a reference. */
 const BESIDE = ['description', 'default', 'deprecated', 'examples'] as const
 const signatureOf = (schema: SchemaJson): string =>
   JSON.stringify(schema, (key, value) =>
@@ -31,17 +32,17 @@ const signatureOf = (schema: SchemaJson): string =>
   )
 const isShape = (schema: SchemaJson) => 'properties' in schema || 'oneOf' in schema || 'anyOf' in schema
 
-/** The schemas that a document names. */
+/** The named schemas of a document. */
 export interface Schemas {
-  /** A reference to a schema, which gets a name of its own unless it has one. */
+  /** A reference to a schema, which gets a name unless it has one. */
   refer(schema: z.ZodType, io: Io, name: string): SchemaJson
-  /** A schema in its place, with references in it. */
+  /** An inline schema that may contain references. */
   inline(schema: z.ZodType, io: Io): SchemaJson
-  /** Everything that is referred to, by name. */
+  /** All referenced schemas, by name. */
   all(): Record<string, SchemaJson>
 }
 
-/** An empty collection, which knows the names of what many operations share. */
+/** A new collection with the names of shared schemas. */
 export function createSchemas(): Schemas {
   const known = new Map<string, { name: string; schema: SchemaJson }>()
   const used = new Map<string, SchemaJson>()
@@ -56,13 +57,13 @@ export function createSchemas(): Schemas {
     const input = add(name, jsonSchema(schema, 'input'))
     if (signatureOf(input.schema) !== signatureOf(output)) add(`${name}Output`, output)
   }
-  const reference = ({ name, schema }: { name: string; schema: SchemaJson }, beside: SchemaJson): SchemaJson => {
+  const reference = ({ name, schema }: { name: string; schema: SchemaJson }, extra: SchemaJson): SchemaJson => {
     if (!used.has(name)) {
       used.set(name, {})
       used.set(name, partsOf(schema))
     }
-    const more = BESIDE.filter((key) => beside[key] !== undefined && beside[key] !== schema[key])
-    return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(more.map((key) => [key, beside[key]])) }
+    const more = BESIDE.filter((key) => extra[key] !== undefined && extra[key] !== schema[key])
+    return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(more.map((key) => [key, extra[key]])) }
   }
   const walk = (schema: unknown): unknown => {
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema
@@ -97,7 +98,7 @@ export function createSchemas(): Schemas {
   }
 }
 
-/** Whether every choice says by one and the same property which of them it is; else a value may fit more than one. */
+/** Whether one and the same property identifies every choice; otherwise a value may match several. */
 function isExclusive(choices: readonly SchemaJson[]): boolean {
   const saysSo = (choice: SchemaJson, key: string) => {
     const property = ((choice.properties ?? {}) as Record<string, SchemaJson>)[key] ?? {}
@@ -108,7 +109,7 @@ function isExclusive(choices: readonly SchemaJson[]): boolean {
   )
 }
 
-/** The schema with "or null" as a type instead of a choice of two. */
+/** The schema with null as a type instead of a choice of two. */
 function orNull(schema: SchemaJson): SchemaJson {
   const [value, other, ...more] = (schema.anyOf ?? []) as SchemaJson[]
   if (!value || other?.type !== 'null' || more.length > 0) return schema

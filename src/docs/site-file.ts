@@ -1,19 +1,19 @@
-// The documentation site as one file: its pages and what they load, each compressed, behind a table of contents.
+// The documentation site as one file: its pages and assets, each compressed, after a table of contents.
 import { gunzipSync, gzipSync } from 'node:zlib'
 
-/** Where the build puts the site. */
+/** The site file of the build. */
 export const SITE_FILE = 'dist/site.bin'
 
-/** One file of the site: where its compressed bytes lie behind the table, and its media type. */
+/** One file of the site: the position of its compressed bytes after the table, and its media type. */
 interface SiteEntry {
   offset: number
   length: number
   type: string
 }
 
-/** What stands before the files. */
+/** The table before the files. */
 interface SiteTable {
-  /** A fingerprint of everything that the site was built from. */
+  /** A fingerprint of the site's sources. */
   source: string
   /** The content security policy of the pages. */
   policy: string
@@ -46,7 +46,7 @@ const TYPES: Record<string, string> = {
 }
 const typeOf = (path: string) => TYPES[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
 
-/** Bytes that hold the length of the table. */
+/** Bytes that contain the length of the table. */
 const HEAD = 4
 
 /**
@@ -71,7 +71,7 @@ export function packSite(
   return new Uint8Array(Buffer.concat([head, text, ...parts.map(({ bytes }) => bytes)]))
 }
 
-/** Reads what `packSite` made. */
+/** Reads the output of `packSite`. */
 export function readSite(packed: Uint8Array): Site {
   const length = new DataView(packed.buffer, packed.byteOffset).getUint32(0)
   const start = HEAD + length

@@ -5,7 +5,7 @@ import { once } from '../lib/once.ts'
 import { readSite, SITE_FILE, type Site } from './site-file.ts'
 
 const ROOT = '/docs'
-/** Paths of the site: nothing in it is secret, and a browser has no token to send. */
+/** Paths of the site: it contains no secrets, and a browser has no token to send. */
 export const isSitePath = (pathname: string): boolean => pathname === ROOT || pathname.startsWith(`${ROOT}/`)
 
 /** Names of these files contain a fingerprint of their content. */
@@ -21,9 +21,8 @@ const shipped = once((): Site => {
 })
 
 /**
- * What answers at the paths of the site, by path.
- * @param receivedUrl the address of a request as the client sent it, with a session's prefix
- * @param site reads it: the one of this program when left out
+ * Mounts the site.
+ * @param receivedUrl the URL of a request as the client sent it, with a session's prefix
  */
 export function siteHandlers(
   receivedUrl: (request: Request) => string,
@@ -38,7 +37,7 @@ export function siteHandlers(
 
 function answer({ url, headers }: Request, received: string, site: () => Site): Response {
   const { pathname } = new URL(url)
-  // The pages know one address, which no session changes.
+  // The pages have one URL, independent of the session.
   if (pathname === ROOT || new URL(received).pathname !== pathname)
     return redirect(pathname === ROOT ? `${ROOT}/` : pathname)
   const { find, policy } = site()
@@ -54,7 +53,7 @@ function answer({ url, headers }: Request, received: string, site: () => Site): 
       'content-security-policy': policy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      // Another version of the program may answer at the same address next.
+      // Another version of the program may use the same address next.
       'cache-control': path.startsWith(FINGERPRINTED) ? 'public, max-age=31536000, immutable' : 'no-cache',
       vary: 'accept-encoding',
       ...(small && { 'content-encoding': 'gzip' }),

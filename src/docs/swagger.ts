@@ -1,4 +1,4 @@
-// Swagger UI at /swagger and the document at /swagger/json, every byte of them from the executable.
+// Swagger UI at /swagger and the document at /swagger/json, entirely from the executable.
 import { openapi } from '@elysiajs/openapi'
 import { readAsset } from '../lib/assets.ts'
 import { once } from '../lib/once.ts'
@@ -8,7 +8,7 @@ import { EXTENSION, TAGS } from './tags.ts'
 const SCRIPT = '/swagger/assets/swagger-ui-bundle.js'
 const STYLE = '/swagger/assets/swagger-ui.css'
 const UI = 'node_modules/swagger-ui-dist'
-/** Files and media type by path; a browser asks for the icon by itself. */
+/** Files and media type by path. A browser requests the icon by itself. */
 const ASSETS: Record<string, [files: string[], type: string]> = {
   [SCRIPT]: [[`${UI}/swagger-ui-bundle.js`, 'src/docs/page.js'], 'text/javascript; charset=utf-8'],
   [STYLE]: [[`${UI}/swagger-ui.css`], 'text/css; charset=utf-8'],
@@ -17,10 +17,10 @@ const ASSETS: Record<string, [files: string[], type: string]> = {
 
 const PAGE = '/swagger'
 const DOCUMENT = '/swagger/json'
-/** Paths of the page and all that it loads: nothing in them is secret, and a browser has no token to send. */
+/** Paths of the page and its assets: they contain no secrets, and a browser has no token to send. */
 export const docPaths: readonly string[] = [PAGE, DOCUMENT, ...Object.keys(ASSETS)]
 
-/** What the page authorizes with where any token will do. */
+/** The preset token of the page if any token is valid. */
 const PRESET_TOKEN = 'understudy'
 
 /** What the page is made with. */
@@ -55,7 +55,7 @@ export function docHandlers(
   return new Map([...assets, [DOCUMENT, document]])
 }
 
-/** The address that a request came by, with its session. */
+/** The URL of a request, with its session prefix. */
 function addressOf({ url, headers }: Request): string {
   const session = headers.get('x-understudy-session')
   return `${new URL(url).origin}${session === null ? '' : `/s/${encodeURIComponent(session)}`}`
@@ -67,7 +67,7 @@ export const docsPage = ({ version, anyToken }: PageOptions) =>
     path: PAGE,
     specPath: DOCUMENT,
     provider: 'swagger-ui',
-    // The page is made for each request: one response cannot be sent twice.
+    // The page is created for each request: one response cannot be sent twice.
     embedSpec: true,
     documentation: { info: INFO(version) },
     swagger: {

@@ -6,6 +6,7 @@ import type { Operation } from '../contract/core/operation.ts'
 import type { ChatRequest } from '../contract/router/chat-request.ts'
 import type { TextScript } from '../contract/router/script.ts'
 import { lazy } from '../lib/lazy.ts'
+import { asList } from '../lib/values.ts'
 import { checkEffort } from '../providers/catalogue.ts'
 import { composeChat } from './chat/answer.ts'
 import { chatAssembly } from './chat/assemble.ts'
@@ -29,13 +30,14 @@ import {
   replayChat,
 } from './chat/provider-answer.ts'
 
-// Asked for when a body is refused, by documents and by fixture files.
+// Loaded when a body is invalid, for the documents, and for fixture files.
 const requests = lazy<typeof import('../contract/router/chat-request.ts')>(() =>
   require('../contract/router/chat-request.ts'),
 )
 const answers = lazy<typeof import('../contract/router/chat.ts')>(() => require('../contract/router/chat.ts'))
 const scripts = lazy<typeof import('../contract/router/script.ts')>(() => require('../contract/router/script.ts'))
 
+/** The operation "Create a chat completion" of the specification. */
 export const chatCompletions: Operation<ChatRequest, TextScript> = {
   name: 'chat.completions',
   neighbour: { name: 'responses', answers: false },
@@ -102,6 +104,7 @@ export const chatCompletions: Operation<ChatRequest, TextScript> = {
   streams: (request) => request.stream === true,
   prompt: chatPrompt,
   opening: chatOpening,
+  conversation: ({ messages }) => ({ form: 'chat', messages: asList(messages) }),
   promptTokens: chatPromptTokens,
   attachments: chatAttachments,
   fillTexts: fillChatTexts,

@@ -6,7 +6,7 @@ import { ModelResponse, ResponseEvent } from '../contract/router/responses-answe
 import { TextScript } from '../contract/router/script.ts'
 import { composeResponse } from './responses/answer.ts'
 import { responseAssembly } from './responses/assemble.ts'
-import { keep, resolve } from './responses/conversation.ts'
+import { keep, resolve, responsesConversation } from './responses/conversation.ts'
 import { responseProblem } from './responses/normalize.ts'
 import {
   addResponsesContext,
@@ -25,6 +25,7 @@ import {
   responsesPromptTokens,
 } from './responses/reading.ts'
 
+/** The operation "Create a model response" of the specification. */
 export const responses: Operation<ResponsesRequest, TextScript> = {
   name: 'responses',
   neighbour: { name: 'chat.completions', answers: true },
@@ -90,6 +91,7 @@ export const responses: Operation<ResponsesRequest, TextScript> = {
   streams: (request) => request.stream === true,
   prompt: responsesPrompt,
   opening: responsesOpening,
+  conversation: responsesConversation,
   promptTokens: responsesPromptTokens,
   attachments: responsesAttachments,
   fillTexts: fillResponsesTexts,

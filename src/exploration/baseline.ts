@@ -1,39 +1,39 @@
-// What the quiet runs say of a program, against which every other run is held.
+// The baseline of a program, with which every other run is compared.
 import type { FindingKind } from '../contract/core/finding.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
-/** How often something was called. */
+/** The number of calls of one name. */
 interface CallCount {
-  /** The most of any run. */
+  /** The maximum of all runs. */
   made: number
-  /** Answered as if there were no fault: the least of any run. */
+  /** Calls that succeeded without a fault: the minimum of all runs. */
   answered: number
-  /** Whether it came in every run. */
+  /** Whether it occurred in every run. */
   stable: boolean
 }
 
 /** The runs without faults. */
 export interface Baseline {
-  /** Milliseconds that the slower one took. */
+  /** Duration of the slower one, in milliseconds. */
   tookMs: number
-  /** How many calls of each kind there are. */
+  /** Number of calls by kind. */
   kinds: ReadonlyMap<string, CallCount>
-  /** How many calls there are with each request, by `requestName`. */
+  /** Number of calls by request, by `requestName`. */
   requests: ReadonlyMap<string, CallCount>
-  /** How often each tool was done with the same arguments, by session. */
+  /** Number of tool executions with the same arguments, by session. */
   tools: ReadonlyMap<string, number>
-  /** What it tells models: nothing of that is the answer to a fault. */
+  /** Texts that it sends to models: none of them is a reaction to a fault. */
   texts: ReadonlySet<string>
   models: ReadonlySet<string>
-  /** Refusals that come although nothing is broken. */
+  /** Errors that occur without a fault. */
   refused: ReadonlySet<string>
-  /** What was found although nothing was broken. */
+  /** Findings that occur without a fault. */
   findings: ReadonlySet<FindingKind>
-  /** Calls of a run whose traces were dropped or deleted, of which nothing else is known. */
+  /** Calls of a run whose traces were dropped or deleted, about which nothing else is known. */
   dropped: number
 }
 
-/** The baseline of the quiet runs. */
+/** The baseline of these runs. */
 export function baselineOf(runs: readonly ObservedRun[]): Baseline {
   const calls = runs.flatMap((run) => run.calls)
   return {
@@ -49,24 +49,24 @@ export function baselineOf(runs: readonly ObservedRun[]): Baseline {
   }
 }
 
-/** What tells a refusal from others. */
+/** Identifies an error response. */
 export const refusalName = ({ session, operation, model, status }: ObservedCall['trace']): string =>
   `${session} ${operation} ${model} ${status}`
 
-/** What calls of a kind share. */
+/** The name that calls of a kind share. */
 export const kindName = ({ point }: ObservedCall): string => point.kind
-/** What calls with the same request share. */
+/** The name that calls with the same request share. */
 export const requestName = ({ point, client }: ObservedCall): string =>
   `${point.session} ${client.operation} ${client.request}`
 
-/** Whether a call was answered, and nothing was broken in it. */
+/** Whether a call succeeded without a fault. */
 export const isAnswered = ({ trace: { outcome, faults, attempts, task } }: ObservedCall): boolean =>
   outcome === 'succeeded' &&
   faults.length === 0 &&
   attempts.every((attempt) => attempt.faults.length === 0) &&
   (task?.steps.every((step) => (step.faults ?? []).length === 0) ?? true)
 
-/** How often calls with the same name came in one run. */
+/** Number of calls by name in one run. */
 export function countCalls(
   calls: readonly ObservedCall[],
   nameOf: (call: ObservedCall) => string,
@@ -96,13 +96,13 @@ function mergedCounts(runs: readonly ReturnType<typeof countCalls>[]): Map<strin
   return merged
 }
 
-/** A tool says that it could not do what it was asked for, or was asked in the wrong way. */
+/** Whether a tool result reports a failure or invalid arguments. */
 export const complains = (text: string): boolean =>
   /\b(?:errors?|fail(?:ed|s|ure)?|invalid|not valid|wrong|missing|required|unknown|must|expected|cannot|can't|could not|unable|refused|denied|no json|not (?:a|an|json|found|allowed))\b/i.test(
     text,
   )
 
-/** How often each tool was done with the same arguments: each result that was told a model has the id of a call of its own. */
+/** Number of tool executions with the same arguments: each result in a request has the id of its own call. */
 export function toolCounts(calls: readonly ObservedCall[]): Map<string, number> {
   const done = new Map<string, Set<string>>()
   for (const { point, request } of calls)

@@ -1,4 +1,4 @@
-// The scenario of a cell: the shortest file that breaks a program at a point, toScenarioFile by exec.
+// The scenario of a case: the shortest file that injects a failure at a point, as exec runs it.
 import {
   caseName,
   type FailureModeName,
@@ -10,16 +10,16 @@ import { failureMode } from './failure-modes.ts'
 import { kindMatch } from './injection-points.ts'
 import type { ExploreCase } from './types.ts'
 
-/** The ids of a cell: those of a pair joined. */
+/** The ids of a case; those of a pair joined. */
 export const caseId = ({ point, class: name, after }: ExploreCase): { point: string; class: string } =>
   after ? { point: `${after.point.id}+${point.id}`, class: `${after.class}+${name}` } : { point: point.id, class: name }
 
-/** The name of a cell that is to be tried. */
-export const caseLabel = (cell: ExploreCase): string => caseName(caseId(cell))
+/** The name of a case to run. */
+export const caseLabel = (exploreCase: ExploreCase): string => caseName(caseId(exploreCase))
 
 /**
- * The rule that makes a class happen at a point.
- * @param times of a class that meets all calls: how many from the point on; all when left out
+ * The rule that injects a failure mode at a point.
+ * @param times for a failure mode that affects all calls: how many from the point on; default: all
  */
 function ruleOf(point: InjectionPoint, name: FailureModeName, times?: number): WrittenScenario['rules'][number] {
   const { meets, at, fault } = failureMode(name)
@@ -30,7 +30,7 @@ function ruleOf(point: InjectionPoint, name: FailureModeName, times?: number): W
   return { ...rule, match: { call_site: kindMatch(point) }, ...from }
 }
 
-/** The scenario of a cell; `times` as for one rule. */
+/** The scenario of a case; `times` as for one rule. */
 export function scenarioOf(cell: ExploreCase, times?: number): WrittenScenario {
   const { point, class: name, after } = cell
   const id = caseId(cell)
@@ -42,5 +42,5 @@ export function scenarioOf(cell: ExploreCase, times?: number): WrittenScenario {
   }
 }
 
-/** The scenario as it is played. */
+/** The scenario in the format of files. */
 export const toScenarioFile = (written: WrittenScenario): ScenarioFile => ScenarioFile.parse(written)

@@ -1,4 +1,4 @@
-// The exploration itself: quiet runs, then one for each cell that is to be tried, and what came of them all.
+// The exploration: baseline runs, then one run per case, and their results.
 import type { CaseResult, InjectionPoint, RouteTable, SkippedCase } from '../contract/core/exploration.ts'
 import { baselineOf } from './baseline.ts'
 import { baselinePoints, madeSameCalls } from './injection-points.ts'
@@ -8,79 +8,84 @@ import { createSpace, type SpaceOptions } from './space.ts'
 import { type RunCommand, runCase } from './trial.ts'
 import type { ObservedRun } from './types.ts'
 
-/** How far an exploration goes. */
+/** The options of an exploration. */
 export interface ExploreOptions extends SpaceOptions {
   run: RunCommand
-  /** Plays what providers can do to the routing of a call; undefined when calls are forwarded. */
-  play?: RunRoute | undefined
-  /** How many runs go on at once. */
+  /** Runs the faults of providers on a call's routing; undefined if calls are forwarded. */
+  runRoute?: RunRoute | undefined
+  /** Number of parallel runs. */
   jobs: number
-  /** Milliseconds after which a run hangs; worked out from the quiet runs when left out. */
+  /** Milliseconds after which a run hangs; default: derived from the baseline. */
   limitMs?: number | undefined
   /** Whether there is time left. */
   hasTime(): boolean
 }
 
-/** What came of it. */
+/** The result. */
 export interface Exploration {
-  /** The quiet run that failed: nothing was explored. */
-  red: ObservedRun | null
+  /** The baseline run that failed, so that nothing was explored. */
+  failedBaseline: ObservedRun | null
   points: InjectionPoint[]
-  cells: CaseResult[]
-  /** Cells that can happen and were not tried. */
-  left: SkippedCase[]
-  /** Calls of a quiet run whose traces were dropped or deleted: they are no points here, though they may break as well. */
+  cases: CaseResult[]
+  /** Applicable cases that were not run. */
+  skipped: SkippedCase[]
+  /**
+   * Calls of a baseline run whose traces were dropped or deleted: they are no injection points here, though they may
+   * fail, too.
+   */
   dropped: number
-  /** How often the command was run under a fault, and how many runs pruning has saved. */
+  /** Number of runs with a fault, and of runs that pruning saved. */
   runs: number
   saved: number
   quietMs: number
   limitMs: number
-  /** Somebody has asked for the end. */
+  /** The user requested the end. */
   stopped: boolean
-  /** Ways through the gateway, of all runs. */
+  /** Recovery paths of all runs. */
   recoveryPaths: RecoveryPathCounts
-  /** What becomes of the faults of providers, by routing configuration. */
+  /** The outcomes of provider faults, by routing configuration. */
   routes: RouteTable[]
 }
 
-/** A run may take three times as long as a quiet one, and never less than so much longer: a client's timeout needs its time. */
+/**
+ * A run may take three times as long as the baseline, and at least so much longer: a client's timeout needs its time.
+ */
 const HANGS_AFTER = 3
 const MIN_PATIENCE_MS = 10_000
 
-/** Runs the command quietly twice, then once for each cell. */
+/** Runs the command twice without faults, then once for each case. */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const begun = await beginQuietly(options)
-  if ('red' in begun) return begun
+  if ('failedBaseline' in begun) return begun
   const { points, baseline, tables, steady } = begun
   const quietMs = baseline.tookMs
   const limitMs = options.limitMs ?? Math.max(HANGS_AFTER * quietMs, quietMs + MIN_PATIENCE_MS)
   const space = createSpace(points, { ...options, steady })
   let runs = 0
   let { recoveryPaths } = begun
-  const run: RunCommand = async (asked) => {
+  const run: RunCommand = async (runOptions) => {
     runs++
-    const observed = await options.run(asked)
+    const observed = await options.run(runOptions)
     recoveryPaths = mergeRecoveryPaths([recoveryPaths, observed.recoveryPaths])
     return observed
   }
-  const context = { run, baseline, limitMs, quiet: points }
+  const context = { run, baseline, limitMs, baselinePoints: points }
   let stopped = false
   const work = async () => {
-    for (let cell = space.next(); cell; cell = space.next()) {
-      if (stopped || !options.hasTime()) return space.giveBack(cell)
-      const trial = await runCase(cell, context)
+    for (let nextCase = space.next(); nextCase; nextCase = space.next()) {
+      if (stopped || !options.hasTime()) return space.giveBack(nextCase)
+      const trial = await runCase(nextCase, context)
       if (trial) space.done(trial)
       else {
         stopped = true
-        space.giveBack(cell)
+        space.giveBack(nextCase)
       }
     }
   }
   await Promise.all(Array.from({ length: options.jobs }, work))
   return {
     ...space.state(),
-    red: null,
+    failedBaseline: null,
     dropped: baseline.dropped,
     runs,
     quietMs,
@@ -91,33 +96,34 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   }
 }
 
-/** What two quiet runs show; of the runs themselves nothing is kept. */
-async function beginQuietly({ run, play }: Pick<ExploreOptions, 'run' | 'play'>) {
-  const quiet: ObservedRun[] = []
+/** The results of two baseline runs; the runs themselves are not retained. */
+async function beginQuietly({ run, runRoute }: Pick<ExploreOptions, 'run' | 'runRoute'>) {
+  const baselineRuns: ObservedRun[] = []
   for (let round = 0; round < 2; round++) {
     const observed = await run({ scenario: null, limitMs: null })
-    if (observed.code !== 0 || observed.stopped) return { ...NOTHING, red: observed, quietMs: observed.tookMs }
-    quiet.push(observed)
+    if (observed.code !== 0 || observed.stopped)
+      return { ...NOTHING, failedBaseline: observed, quietMs: observed.tookMs }
+    baselineRuns.push(observed)
   }
-  const [one, other] = quiet as [ObservedRun, ObservedRun]
-  const tables = play ? await routeTables(quiet, play) : []
+  const [one, other] = baselineRuns as [ObservedRun, ObservedRun]
+  const tables = runRoute ? await routeTables(baselineRuns, runRoute) : []
   return {
     points: baselinePoints(one, other),
-    baseline: baselineOf(quiet),
+    baseline: baselineOf(baselineRuns),
     steady: madeSameCalls(one, other),
     tables,
-    recoveryPaths: mergeRecoveryPaths([...quiet, ...tables].map((found) => found.recoveryPaths)),
+    recoveryPaths: mergeRecoveryPaths([...baselineRuns, ...tables].map((found) => found.recoveryPaths)),
   }
 }
 
 const NOTHING = {
-  ...{ points: [], cells: [], left: [], routes: [], recoveryPaths: {} },
+  ...{ points: [], cases: [], skipped: [], routes: [], recoveryPaths: {} },
   ...{ dropped: 0, runs: 0, saved: 0, limitMs: 0, stopped: false },
 }
 
-/** The tables of all routing configurations, each once. */
-async function routeTables(quiet: readonly ObservedRun[], play: RunRoute) {
-  const routes = new Map(quiet.flatMap((run) => run.routes.map((route) => [route.name, route])))
+/** The tables of all distinct routing configurations. */
+async function routeTables(baselineRuns: readonly ObservedRun[], play: RunRoute) {
+  const routes = new Map(baselineRuns.flatMap((run) => run.routes.map((route) => [route.name, route])))
   const tables = []
   for (const route of routes.values()) tables.push(await routeTable(route, play))
   return tables

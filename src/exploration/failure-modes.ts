@@ -1,24 +1,24 @@
-// The classes of outcome: the fault at the gateway's door that stands for each, and the points at which it can happen.
+// The failure modes: the fault that represents each at the gateway, and the points at which it applies.
 import { FAILURE_MODES, type FailureModeName, type InjectionPoint } from '../contract/core/exploration.ts'
 
-/** A class of outcome. */
+/** A failure mode. */
 interface FailureMode {
   name: FailureModeName
-  /** Which calls of the point's kind it meets: the one at the point, or all from there on. */
+  /** The affected calls of the point's kind: the one at the point, or all from there on. */
   meets: 'one' | 'all'
-  /** The class that meets only the first call of those that this one meets. */
+  /** The failure mode that affects only the first of these calls. */
   once?: FailureModeName
-  /** Whether the answer says that the same call would come to the same again. */
+  /** Whether the response tells that a retry would fail in the same way. */
   final?: true
-  /** Why it cannot happen at a point; undefined where it can. */
+  /** Why it does not apply at a point; undefined if it does. */
   excludes(point: InjectionPoint): string | undefined
   at: 'gateway' | 'tool'
-  /** As a scenario file says it. */
+  /** The fault as in a scenario file. */
   fault: Readonly<Record<string, unknown>>
 }
 
 type Exclusion = FailureMode['excludes']
-/** Operations whose answers are texts. */
+/** Operations whose responses are texts. */
 const WRITES = ['chat.completions', 'completions', 'responses']
 const ofModels: Exclusion = ({ agent }) => (agent === null ? undefined : 'the call goes to an agent, not to a model')
 const ofTexts: Exclusion = (point) =>
@@ -31,7 +31,10 @@ const ofJson: Exclusion = (point) =>
   ofTexts(point) ?? (point.demandsJson ? undefined : 'the request does not ask for JSON')
 const ofAgents: Exclusion = ({ agent }) => (agent === null ? 'the call does not go to an agent' : undefined)
 
-/** How long a client is told to wait, and after how many events a stream is broken: short, since the waits are real. */
+/**
+ * The `Retry-After` for clients, and the number of events before a stream is truncated: small, since the waits are
+ * real.
+ */
 const WAIT = '1s'
 const CHUNKS = 2
 const limit = { type: 'rate-limit', requests: 0, per: WAIT }
@@ -57,7 +60,7 @@ const TABLE: Readonly<Record<FailureModeName, Omit<FailureMode, 'name' | 'at'>>>
   'tool-failure': { meets: 'one', excludes: ofAgents, fault: { type: 'tool-error' } },
 }
 
-/** Those that tell most come first: a budget that runs out leaves the least. */
+/** The most informative come first: an exhausted budget omits the least. */
 const ORDER: readonly FailureModeName[] = [
   'server-error-once',
   'cut-stream',
@@ -84,11 +87,11 @@ const classOf = (name: FailureModeName): FailureMode => ({
   ...TABLE[name],
 })
 
-/** All classes, in the order in which they are tried. */
+/** All failure modes, in the order in which they are tested. */
 export const failureModes: readonly FailureMode[] = ORDER.map(classOf)
 
 const BY_NAME = new Map(FAILURE_MODES.map((name) => [name, classOf(name)]))
-/** The class of a name. */
+/** The failure mode with a name. */
 export function failureMode(name: FailureModeName): FailureMode {
   const found = BY_NAME.get(name)
   if (!found) throw new Error(`unknown failure mode ${name}`)

@@ -1,15 +1,18 @@
-// The points of a program: what its runs without faults show, and which of them are worth a break.
+// The injection points of a program, from its baseline runs, and which of them are tested.
 import type { InjectionPoint } from '../contract/core/exploration.ts'
 import { requestFacts } from './requests.ts'
 import type { ObservedCall, ObservedRun } from './types.ts'
 
-/** What the id of a point says. */
+/** The parts of an injection point's id. */
 function pointParts(id: string): { kind: string; nth: number; session: string | null } {
   const [, kind = id, nth = '1', session = null] = /^(.*)\.(\d+)(?:@(.*))?$/.exec(id) ?? []
   return { kind: session === null ? kind : `${kind}@${session}`, nth: Number(nth), session }
 }
 
-/** A call as its trace tells it. One that was refused before anybody could tell its kind has a kind of its own, and is no point. */
+/**
+ * A call from its trace. One that was rejected before its kind was known has a kind of its own, and is no injection
+ * point.
+ */
 export function observedCall({ trace, shape, request, client }: CallParts): ObservedCall {
   const { call_site: id = `${trace.operation}-refused.1`, operation, stream, model, session } = trace
   const { kind, nth } = pointParts(id)
@@ -18,7 +21,7 @@ export function observedCall({ trace, shape, request, client }: CallParts): Obse
   return { point, trace, request: requestFacts(request), client }
 }
 
-/** What a call is observed by. */
+/** The inputs of an observed call. */
 interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
   shape: CallShape
   request: unknown
@@ -26,10 +29,10 @@ interface CallParts extends Pick<ObservedCall, 'trace' | 'client'> {
 
 const hasPoint = ({ trace }: ObservedCall): boolean => trace.call_site !== undefined
 
-/** What only the request of a call says. */
+/** Facts that only the request of a call contains. */
 export type CallShape = Pick<InjectionPoint, 'turn' | 'offersTools' | 'demandsJson' | 'agent'>
 
-/** The points of two quiet runs, in the order in which they came; those of one run alone are unstable. */
+/** The injection points of two baseline runs, in order; those of only one run are unstable. */
 export function baselinePoints(one: ObservedRun, other: ObservedRun): InjectionPoint[] {
   const first = new Map(one.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
   const second = new Map(other.calls.filter(hasPoint).map(({ point }) => [point.id, point]))
@@ -41,23 +44,23 @@ export function baselinePoints(one: ObservedRun, other: ObservedRun): InjectionP
   }))
 }
 
-/** Whether two runs made the same calls in the same order: only then may a run prove what another one would come to. */
+/** Whether two runs made the same calls in the same order: only then can a run prove the result of another one. */
 export function madeSameCalls(one: ObservedRun, other: ObservedRun): boolean {
   if (one.calls.length !== other.calls.length) return false
   const requests = new Map(other.calls.map(({ point, client }) => [point.id, client.request]))
   return one.calls.every(({ point, client }) => requests.get(point.id) === client.request)
 }
 
-/** Points of a run that are not known yet. */
+/** Injection points of a run that are not known yet. */
 export const newInjectionPoints = (run: ObservedRun, known: ReadonlySet<string>): InjectionPoint[] =>
   run.calls
     .filter((call) => hasPoint(call) && !known.has(call.point.id))
     .map(({ point }) => ({ ...point, unstable: false, discovered: true }))
 
-/** Of more calls of a kind than this not all are broken, but as many as this many calls allow: each run makes all calls of the program. */
+/** If a kind has more calls than this, only some are tested, in proportion: each run makes all calls of the program. */
 const MAX_KIND = { points: 100, calls: 10_000, least: 3 }
 
-/** The points that are broken: all, but of kinds with very many calls the first, the last, and some between them. */
+/** The points that are tested: all, but for kinds with very many calls the first, the last, and some between them. */
 export function failingPoints<Found extends Pick<InjectionPoint, 'kind'>>(points: readonly Found[]): Found[] {
   const { points: most, calls, least } = MAX_KIND
   const chosen = new Set<Found>()
@@ -72,17 +75,17 @@ export function failingPoints<Found extends Pick<InjectionPoint, 'kind'>>(points
   return points.filter((point) => chosen.has(point))
 }
 
-/** Points in the order in which they are tried: the first and the last of each kind tell more than those between them. */
+/** Points in the order in which they are tested: the first and the last of each kind are the most informative. */
 export function endsFirst(points: readonly InjectionPoint[]): InjectionPoint[] {
   const ends = new Set([...Map.groupBy(points, ({ kind }) => kind).values()].flatMap((kin) => [kin[0], kin.at(-1)]))
   const isEnd = (point: InjectionPoint) => (ends.has(point) ? 0 : 1)
   return points.toSorted((one, other) => isEnd(one) - isEnd(other))
 }
 
-/** What a scenario's rule matches for all calls of a point's kind, in its session alone. */
+/** The match of a scenario's rule for all calls of a point's kind, only in its session. */
 export function kindMatch({ id }: Pick<InjectionPoint, 'id'>): string | { regex: string } {
   const { kind, session } = pointParts(id)
-  // Behind `@` stand the names of other sessions, whose calls of the same kind are not meant.
+  // After `@` are the names of other sessions, whose calls of the same kind are not meant.
   if (session === null) return { regex: `^${kind.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\.\\d+$` }
   return `${kind.slice(0, -session.length - 1)}.*@${session}`
 }

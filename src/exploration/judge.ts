@@ -1,21 +1,21 @@
-// The verdict on a cell: what the command made of a break.
+// The verdict on a case: how the command handled a failure.
 import type { CaseVerdict } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { mistakesIn } from './mistakes.ts'
 import { callsAgain, MAX_SHOWN, recoveryOf } from './recovery.ts'
 import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
 
-/** What is made of one run, for one of its cells. */
+/** The result of one run for one of its cases. */
 interface Judgement {
   verdict: CaseVerdict
   why: string
-  /** The calls that show it. */
+  /** The calls that are the evidence. */
   traces: string[]
-  /** Whether the verdict is good only because calls were counted that cannot be told apart. */
+  /** Whether the verdict is good only because calls were counted that cannot be distinguished. */
   counted: boolean
 }
 
-/** The verdict on a cell of a run; `rule` is the name of its rule, the last one of a pair. */
+/** The verdict on a case of a run; `rule` is the name of its rule, the last one of a pair. */
 export function judgeCase(
   run: ObservedRun,
   { cell, rule, baseline }: { cell: ExploreCase; rule: string; baseline: Baseline },
@@ -25,11 +25,11 @@ export function judgeCase(
   const hit = calls.filter(({ trace }) => metRule(trace, rule))
   const traces = hit.slice(0, MAX_SHOWN).map(({ trace }) => trace.id)
   const of = (verdict: CaseVerdict, why: string, counted = false): Judgement => ({ verdict, why, traces, counted })
-  // What was broken may be known by its rule alone: then only a bad end says something.
+  // The affected call may be known only by its rule: then only a bad end is evidence.
   const isGone = hit.length === 0 && run.dropped > 0 && rulesNamed(run, rule).some(({ applied }) => applied > 0)
   if (hit.length === 0 && !isGone) return of('not-applied', notApplied(run, rule))
   const broken = { baseline, calls, hit, dropped: run.dropped }
-  const [mistake] = mistakesIn({ ...broken, cell, findings: run.findings })
+  const [mistake] = mistakesIn({ ...broken, exploreCase: cell, findings: run.findings })
   const besides = mistake ? `; ${mistake.why}` : ''
   if (run.timedOut)
     return of(
@@ -48,11 +48,11 @@ export function judgeCase(
         ? 'the client received the fault and retried without success, and the command passed'
         : 'the client received the fault and did not retry, and the command passed',
     )
-  const held =
+  const tolerated =
     recovery.how === 'corrected'
       ? 'the client reported the error to the model, and the command passed'
       : 'the client retried successfully, and the command passed'
-  return { ...of('tolerated', held, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
+  return { ...of('tolerated', tolerated, recovery.counted), traces: [...new Set([...traces, ...recovery.traces])] }
 }
 
 const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string): boolean =>
@@ -62,7 +62,7 @@ const metRule = ({ faults, attempts, task }: ObservedCall['trace'], rule: string
 
 const rulesNamed = ({ rules }: ObservedRun, name: string) => rules.filter((rule) => rule.name === name)
 
-/** Why the fault of a rule acted on nothing. */
+/** Why the fault of a rule was not injected. */
 function notApplied(run: ObservedRun, name: string): string {
   const found = rulesNamed(run, name)
   const skipped = found.flatMap((rule) => Object.keys(rule.skipped))

@@ -1,4 +1,4 @@
-// The file of known cells: what is broken, known and accepted, with a word why; new breakage alone is news.
+// The file of known failures: accepted ones, each with a reason. Only new failures are reported.
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
 
-/** Name of the file that is read when no other is given. */
+/** Default name of the file. */
 export const KNOWN_FILE = 'explore.yaml'
 
 const KnownFailure = z.strictObject({
@@ -29,12 +29,12 @@ const KnownFailure = z.strictObject({
 })
 const KnownFailures = z.strictObject({ accepted: z.array(KnownFailure) })
 
-/** A cell that is known, and why it may stay as it is. */
+/** A known failure, and why it is accepted. */
 export type KnownFailure = z.infer<typeof KnownFailure>
 
 /**
- * The known cells of a file.
- * @throws FileError with all problems.
+ * The known failures in a file.
+ * @throws FileError with all problems
  */
 export function readKnownFailures(path: string): KnownFailure[] {
   const source = parseSource(path, readText(path))
@@ -44,7 +44,7 @@ export function readKnownFailures(path: string): KnownFailure[] {
   throw new FileError(problems.map((problem) => source.line(problem, 'the known cases')))
 }
 
-/** What is wrong with the value of a file of known cells. */
+/** The problems of a known-failures file's value. */
 export function knownProblems(value: unknown): Problem[] {
   const result = safeParse(KnownFailures, value)
   return result.success ? [] : problemsOf(result.error, value)
@@ -58,34 +58,34 @@ function readText(path: string): string {
   }
 }
 
-/** Verdicts that are nobody's fault. */
+/** Results that are no failure. */
 export const isGood = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean =>
   verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted'
 
-const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>
-  globRegex(known.injection_point).test(cell.point) && globRegex(known.failure_mode).test(cell.class)
-const means = (known: KnownFailure, cell: CaseResult): boolean =>
-  isAbout(known, cell) && (known.result === undefined || known.result === cell.verdict)
+const isAbout = (known: KnownFailure, result: CaseResult): boolean =>
+  globRegex(known.injection_point).test(result.point) && globRegex(known.failure_mode).test(result.class)
+const means = (known: KnownFailure, result: CaseResult): boolean =>
+  isAbout(known, result) && (known.result === undefined || known.result === result.verdict)
 
 /**
- * The cells with those accepted that are known, and the known ones that meet no bad cell any more.
- * @param all whether every cell was tried: only then is what meets no cell at all gone
+ * The cases with the known ones accepted, and the known failures that no longer occur.
+ * @param all whether every case was run: only then is an entry without a case obsolete
  */
 export function acceptKnownFailures(
   cells: readonly CaseResult[],
   known: readonly KnownFailure[],
   all: boolean,
-): { cells: CaseResult[]; mended: KnownFailure[] } {
+): { cases: CaseResult[]; fixed: KnownFailure[] } {
   const used = new Set<KnownFailure>()
-  const judged = cells.map((cell): CaseResult => {
-    const found = isGood(cell) ? undefined : known.find((one) => means(one, cell))
-    if (!found) return cell
+  const judged = cells.map((result): CaseResult => {
+    const found = isGood(result) ? undefined : known.find((one) => means(one, result))
+    if (!found) return result
     used.add(found)
-    return { ...cell, verdict: 'accepted', why: `${found.reason} (${cell.verdict}: ${cell.why})` }
+    return { ...result, verdict: 'accepted', why: `${found.reason} (${result.verdict}: ${result.why})` }
   })
-  const isMended = (one: KnownFailure) => {
-    const own = cells.filter((cell) => isAbout(one, cell))
+  const isFixed = (one: KnownFailure) => {
+    const own = cells.filter((result) => isAbout(one, result))
     return own.length > 0 ? own.every(isGood) : all
   }
-  return { cells: judged, mended: known.filter((one) => !used.has(one) && isMended(one)) }
+  return { cases: judged, fixed: known.filter((one) => !used.has(one) && isFixed(one)) }
 }

@@ -1,4 +1,4 @@
-// What a program does wrong under a fault although its tests may pass: told from what the quiet runs show of it.
+// Mistakes of a program under a fault although its tests may pass, derived from the baseline.
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { unlistedModel } from '../providers/likely-model.ts'
 import { type ClientCall, hasNewKey, isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
@@ -9,29 +9,31 @@ import { failureMode } from './failure-modes.ts'
 import type { BrokenRun } from './recovery.ts'
 import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
 
-/** One mistake, with the calls that show it. */
+/** One mistake, with the calls that are its evidence. */
 interface Mistake {
   why: string
   traces: string[]
 }
 
-/** A run as it is looked at for one cell. */
+/** A run as examined for one case. */
 interface CellRun extends BrokenRun {
-  cell: ExploreCase
+  exploreCase: ExploreCase
   findings: ObservedRun['findings']
 }
 
-/** All mistakes, those that are surest first. */
+/** All mistakes, the most certain first. */
 export const mistakesIn = (run: CellRun): Mistake[] =>
   [found, repeatedInVain, calledTooEarly, doneTwice, refusedOtherwise, unknownModel].flatMap((look) => look(run))
 
-/** What a break makes of a client by itself: that nothing came of a request, or that a stream broke off, is for the tests to judge. */
+/**
+ * Direct consequences of a fault: whether an unanswered request or a truncated stream is a problem, the tests decide.
+ */
 const FORGIVEN: readonly FindingKind[] = ['gave-up', 'swallowed', 'not-exercised']
 
 const blames = ({ kind, severity, accepted }: Finding, { findings }: Baseline): boolean =>
   severity === 'error' && !accepted && !FORGIVEN.includes(kind) && !findings.has(kind)
 
-function found({ cell, baseline, findings }: CellRun): Mistake[] {
+function found({ exploreCase: cell, baseline, findings }: CellRun): Mistake[] {
   const one = findings.find(({ session, finding }) => session === cell.point.session && blames(finding, baseline))
   return one ? [{ why: `${one.finding.kind}: ${one.finding.message}`, traces: one.finding.traces }] : []
 }
@@ -39,14 +41,14 @@ function found({ cell, baseline, findings }: CellRun): Mistake[] {
 const idsOf = (calls: readonly ObservedCall[]) => calls.map(({ trace }) => trace.id)
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
-/** A call that was broken, with those that make the same request again and that the quiet runs do not make. */
+/** An affected call, with those that repeat its request and are not in the baseline. */
 interface Repeated {
-  /** Those that the fault has met, in the order in which they came. */
+  /** The affected calls, in order of arrival. */
   first: ObservedCall[]
   again: ObservedCall[]
 }
 
-/** What was made again: where the quiet runs make a request as well, the latest calls are its repetitions. */
+/** The repetitions: if the baseline makes a request as well, the latest calls are its repetitions. */
 function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
   const byRequest = Map.groupBy(calls, requestName)
   return [...Map.groupBy(hit, requestName)].flatMap(([name, first]) => {
@@ -58,9 +60,9 @@ function repetitions({ baseline, calls, hit }: CellRun): Repeated[] {
   })
 }
 
-/** A call made again that cannot come to anything else. */
+/** A repeated call that cannot have another result. */
 function repeatedInVain(run: CellRun): Mistake[] {
-  if (!failureMode(run.cell.class).final) return []
+  if (!failureMode(run.exploreCase.class).final) return []
   const again = repetitions(run).flatMap(({ first, again }) =>
     again.filter(({ client }) => first.some((one) => isAfter(client, one.client) && isInVain(one.client, client))),
   )
@@ -69,17 +71,17 @@ function repeatedInVain(run: CellRun): Mistake[] {
   return [{ why, traces: idsOf([...new Set([...run.hit, ...again])]) }]
 }
 
-/** Whether nothing else can come of a call that is made again: with another key it is that of somebody else. */
+/** Whether a repeated call cannot have another result. With another idempotency key it may be of another client. */
 const isInVain = (first: ClientCall, again: ClientCall): boolean =>
   sameRequest(first, again) && !hasNewKey(first, again)
 
-/** A call made again before the wait was over, on whatever connection: it is early only where it keeps no wait that was told. */
+/** A retry before the end of the wait, on any connection: it is early only if no requested wait was honored. */
 function calledTooEarly(run: CellRun): Mistake[] {
   for (const { first, again } of repetitions(run))
     for (const call of again) {
-      const told = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
-      const last = told.at(-1)
-      if (!last || told.some(({ client }) => keptWait(client, call.client))) continue
+      const withWait = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
+      const last = withWait.at(-1)
+      if (!last || withWait.some(({ client }) => keptWait(client, call.client))) continue
       const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
       const why = `early-retry: ${earlyText({ told: last.client.wait ?? 0, waited })}`
       return [{ why, traces: idsOf([last, call]) }]
@@ -87,7 +89,7 @@ function calledTooEarly(run: CellRun): Mistake[] {
   return []
 }
 
-/** A tool that was done more often, with the same arguments, than without the fault. */
+/** A tool that was executed more often, with the same arguments, than in the baseline. */
 function doneTwice({ calls, baseline }: CellRun): Mistake[] {
   for (const [name, count] of toolCounts(calls)) {
     const usual = Math.max(1, baseline.tools.get(name) ?? 0)
@@ -100,10 +102,10 @@ function doneTwice({ calls, baseline }: CellRun): Mistake[] {
   return []
 }
 
-/** What a client may be told of a request that is wrong whatever happens. */
+/** Statuses of a request that is invalid in any case. */
 const WRONG_REQUEST = [400, 404, 405, 413, 415, 422]
 
-/** A call that was brought about by the fault, such as a fallback of the client's own, and is wrong by itself. */
+/** A call that the fault caused, such as a client's own fallback, and that is invalid itself. */
 function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
   const refused = calls.filter(
     ({ trace }) =>
@@ -122,7 +124,7 @@ function refusedOtherwise({ calls, hit, baseline }: CellRun): Mistake[] {
   return [{ why, traces: idsOf(refused) }]
 }
 
-/** A call under a fault that asks a model which nobody knows, where the quiet runs ask only known ones. A provider that was only assumed is nobody's word. */
+/** A call of an unknown model under a fault, if the baseline calls only known ones. An assumed provider is ignored. */
 function unknownModel({ calls, baseline: { models } }: CellRun): Mistake[] {
   if ([...models].some((model) => unlistedModel(model) !== undefined)) return []
   for (const { trace } of calls) {

@@ -1,4 +1,4 @@
-// What the traces of a run show: the calls of its clients, the recovery paths that they configure, and how they are routed.
+// What the traces of a run show: its calls, their recovery paths, and their routing.
 import type { Operation } from '../contract/core/operation.ts'
 import { NO_OPERATION, type StoredTrace } from '../contract/core/trace.ts'
 import { operationNamed } from '../endpoints/index.ts'
@@ -10,7 +10,7 @@ import { type CallShape, observedCall } from './injection-points.ts'
 import { addRecoveryPaths } from './recovery-paths.ts'
 import type { ObservedRun } from './types.ts'
 
-/** The calls of clients in all sessions, by session in the order in which they came, and what they say of their routing. */
+/** The client calls of all sessions, by session in order of arrival, and their routing. */
 export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> {
   const seen: Pick<ObservedRun, 'calls' | 'recoveryPaths' | 'routes'> = { calls: [], recoveryPaths: {}, routes: [] }
   for (const { traces } of sessions.list())
@@ -23,10 +23,10 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
   return seen
 }
 
-/** The call with the words of its response read, where the judge may ask for them: its session is gone when it does. */
+/** The call with the text of its response loaded, if the verdict may need it: its session is gone by then. */
 function withWords(client: ClientCall): ClientCall {
-  const words = brokeOff(client) ? client.words() : ''
-  return { ...client, words: () => words }
+  const text = brokeOff(client) ? client.words() : ''
+  return { ...client, words: () => text }
 }
 
 function addCall(
@@ -35,18 +35,18 @@ function addCall(
   client: ClientCall,
 ): void {
   const { request, rendered: _, response: __, ...trace } = stored
-  const asked = parsedRequest(stored)
-  calls.push(observedCall({ trace, client, shape: shapeOf(stored, asked), request: stored.request }))
-  if (!asked) return
-  const settings = settingsOf(asked.operation, asked.request)
+  const parsed = parsedRequest(stored)
+  calls.push(observedCall({ trace, client, shape: shapeOf(stored, parsed), request: stored.request }))
+  if (!parsed) return
+  const settings = settingsOf(parsed.operation, parsed.request)
   addRecoveryPaths(recoveryPaths, trace, settings)
   const name = routeName(trace, settings)
   const known = name === undefined || routes.some((route) => route.name === name)
-  if (!known && asked.operation.body === 'json')
-    routes.push({ name, path: asked.operation.path, request, plan: trace.plan })
+  if (!known && parsed.operation.body === 'json')
+    routes.push({ name, path: parsed.operation.path, request, plan: trace.plan })
 }
 
-/** How a call is routed, in words; undefined when it goes to one model and takes what comes. */
+/** The routing of a call as text; undefined for one model without options. */
 function routeName(
   { operation, stream, plan }: StoredTrace | ObservedRun['calls'][number]['trace'],
   settings: Settings,
@@ -66,19 +66,19 @@ interface ParsedRequest {
   request: unknown
 }
 
-/** The request of a call, read again, by another API as it was understood; undefined for one that is not kept. */
+/** The request of a call, parsed again; for another API, as it was understood. Undefined if it is not stored. */
 function parsedRequest({ operation: name, request, rendered }: StoredTrace): ParsedRequest | undefined {
   const operation = operationNamed(name)
-  for (const asked of [request, rendered]) {
-    const parsed = operation && safeParse(operation.request, asked)
+  for (const body of [request, rendered]) {
+    const parsed = operation && safeParse(operation.request, body)
     if (operation && parsed?.success) return { operation, request: parsed.data }
   }
   return undefined
 }
 
-/** What the request of a call says; of one that is not kept, nothing. */
-function shapeOf({ task }: StoredTrace, asked: ParsedRequest | undefined): CallShape {
-  const prompt = asked?.operation.prompt(asked.request)
+/** The facts of a call's request; empty if it is not stored. */
+function shapeOf({ task }: StoredTrace, parsed: ParsedRequest | undefined): CallShape {
+  const prompt = parsed?.operation.prompt(parsed.request)
   return {
     turn: prompt?.turn ?? task?.turn ?? 1,
     offersTools: (prompt?.tools.length ?? 0) > 0,

@@ -1,17 +1,18 @@
-// What the run of one cell proves of another: a fault for ever is the same as once, where nothing came that it could have met later.
+// What the run of one case proves about another: a permanent fault equals a single one if no later call could have met
+// it.
 import { caseName, type FailureModeName } from '../contract/core/exploration.ts'
 import { caseId, caseLabel, scenarioOf } from './case-scenario.ts'
 import { failureMode, failureModes } from './failure-modes.ts'
 import type { Trial, TriedCase } from './trial.ts'
 import type { ExploreCase } from './types.ts'
 
-/** Where a cell breaks a run. */
+/** Where a case injects a failure. */
 type Place = NonNullable<ExploreCase['after']>
 
-/** The class that breaks all calls of which another breaks the first. */
+/** The failure mode that affects all calls of which another affects the first. */
 const FOR_EVER = new Map(failureModes.flatMap(({ name, once }) => (once ? [[once, name] as const] : [])))
 
-/** Each way to break a place that may come to the same as a given one; the given one is first. */
+/** Each failure at a position that may have the same result as a given one; the given one is first. */
 const waysTo = (place: Place, other: (name: FailureModeName) => FailureModeName | undefined): Place[] => {
   const name = other(place.class)
   return name === undefined ? [place] : [place, { ...place, class: name }]
@@ -26,14 +27,14 @@ function variants(
   return firsts.flatMap((first) => seconds.map((second) => ({ ...second, ...(first && { after: first }) }))).slice(1)
 }
 
-/** Names of the cells whose runs may prove what becomes of this one. */
-export const proversOf = (cell: ExploreCase): string[] =>
-  variants(cell, (name) => failureMode(name).once).map(caseLabel)
+/** Names of the cases whose runs may prove the result of this one. */
+export const proversOf = (exploreCase: ExploreCase): string[] =>
+  variants(exploreCase, (name) => failureMode(name).once).map(caseLabel)
 
-/** The cells of which a trial proves what becomes of them. */
+/** The cases whose results a trial proves. */
 export function provenBy({ cell, last, steady, result }: Trial): ExploreCase[] {
   if (!steady || result.verdict === 'not-applied') return []
-  // A call of the kind that came later would have been broken as well.
+  // A later call of the kind would have been affected as well.
   const isLast = ({ point }: Place) => (last.get(point.kind) ?? 0) <= point.nth
   const changes = (one: Place, other: Place | undefined) => other !== undefined && one.class !== other.class
   return variants(cell, (name) => FOR_EVER.get(name)).filter(
@@ -43,14 +44,17 @@ export function provenBy({ cell, last, steady, result }: Trial): ExploreCase[] {
   )
 }
 
-/** What becomes of a cell of which a trial is the proof. */
-export const provenCase = ({ cell, result, following, discovered }: Trial, other: ExploreCase): TriedCase => ({
+/** The result of a case that a trial proves. */
+export const provenCase = (
+  { cell: exploreCase, result, following, discovered }: Trial,
+  other: ExploreCase,
+): TriedCase => ({
   following,
   discovered,
   result: {
     ...result,
     ...caseId(other),
-    why: `same as ${caseName(caseId(cell))}, since no later call would have received this fault: ${result.why}`,
+    why: `same as ${caseName(caseId(exploreCase))}, since no later call would have received this fault: ${result.why}`,
     scenario: result.scenario && scenarioOf(other),
     derived: true,
   },

@@ -1,15 +1,15 @@
-// Ways through the gateway that calls configure, and how often each was taken: what is never taken has never been tried.
+// Recovery paths that calls configure, and how often each was exercised: one that was never exercised is untested.
 import type { TraceRecord } from '../contract/core/trace.ts'
 import type { Settings } from '../gateway/settings.ts'
 
-/** How often each way was taken, by its name: `chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4`. */
+/** Counts of recovery paths by name: `chat.completions openai/gpt-4o: fallback 1 anthropic/claude-sonnet-4`. */
 export type RecoveryPathCounts = Record<string, number>
 
-/** Adds the recovery paths that a call configures, and those that it took. */
+/** Adds the recovery paths that a call configures, and those that it exercised. */
 export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord, settings: Settings): void {
   const { operation, plan, attempts, cache, outcome } = trace
-  const add = (way: string, taken: boolean) => {
-    const name = `${operation} ${plan[0] ?? ''}: ${way}`
+  const add = (path: string, taken: boolean) => {
+    const name = `${operation} ${plan[0] ?? ''}: ${path}`
     counts[name] = (counts[name] ?? 0) + (taken ? 1 : 0)
   }
   const answered = outcome === 'succeeded'
@@ -33,9 +33,9 @@ export function addRecoveryPaths(counts: RecoveryPathCounts, trace: TraceRecord,
     add('recovery', answered && attempts.some((one) => one.outcome !== 'succeeded'))
 }
 
-/** The counts of several runs together. */
+/** The sum of the counts of several runs. */
 export function mergeRecoveryPaths(all: readonly RecoveryPathCounts[]): RecoveryPathCounts {
   const sum: RecoveryPathCounts = {}
-  for (const counts of all) for (const [way, taken] of Object.entries(counts)) sum[way] = (sum[way] ?? 0) + taken
+  for (const counts of all) for (const [path, taken] of Object.entries(counts)) sum[path] = (sum[path] ?? 0) + taken
   return Object.fromEntries(Object.entries(sum).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

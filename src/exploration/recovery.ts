@@ -1,36 +1,36 @@
-// Whether what a fault has broken was made good: the request itself was answered later, or one that stands in for it.
+// Whether a failure was recovered: the request itself succeeded later, or another one replaced it.
 import type { ClientCall } from '../verdict/client-call.ts'
 import { judgeClient } from '../verdict/findings.ts'
 import { requestedDifferently } from '../verdict/settled.ts'
 import { type Baseline, complains, countCalls, isAnswered, kindName, requestName } from './baseline.ts'
 import type { ObservedCall } from './types.ts'
 
-/** A run under a fault, as it is looked at for one session. */
+/** A run with a fault, as examined for one session. */
 export interface BrokenRun {
   baseline: Baseline
-  /** Those of the session, in the order in which they came. */
+  /** The calls of the session, in order of arrival. */
   calls: readonly ObservedCall[]
-  /** Those that the fault has met, in the same order. */
+  /** The affected calls, in the same order. */
   hit: readonly ObservedCall[]
   /** Calls whose traces were dropped. */
   dropped: number
 }
 
-/** How broken requests were made good. */
+/** How failed requests were recovered. */
 interface Recovery {
   how: 'repeated' | 'corrected'
-  /** The calls that show it, where others than equal ones do. */
+  /** The calls that are the evidence, if they are not equal ones. */
   traces: string[]
-  /** Whether calls were only counted: they cannot be told apart, or the program never asks the same twice. */
+  /** Whether calls were only counted, because they cannot be distinguished, or the program never repeats a request. */
   counted: boolean
 }
 
-/** So many calls are named to show something. */
+/** Maximum number of calls that are named as evidence. */
 export const MAX_SHOWN = 20
-/** Later calls than these are not looked at for those that correct another or are parts of it. */
+/** Maximum number of later calls that are examined as corrections or parts of a failed one. */
 const MAX_LOOKED_AT = 1_000
 
-/** What has made good every request that the fault has met; undefined when one of them was left without a response. */
+/** How every affected request was recovered; undefined if one of them got no response. */
 export function recoveryOf(run: BrokenRun): Recovery | undefined {
   const counts = countsOf(run)
   const standIns = standInsOf(run)
@@ -40,7 +40,7 @@ export function recoveryOf(run: BrokenRun): Recovery | undefined {
   for (const hits of Map.groupBy(run.hit, requestName).values()) {
     const [first] = hits
     if (!first) continue
-    // A program that goes another way because of the fault may need less than without it.
+    // A program that takes another path because of the fault may need fewer calls.
     let missing = Math.min(hits.length, counts.missing(first))
     if (counts.isAlike(first)) counted = true
     for (const hit of hits) {
@@ -58,7 +58,7 @@ export function recoveryOf(run: BrokenRun): Recovery | undefined {
   return { how: corrected ? 'corrected' : 'repeated', traces, counted }
 }
 
-/** Whether more calls of a kind came, after the fault, than in the quiet runs. */
+/** Whether there were more calls of a kind, after the fault, than in the baseline. */
 export function callsAgain({ baseline: { kinds }, calls, hit }: BrokenRun): boolean {
   const [first] = hit
   const counts = countCalls(calls, kindName)
@@ -66,23 +66,26 @@ export function callsAgain({ baseline: { kinds }, calls, hit }: BrokenRun): bool
   return calls.slice(first ? calls.indexOf(first) + 1 : calls.length).some((call) => isMore(kindName(call)))
 }
 
-/** How often requests were answered, beside the quiet runs. */
+/** Number of successful requests, compared with the baseline. */
 function countsOf({ baseline, calls, dropped }: BrokenRun) {
   const requests = countCalls(calls, requestName)
   const kinds = countCalls(calls, kindName)
-  // Calls whose traces were dropped are the oldest: they are taken for answered in all runs alike.
+  // Calls whose traces were dropped are the oldest: they count as successful in all runs.
   const gone = dropped - baseline.dropped
   const usually = (call: ObservedCall) => baseline.requests.get(requestName(call))?.answered ?? 0
   return {
-    /** Responses that are missing for a request. */
+    /** Missing responses of a request. */
     missing(call: ObservedCall): number {
       const answered = requests.get(requestName(call))?.answered ?? 0
       const usual = usually(call)
       return usual > 1 ? Math.max(0, usual - answered - gone) : answered > 0 ? 0 : 1
     },
-    /** Whether equal requests cannot be told apart. */
+    /** Whether equal requests cannot be distinguished. */
     isAlike: (call: ObservedCall): boolean => usually(call) > 1,
-    /** Of a program that never asks the same twice, such as one that tells the time, only calls of the kind can be counted. */
+    /**
+     * For a program that never repeats a request, such as one that sends the time, only calls of the kind can be
+     * counted.
+     */
     perhaps(call: ObservedCall): boolean {
       if (baseline.requests.get(requestName(call))?.stable) return false
       const usual = baseline.kinds.get(kindName(call))
@@ -92,15 +95,15 @@ function countsOf({ baseline, calls, dropped }: BrokenRun) {
   }
 }
 
-/** What stands in for a broken call. */
+/** A replacement of an affected call. */
 interface StandIn {
-  /** The call; undefined where several ask for it in parts. */
+  /** The call; undefined if several calls replace it in parts. */
   call: ObservedCall | undefined
-  /** Whether it tells the model what was wrong. */
+  /** Whether it tells the model about the error. */
   corrects: boolean
 }
 
-/** Calls that may stand in for broken ones: each for one of them. */
+/** Calls that may replace affected ones: each for one of them. */
 function standInsOf({ baseline, calls }: BrokenRun) {
   const answered = calls.filter(isAnswered)
   const extra = extraCalls(calls, baseline).filter(isAnswered)
@@ -110,7 +113,7 @@ function standInsOf({ baseline, calls }: BrokenRun) {
   let pairs: ReadonlyMap<ClientCall, ClientCall> | undefined
   const isLater = (hit: ObservedCall) => (call: ObservedCall) =>
     free.has(call) && call.client.number > hit.client.number
-  /** As the judge of clients pairs calls. */
+  /** Paired as in verdicts on clients. */
   const repetitionOf = (hit: ObservedCall): ObservedCall | undefined => {
     pairs ??= repetitionsIn(calls)
     for (let again = pairs.get(hit.client); again; again = pairs.get(again)) {
@@ -141,13 +144,13 @@ function standInsOf({ baseline, calls }: BrokenRun) {
   }
 }
 
-/** The calls that repeat others, or go on with their words. */
+/** The calls that repeat others, or continue their text. */
 function repetitionsIn(calls: readonly ObservedCall[]): Map<ClientCall, ClientCall> {
   const { pairs, settled } = judgeClient(calls.map(({ client }) => client)).pairing
   return new Map([...pairs, ...settled.continued].map(({ first, again }) => [first, again]))
 }
 
-/** Calls beyond those that the quiet runs make: of equal ones the latest. */
+/** Calls beyond those of the baseline: the latest of equal ones. */
 function extraCalls(calls: readonly ObservedCall[], { requests }: Baseline): ObservedCall[] {
   const extra = new Set(
     [...Map.groupBy(calls, requestName)].flatMap(([name, same]) => same.slice(requests.get(name)?.made ?? 0)),
@@ -155,7 +158,7 @@ function extraCalls(calls: readonly ObservedCall[], { requests }: Baseline): Obs
   return calls.filter((call) => extra.has(call))
 }
 
-/** The next of some calls, which are in the order in which they came, after one. */
+/** The first of some ordered calls after another one. */
 function nextAfter(calls: readonly ObservedCall[], { client: { number } }: ObservedCall): ObservedCall[] {
   let low = 0
   let high = calls.length
@@ -167,7 +170,10 @@ function nextAfter(calls: readonly ObservedCall[], { client: { number } }: Obser
   return calls.slice(low, low + MAX_LOOKED_AT)
 }
 
-/** Whether a later call tells the model of its broken answer, in the same conversation and in words that no quiet run has. */
+/**
+ * Whether a later call tells the model about its invalid response, in the same conversation and with a text that is not
+ * in the baseline.
+ */
 function corrects(call: ObservedCall, broken: ObservedCall, { texts }: Baseline): boolean {
   const begun = broken.request.items
   const goesOn = begun.length > 0 && begun.every(({ json }, at) => call.request.items[at]?.json === json)

@@ -1,11 +1,11 @@
-// What the requests of a program's calls say to a judge: what was said in them, and what its tools have given.
+// Facts in the requests of a program: its messages and tool results.
 import { isObject } from '../lib/values.ts'
 
-/** What a tool has given, as a later request tells the model. */
+/** A tool result, as a later request reports it to the model. */
 interface ToldResult {
-  /** Of the call of the tool. */
+  /** Id of the tool call. */
   id: string
-  /** The tool with its arguments, where the request says them. */
+  /** The tool with its arguments, if the request contains them. */
   call: string | undefined
   text: string
 }
@@ -13,15 +13,15 @@ interface ToldResult {
 /** One message or item. */
 interface SaidItem {
   json: string
-  /** What it says; undefined of what a model has said. */
+  /** Its text; undefined for one of a model. */
   text: string | undefined
 }
 
-/** What is known of a call's request. */
+/** The facts in a call's request. */
 export interface RequestFacts {
   /** Each message or item, oldest first. */
   items: readonly SaidItem[]
-  /** Whether it goes on with an answer that the server keeps. */
+  /** Whether it continues a response that the server stores. */
   goesOn: boolean
   results: readonly ToldResult[]
 }
@@ -38,22 +38,25 @@ interface Item {
   tool_calls?: unknown
 }
 
-/** The facts of a request as it came. */
+/** The facts in a request as received. */
 export function requestFacts(request: unknown): RequestFacts {
   const body: Record<string, unknown> = isObject(request) ? request : {}
-  const said = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
-  const items = said.filter(isObject) as Item[]
+  const messageList = Array.isArray(body.messages) ? body.messages : Array.isArray(body.input) ? body.input : []
+  const items = messageList.filter(isObject) as Item[]
   const calls = new Map(items.flatMap(callsOf))
   return {
-    items: said.map((item) => ({ json: JSON.stringify(item), text: isObject(item) ? sentText(item) : undefined })),
+    items: messageList.map((item) => ({
+      json: JSON.stringify(item),
+      text: isObject(item) ? sentText(item) : undefined,
+    })),
     goesOn: typeof body.previous_response_id === 'string',
     results: items.flatMap((item) => resultOf(item, calls)),
   }
 }
 
-/** The calls of tools in an item, by id: those of a chat message, or the one that an item of a response is. */
-function callsOf({ type, call_id, name, arguments: given, tool_calls }: Item): [string, string][] {
-  if (type === 'function_call') return [[String(call_id), `${name} ${given}`]]
+/** The tool calls in an item, by id: those of a chat message, or a single one of a response. */
+function callsOf({ type, call_id, name, arguments: args, tool_calls }: Item): [string, string][] {
+  if (type === 'function_call') return [[String(call_id), `${name} ${args}`]]
   if (!Array.isArray(tool_calls)) return []
   return tool_calls.filter(isObject).map(({ id, function: called }) => {
     const of = isObject(called) ? called : {}
@@ -62,15 +65,15 @@ function callsOf({ type, call_id, name, arguments: given, tool_calls }: Item): [
 }
 
 function resultOf({ type, role, tool_call_id, call_id, content, output }: Item, calls: ReadonlyMap<string, string>) {
-  const [id, given] =
+  const [id, args] =
     role === 'tool' ? [tool_call_id, content] : type === 'function_call_output' ? [call_id, output] : [undefined]
   if (typeof id !== 'string') return []
-  return [{ id, call: calls.get(id), text: typeof given === 'string' ? given : JSON.stringify(given ?? '') }]
+  return [{ id, call: calls.get(id), text: typeof args === 'string' ? args : JSON.stringify(args ?? '') }]
 }
 
 const MODEL_SAYS = ['function_call', 'reasoning']
 const sentText = ({ role, type, content, output }: Item): string | undefined => {
   if (role === 'assistant' || MODEL_SAYS.includes(String(type))) return undefined
-  const said = content ?? output
-  return typeof said === 'string' ? said : JSON.stringify(said)
+  const body = content ?? output
+  return typeof body === 'string' ? body : JSON.stringify(body)
 }

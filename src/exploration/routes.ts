@@ -1,4 +1,4 @@
-// Routing configurations: which faults of providers the gateway hides from its client, and which of them reach it.
+// Routing configurations: which provider faults the gateway hides from its client, and which ones reach it.
 import {
   ROUTE_TARGETS,
   type RouteOutcome,
@@ -11,17 +11,19 @@ import { faultKinds } from '../faults/index.ts'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from './recovery-paths.ts'
 import type { ObservedRun, RouteSample } from './types.ts'
 
-/** Plays the call of a configuration with a scenario, at no cost of time. */
+/** Runs the call of a configuration with a scenario, without real waits. */
 export type RunRoute = (
   route: RouteSample,
   scenario: WrittenScenario,
 ) => Promise<Pick<ObservedRun, 'calls' | 'recoveryPaths'>>
 
-/** Options without which a kind does not show what it does to every call. */
+/** Options that a fault type needs to affect every call. */
 const OPTIONS: Readonly<Record<string, object>> = { 'rate-limit': { requests: 0 }, hang: { for: '10m' } }
 const FAULT = 'fault'
 
-/** Plays every kind of fault that providers have on a configuration: on its first target, and on all of them when there are more. */
+/**
+ * Runs every type of provider fault on a configuration: on its first target, and on all targets if there are several.
+ */
 export async function routeTable(
   route: RouteSample,
   play: RunRoute,
@@ -31,17 +33,17 @@ export async function routeTable(
   const targets = ROUTE_TARGETS.filter((target) => target !== 'primary' || route.plan.length > 1)
   for (const kind of faultKinds.filter(({ points }) => points.includes('provider')))
     for (const target of targets) {
-      const played = await play(route, scenarioOfFault(kind, target))
-      const trace = played.calls[0]?.trace
+      const observed = await play(route, scenarioOfFault(kind, target))
+      const trace = observed.calls[0]?.trace
       if (!trace?.attempts.some(({ faults }) => faults.includes(FAULT))) continue
-      recoveryPaths.push(played.recoveryPaths)
+      recoveryPaths.push(observed.recoveryPaths)
       const { outcome, status, attempts } = trace
       outcomes.push({ fault: kind.type, target, outcome, status, attempts: attempts.length })
     }
   return { table: { route: route.name, outcomes }, recoveryPaths: mergeRecoveryPaths(recoveryPaths) }
 }
 
-/** How far a fault goes, in words. */
+/** Which attempts fail, as text. */
 export const TARGET_LABELS: Readonly<Record<RouteTarget, string>> = {
   once: 'first attempt',
   primary: 'primary target',

@@ -1,4 +1,4 @@
-// The cells of an exploration: which are to try and in which order, and what the runs of some prove of others.
+// The cases of an exploration: which ones to run, in which order, and which results follow from others.
 import {
   type CaseResult,
   type CaseVerdict,
@@ -14,52 +14,54 @@ import { provenBy, provenCase, proversOf } from './proof.ts'
 import type { Trial, TriedCase } from './trial.ts'
 import type { ExploreCase } from './types.ts'
 
-/** What is to be tried. */
+/** The options that select cases. */
 export interface SpaceOptions {
-  /** The classes that are tried; all when there is none. */
+  /** The failure modes to test; all if empty. */
   classes: readonly FailureModeName[]
-  /** 1 breaks one call in a run, 2 pairs too. */
+  /** 1 injects one failure per run, 2 pairs too. */
   depth: 1 | 2
-  /** Whether cells are left out whose outcome another one proves, and most of very many calls of a kind. */
+  /** Whether cases are skipped whose result another one proves, and most of very many calls of a kind. */
   prune: boolean
-  /** Cells that an earlier exploration has tried, by name. */
+  /** Cases that an earlier exploration has run, by name. */
   before: ReadonlyMap<string, TriedCase>
-  /** Told of each cell that is done, and how many there are to do. */
+  /** Called for each completed case, with the number of cases to run. */
   notify(progress: { tried: TriedCase; done: number; total: number }): void
 }
 
-/** What is to try, and what came of it. */
+/** The remaining cases, and the results. */
 interface Space {
-  /** The next cell to try; undefined when there is none now. */
+  /** The next case to run; undefined if there is none now. */
   next(): ExploreCase | undefined
-  giveBack(cell: ExploreCase): void
+  giveBack(exploreCase: ExploreCase): void
   done(trial: Trial): void
   state(): {
     points: InjectionPoint[]
-    cells: CaseResult[]
-    left: SkippedCase[]
+    cases: CaseResult[]
+    skipped: SkippedCase[]
     saved: number
   }
 }
 
 /**
- * The cells of the points that the quiet runs show.
- * @param options `steady`: whether the quiet runs made the same calls in the same order
+ * The cases of the baseline's injection points.
+ * @param options `steady`: whether the baseline runs made the same calls in the same order
  */
 export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
   const { depth, classes, before, notify } = options
-  // Of a program that does not do the same in every run, none proves anything of another.
+  // If a program behaves differently in every run, no run proves the result of another.
   const proves = options.prune && options.steady
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
   const broken = new Set(options.prune ? failingPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
-  const cells = allCases([...broken], classes)
-  const waiting = new Map(allCases(endsFirst([...broken]), classes).map((cell) => [caseLabel(cell), cell]))
+  const allPlanned = allCases([...broken], classes)
+  const waiting = new Map(
+    allCases(endsFirst([...broken]), classes).map((exploreCase) => [caseLabel(exploreCase), exploreCase]),
+  )
   const underWay = new Set<string>()
   const results = new Map<string, CaseResult>()
   let saved = 0
-  const add = (cell: ExploreCase, tried: TriedCase) => {
+  const add = (exploreCase: ExploreCase, tried: TriedCase) => {
     const name = caseName(tried.result)
     if (results.has(name)) return
     waiting.delete(name)
@@ -67,85 +69,88 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     results.set(name, tried.result)
     const found = new Map(tried.discovered.map((point) => [point.id, point]))
     for (const point of found.values()) if (!points.has(point.id)) points.set(point.id, point)
-    if (depth === 2) for (const pair of pairsAfter(cell, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
+    if (depth === 2)
+      for (const pair of pairsAfter(exploreCase, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
     notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size })
   }
-  const queue = (cell: ExploreCase) => {
-    const name = caseLabel(cell)
+  const queue = (exploreCase: ExploreCase) => {
+    const name = caseLabel(exploreCase)
     if (results.has(name) || underWay.has(name)) return
-    waiting.set(name, cell)
-    takeKnown(name, cell)
+    waiting.set(name, exploreCase)
+    takeKnown(name, exploreCase)
   }
-  const takeKnown = (name: string, cell: ExploreCase) => {
+  const takeKnown = (name: string, exploreCase: ExploreCase) => {
     const tried = before.get(name)
-    if (tried && (proves || !tried.result.derived)) add(cell, tried)
+    if (tried && (proves || !tried.result.derived)) add(exploreCase, tried)
   }
   const pairsAfter = (
-    cell: ExploreCase,
+    exploreCase: ExploreCase,
     { result, following }: TriedCase,
     pointOf: (id: string) => InjectionPoint | undefined,
   ) => {
-    if (cell.after || !COPED.includes(result.verdict)) return []
-    const after = { point: cell.point, class: cell.class }
+    if (exploreCase.after || !COPED.includes(result.verdict)) return []
+    const after = { point: exploreCase.point, class: exploreCase.class }
     return allCases(
       following.flatMap((id) => pointOf(id) ?? []),
       classes,
     ).map((second) => ({ ...second, after }))
   }
-  for (const [name, cell] of [...waiting]) takeKnown(name, cell)
+  for (const [name, exploreCase] of [...waiting]) takeKnown(name, exploreCase)
   return {
     next() {
-      for (const [name, cell] of waiting) {
-        // What a cell under way may prove waits for it, so that two explorations do not differ by who was faster.
-        if (proves && proversOf(cell).some((one) => underWay.has(one))) continue
+      for (const [name, exploreCase] of waiting) {
+        // A case that a running one may prove waits for it, so that explorations do not differ by timing.
+        if (proves && proversOf(exploreCase).some((one) => underWay.has(one))) continue
         waiting.delete(name)
         underWay.add(name)
-        return cell
+        return exploreCase
       }
       return undefined
     },
-    giveBack(cell) {
-      underWay.delete(caseLabel(cell))
-      waiting.set(caseLabel(cell), cell)
+    giveBack(exploreCase) {
+      underWay.delete(caseLabel(exploreCase))
+      waiting.set(caseLabel(exploreCase), exploreCase)
     },
     done(trial) {
       add(trial.cell, trial)
       for (const other of proves ? provenBy(trial) : []) {
-        const cell = waiting.get(caseLabel(other))
-        if (!cell) continue
+        const exploreCase = waiting.get(caseLabel(other))
+        if (!exploreCase) continue
         saved++
-        add(cell, provenCase(trial, cell))
+        add(exploreCase, provenCase(trial, exploreCase))
       }
     },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
-      cells: inOrder([...results.values()], cells),
-      left: [
-        ...[...waiting.values()].map((cell): SkippedCase => ({ ...caseId(cell), why: 'time' })),
-        ...allCases(unbroken, classes).map((cell): SkippedCase => ({ ...caseId(cell), why: 'similar' })),
+      cases: inOrder([...results.values()], allPlanned),
+      skipped: [
+        ...[...waiting.values()].map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'time' })),
+        ...allCases(unbroken, classes).map((exploreCase): SkippedCase => ({ ...caseId(exploreCase), why: 'similar' })),
       ],
       saved,
     }),
   }
 }
 
-/** Verdicts of a program that goes on after a fault, so that another one may meet it. */
+/** Results of a program that continues after a fault, so that another one may follow. */
 const COPED: readonly CaseVerdict[] = ['tolerated', 'swallowed', 'misbehaved']
 
-/** Points that came under faults, in an order that does not depend on which fault was tried first. */
+/**
+ * Injection points that were discovered under faults, in an order that does not depend on which fault was tested first.
+ */
 const discoveredOf = (points: ReadonlyMap<string, InjectionPoint>): InjectionPoint[] =>
   [...points.values()]
     .filter(({ discovered }) => discovered)
     .sort((one, other) => (one.kind === other.kind ? one.nth - other.nth : one.kind < other.kind ? -1 : 1))
 
-/** Results in the order in which their cells were to be tried, pairs behind them by name. */
-function inOrder(results: readonly CaseResult[], cells: readonly ExploreCase[]): CaseResult[] {
-  const places = new Map(cells.map((cell, index) => [caseLabel(cell), index]))
-  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? cells.length
+/** Results in the order of their cases, with pairs after them by name. */
+function inOrder(results: readonly CaseResult[], planned: readonly ExploreCase[]): CaseResult[] {
+  const places = new Map(planned.map((exploreCase, index) => [caseLabel(exploreCase), index]))
+  const placeOf = (result: CaseResult) => places.get(caseName(result)) ?? planned.length
   return results.toSorted((one, other) => placeOf(one) - placeOf(other) || (caseName(one) < caseName(other) ? -1 : 1))
 }
 
-/** All cells of some points, those that tell most first. */
+/** All cases of some points, the most informative first. */
 const allCases = (points: readonly InjectionPoint[], classes: readonly FailureModeName[]): ExploreCase[] =>
   failureModes
     .filter(({ name }) => classes.length === 0 || classes.includes(name))

@@ -1,4 +1,4 @@
-// One trial: a cell broken in a run, judged, tried again to be sure, and made as short as can be.
+// One trial: runs a case, judges it, confirms the result, and minimizes the scenario.
 import type { CaseResult, CaseVerdict, InjectionPoint, WrittenScenario } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { caseId, scenarioOf } from './case-scenario.ts'
@@ -7,47 +7,47 @@ import { failingPoints, newInjectionPoints } from './injection-points.ts'
 import { judgeCase } from './judge.ts'
 import type { ExploreCase, ObservedRun } from './types.ts'
 
-/** Runs the command, with a scenario or without; it is ended after `limitMs`, never when that is null. */
+/** Runs the command, with or without a scenario. It is ended after `limitMs`, never if that is null. */
 export type RunCommand = (run: { scenario: WrittenScenario | null; limitMs: number | null }) => Promise<ObservedRun>
 
-/** What trials are made with. */
+/** The context of trials. */
 interface TrialContext {
   run: RunCommand
   baseline: Baseline
-  /** The points of the quiet runs. */
-  quiet: readonly InjectionPoint[]
+  /** The injection points of the baseline. */
+  baselinePoints: readonly InjectionPoint[]
   limitMs: number
 }
 
-/** What is kept of a cell that was tried: an exploration goes on from it. */
+/** The stored result of a case, from which an exploration can be resumed. */
 export interface TriedCase {
   result: CaseResult
-  /** Ids of the points that came after the broken one in its session, those that a second fault may break. */
+  /** Ids of the points after the affected one in its session, which a second fault may affect. */
   following: string[]
-  /** Points that no quiet run has. */
+  /** Points that are not in the baseline. */
   discovered: InjectionPoint[]
 }
 
-/** What a trial found of a cell. */
+/** The result of a trial. */
 export interface Trial extends TriedCase {
   cell: ExploreCase
-  /** The highest number of a call of each kind that came. */
+  /** The highest number of a call of each kind. */
   last: ReadonlyMap<string, number>
-  /** Whether all its runs came to the same. */
+  /** Whether all its runs had the same result. */
   steady: boolean
 }
 
 interface JudgedTrial extends Trial {
-  /** Whether the verdict rests on counts of calls that cannot be told apart. */
+  /** Whether the verdict depends on counts of calls that cannot be distinguished. */
   counted: boolean
 }
 
-/** Verdicts that a second run must confirm. */
+/** Results that a second run must confirm. */
 const BAD: readonly CaseVerdict[] = ['failed', 'crashed', 'hung', 'misbehaved']
-/** Fewer breaks than these are tried where a break for ever is too much. */
+/** Fewer failures than these are tried if a permanent one is more than necessary. */
 const MAX_TIMES = 4
 
-/** Tries a cell; undefined when somebody has asked for the end. */
+/** Runs a case; undefined if the user requested the end. */
 export async function runCase(cell: ExploreCase, context: TrialContext): Promise<Trial | undefined> {
   const first = await tryOnce(cell, context)
   if (!first) return undefined
@@ -55,10 +55,14 @@ export async function runCase(cell: ExploreCase, context: TrialContext): Promise
   return sure && shortened(sure, context)
 }
 
-async function tryOnce(cell: ExploreCase, context: TrialContext, times?: number): Promise<JudgedTrial | undefined> {
-  const written = scenarioOf(cell, times)
+async function tryOnce(
+  exploreCase: ExploreCase,
+  context: TrialContext,
+  times?: number,
+): Promise<JudgedTrial | undefined> {
+  const written = scenarioOf(exploreCase, times)
   const run = await context.run({ scenario: written, limitMs: context.limitMs })
-  return run.stopped ? undefined : trialOf(cell, { run, written, context })
+  return run.stopped ? undefined : trialOf(exploreCase, { run, written, context })
 }
 
 interface Played {
@@ -67,21 +71,28 @@ interface Played {
   context: TrialContext
 }
 
-function trialOf(cell: ExploreCase, { run, written, context: { baseline, quiet } }: Played): JudgedTrial {
-  const { verdict, why, traces, counted } = judgeCase(run, { cell, rule: String(written.rules.at(-1)?.name), baseline })
+function trialOf(
+  exploreCase: ExploreCase,
+  { run, written, context: { baseline, baselinePoints } }: Played,
+): JudgedTrial {
+  const { verdict, why, traces, counted } = judgeCase(run, {
+    cell: exploreCase,
+    rule: String(written.rules.at(-1)?.name),
+    baseline,
+  })
   const { output, tookMs, kept } = run
-  const own = run.calls.filter(({ point }) => point.session === cell.point.session)
-  const broken = own.findIndex(({ point }) => point.id === cell.point.id)
+  const own = run.calls.filter(({ point }) => point.session === exploreCase.point.session)
+  const broken = own.findIndex(({ point }) => point.id === exploreCase.point.id)
   const after = broken < 0 ? [] : own.slice(broken + 1)
   return {
-    cell,
+    cell: exploreCase,
     counted,
     steady: true,
     following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
-    discovered: failingPoints(newInjectionPoints(run, new Set(quiet.map(({ id }) => id)))),
+    discovered: failingPoints(newInjectionPoints(run, new Set(baselinePoints.map(({ id }) => id)))),
     last: lastOf(run),
     result: {
-      ...caseId(cell),
+      ...caseId(exploreCase),
       verdict,
       why,
       traces: traces.filter((id) => kept.has(id)),
@@ -100,7 +111,7 @@ function lastOf({ calls }: ObservedRun): Map<string, number> {
   return last
 }
 
-/** The trial when a second run ends as the first; else that of a third run, which says so. */
+/** The trial if a second run ends like the first; otherwise that of a third run, which notes it. */
 async function confirmed(first: JudgedTrial, context: TrialContext): Promise<JudgedTrial | undefined> {
   const second = await tryOnce(first.cell, context)
   if (!second || second.result.verdict === first.result.verdict) return second
@@ -110,13 +121,13 @@ async function confirmed(first: JudgedTrial, context: TrialContext): Promise<Jud
   return { ...third, steady: false, result: { ...third.result, why } }
 }
 
-/** The same with the fewest breaks in a row that end alike, where the class breaks for ever. */
+/** The same with the fewest consecutive failures that end alike, if the failure mode is permanent. */
 async function shortened(trial: JudgedTrial, context: TrialContext): Promise<Trial> {
-  const { cell, last, result } = trial
-  if (!BAD.includes(result.verdict) || failureMode(cell.class).meets === 'one') return trial
-  const hits = (last.get(cell.point.kind) ?? 0) - cell.point.nth + 1
+  const { cell: exploreCase, last, result } = trial
+  if (!BAD.includes(result.verdict) || failureMode(exploreCase.class).meets === 'one') return trial
+  const hits = (last.get(exploreCase.point.kind) ?? 0) - exploreCase.point.nth + 1
   for (let times = 1; times < Math.min(hits, MAX_TIMES + 1); times++) {
-    const shorter = await tryOnce(cell, context, times)
+    const shorter = await tryOnce(exploreCase, context, times)
     if (!shorter) break
     if (shorter.result.verdict === result.verdict)
       return { ...trial, result: { ...result, scenario: shorter.result.scenario } }

@@ -1,4 +1,4 @@
-// The words of exploration: what was seen of a run of the command, and what becomes of each break that was tried.
+// Types of explorations: observed runs, and the results of cases.
 import type { FailureModeName, InjectionPoint } from '../contract/core/exploration.ts'
 import type { Finding } from '../contract/core/finding.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
@@ -9,54 +9,54 @@ import type { RequestFacts } from './requests.ts'
 
 /** A routing configuration, with a call that has it. */
 export interface RouteSample {
-  /** In words. */
+  /** As text. */
   name: string
   path: string
   request: unknown
   plan: readonly string[]
 }
 
-/** One call as a run saw it. */
+/** One call as observed in a run. */
 export interface ObservedCall {
   point: Omit<InjectionPoint, 'unstable' | 'discovered'>
   trace: TraceRecord
   request: RequestFacts
-  /** As the judge of clients sees it. */
+  /** As verdicts on clients see it. */
   client: ClientCall
 }
 
-/** What was seen of one run of the command. */
+/** One observed run of the command. */
 export interface ObservedRun {
-  /** Exit code of the command, the signal's number and 128 when one has ended it. */
+  /** Exit code of the command; 128 plus the signal's number if a signal ended it. */
   code: number
-  /** Whether a signal that nobody here has sent has ended it. */
+  /** Whether it was ended by a signal that this program did not send. */
   crashed: boolean
   /** Whether it was ended because it took too long. */
   timedOut: boolean
-  /** Somebody has asked for the end. */
+  /** The user requested the end. */
   stopped: boolean
   tookMs: number
-  /** The client's calls, by session in the order in which they came. */
+  /** The client's calls, by session in order of arrival. */
   calls: ObservedCall[]
-  /** Ids of the calls that are kept beyond the run: of very many calls not all are. */
+  /** Ids of the calls that are stored after the run: of very many calls only some are. */
   kept: ReadonlySet<string>
-  /** How many traces were dropped, or deleted as by a reset: nothing is known of those calls. */
+  /** Number of traces that were dropped, or deleted as by a reset: nothing is known about those calls. */
   dropped: number
   findings: { session: string; finding: Finding }[]
-  /** What became of the rules of the scenario, over all sessions. */
+  /** The results of the scenario's rules, over all sessions. */
   rules: RuleReport[]
-  /** Ways through the gateway that its calls configure, with how often they were taken. */
+  /** Recovery paths that its calls configure, with how often each was exercised. */
   recoveryPaths: RecoveryPathCounts
   /** The routing configurations of its calls. */
   routes: RouteSample[]
-  /** The last of what it has printed. */
+  /** The end of its output. */
   output: string
 }
 
-/** One break that is tried: a class at a point, or a second one after it. */
+/** One case: a failure mode at a point, or a second one after it. */
 export interface ExploreCase {
   point: InjectionPoint
   class: FailureModeName
-  /** At depth 2: what was broken before. */
+  /** At depth 2: the failure before it. */
   after?: { point: InjectionPoint; class: FailureModeName }
 }

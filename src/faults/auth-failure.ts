@@ -2,6 +2,7 @@
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 
+/** Tests that a client does not repeat a call whose API key is rejected. */
 export const authFailure = defineFault({
   type: 'auth-failure',
   summary: 'The API key is invalid, expired, or revoked.',

@@ -5,6 +5,7 @@ import { onAnswer, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, isStream, mapBlocks, piecesOf, streamBytes } from './wire.ts'
 
+/** Tests HTTP clients against a chunked body with an invalid chunk size (RFC 9112, 7.1). */
 export const brokenFraming = defineFault({
   type: 'broken-framing',
   summary: 'A chunked response contains an invalid chunk size after some chunks.',

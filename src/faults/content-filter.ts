@@ -9,6 +9,7 @@ import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 import { changed, isStream, mapBlocks, streamBytes, wholeBytes } from './wire.ts'
 
+/** Tests how a client handles a response that a content filter blocked, at the start or in the middle. */
 export const contentFilter = defineFault({
   type: 'content-filter',
   summary: 'A content filter blocks the request, or ends the response early.',

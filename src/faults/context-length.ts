@@ -7,6 +7,7 @@ import { refusal, refusalOptions } from './refusal.ts'
 /** What a model takes that is not listed. */
 const USUAL = 128_000
 
+/** Tests how a client handles an input that exceeds the context window, in tokens; a retry cannot help. */
 export const contextLength = defineFault({
   type: 'context-length',
   summary: 'The request is rejected because the input exceeds the context window of the model.',

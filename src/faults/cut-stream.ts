@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CLOSES, changeAt, cutBytes, endAs, PLACE } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client notices an incomplete response: the connection closes in the middle. */
 export const cutStream = defineFault({
   type: 'cut-stream',
   summary: 'The response is cut off after a number of chunks, tokens, or bytes, or after a share of its bytes.',

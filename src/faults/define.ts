@@ -4,7 +4,12 @@ import { Duration } from '../contract/core/duration.ts'
 import type { FaultKind } from '../contract/core/fault.ts'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 
-/** Checks a kind's types: its options are those that `apply` gets. */
+/**
+ * Checks a kind's types: its options are those that `apply` gets.
+ * @example
+ * const about = { type: 'pass', summary: 'Changes nothing.', points: ['provider'], options: {}, example: {} }
+ * defineFault({ ...about, apply: (_, next) => next() }).options.safeParse({ x: 1 }).success // => false
+ */
 export const defineFault = <Shape extends z.ZodRawShape>(
   kind: Omit<FaultKind<z.infer<z.ZodObject<Shape>>>, 'options'> & { options: Shape },
 ): FaultKind => ({ ...kind, options: z.strictObject(kind.options) }) as unknown as FaultKind

@@ -15,6 +15,7 @@ interface Delay {
   deviation?: number | undefined
 }
 
+/** Tests timeouts: the first byte of the response is late, by a fixed or random time in ms. */
 export const delay = defineFault({
   type: 'delay',
   summary: 'The response starts late.',

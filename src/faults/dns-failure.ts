@@ -6,6 +6,7 @@ import { defineFault } from './define.ts'
 
 const WORDS = { ENOTFOUND: 'was not found', EAI_AGAIN: 'could not be looked up for now' }
 
+/** Tests a provider whose host name does not resolve (ENOTFOUND, EAI_AGAIN). */
 export const dnsFailure = defineFault({
   type: 'dns-failure',
   summary: "The provider's host name cannot be resolved.",

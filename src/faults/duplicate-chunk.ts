@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests parsers of streams: one content event arrives more than once. */
 export const duplicateChunk = defineFault({
   type: 'duplicate-chunk',
   summary: 'A chunk of a stream is sent more than once.',

@@ -3,6 +3,7 @@ import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, drop, streamBytes } from './wire.ts'
 
+/** Tests that a client checks the body: the status is a success, the body is empty. */
 export const emptyBody = defineFault({
   type: 'empty-body',
   summary: 'The response has a success status and an empty body.',

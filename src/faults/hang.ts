@@ -3,6 +3,7 @@ import { Duration } from '../contract/core/duration.ts'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client has a timeout: no byte of a response ever arrives, or the connection closes after a time. */
 export const hang = defineFault({
   type: 'hang',
   summary: 'The request is accepted, but no response is sent until the client times out.',

@@ -6,6 +6,9 @@ import { RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
 import { errorStatus, lowerCase, problemOf, refusal, refusalOptions } from './refusal.ts'
 
+/**
+ * Tests retry and fallback by status: any status from 400 to 599, with the error body that the provider sends for it.
+ */
 export const httpError = defineFault({
   type: 'http-error',
   summary: "An HTTP error status with the provider's own error body and headers.",

@@ -4,6 +4,7 @@ import { Duration } from '../contract/core/duration.ts'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests SSE parsers: comment lines, which a client must ignore, stand between the events. */
 export const keepAliveComments = defineFault({
   type: 'keep-alive-comments',
   summary: 'Comment lines are sent between the events of a stream, as servers do to keep a connection open.',

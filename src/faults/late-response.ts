@@ -3,6 +3,7 @@ import { Duration } from '../contract/core/duration.ts'
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
+/** Tests clients that cancel a task: a result that was in flight is added to the canceled task later. */
 export const lateResponse = defineFault({
   type: 'late-response',
   summary:

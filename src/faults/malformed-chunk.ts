@@ -3,6 +3,7 @@ import { changeAt, PLACE, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'
 
+/** Tests that a client handles an event of a stream whose JSON is incomplete. */
 export const malformedChunk = defineFault({
   type: 'malformed-chunk',
   summary: 'One event of a stream contains only the first half of its JSON. All other events are intact.',

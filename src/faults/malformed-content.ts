@@ -6,6 +6,7 @@ import { rewritten } from './wire.ts'
 
 const NO_TEXT = 'the response has no text'
 
+/** Tests that a client validates structured output: the response is valid, the JSON inside its text is not. */
 export const malformedContent = defineFault({
   type: 'malformed-content',
   summary:

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client handles a success whose body is invalid JSON. */
 export const malformedJson = defineFault({
   type: 'malformed-json',
   summary: 'The body of a non-streamed response is not valid JSON.',

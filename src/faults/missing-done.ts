@@ -2,6 +2,7 @@
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client notices a stream that ends without the last event of its API. */
 export const missingDone = defineFault({
   type: 'missing-done',
   summary: 'A stream ends without its last event: [DONE], response.completed, or message_stop.',

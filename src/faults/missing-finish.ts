@@ -5,6 +5,7 @@ import { changeStream, changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
 import { type EventBlock, rewritten } from './wire.ts'
 
+/** Tests clients that depend on a finish reason or a completed status. */
 export const missingFinish = defineFault({
   type: 'missing-finish',
   summary: 'The response has no finish reason or completed status.',

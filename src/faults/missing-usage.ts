@@ -5,6 +5,7 @@ import { onAnswer, orUnset } from './change.ts'
 import { defineFault } from './define.ts'
 import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
 
+/** Tests clients that count tokens: the response has no `usage`. */
 export const missingUsage = defineFault({
   type: 'missing-usage',
   summary: 'The response has no token counts.',

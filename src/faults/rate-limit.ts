@@ -11,6 +11,7 @@ import { changed } from './wire.ts'
 const MINUTE = 60_000
 const UNITS = ['requests', 'tokens'] as const
 
+/** Tests that a client reads rate-limit headers and honors `Retry-After` (RFC 9110, 10.2.3), per model and window. */
 export const rateLimit = defineFault({
   type: 'rate-limit',
   summary:

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client does not depend on the order of a stream's events where it cannot. */
 export const reorderChunks = defineFault({
   type: 'reorder-chunks',
   summary: 'Two adjacent chunks of a stream are swapped.',

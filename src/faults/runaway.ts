@@ -6,6 +6,7 @@ import { objectsIn } from '../lib/values.ts'
 import { changeMessage, offeredFunctions } from './answer-tools.ts'
 import { defineFault } from './define.ts'
 
+/** Tests the iteration and cost limits of agents: every response is a valid tool call. */
 export const runaway = defineFault({
   type: 'runaway',
   summary: 'The model calls a tool with valid arguments in every response and never finishes.',

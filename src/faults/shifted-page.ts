@@ -4,6 +4,7 @@ import type { WorkspaceCall } from '../contract/core/fault.ts'
 import { defineFault } from './define.ts'
 import { isPage, type RecordPage, recordsOf } from './records.ts'
 
+/** Tests clients that page through a list that changes meanwhile: an item is missing or repeated. */
 export const shiftedPage = defineFault({
   type: 'shifted-page',
   summary: 'A page of a list skips an item or repeats the previous one.',

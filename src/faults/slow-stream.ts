@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests timeouts between events: a stream is limited to a number of tokens per second. */
 export const slowStream = defineFault({
   type: 'slow-stream',
   summary: 'A stream is limited to a number of tokens per second.',

@@ -10,6 +10,7 @@ import { changed, piecesOf, streamBytes } from './wire.ts'
 const CHARACTER = /(?<=[\xc2-\xf4])(?=[\x80-\xbf])/g
 const TOKEN = /"(?:[^"\\]|\\.)*"|[\w.+-]{2,}|\r?\n\r?\n/g
 
+/** Tests parsers that assume that a packet ends between characters or events. */
 export const splitBytes = defineFault({
   type: 'split-bytes',
   summary: 'The bytes are correct, but are split into pieces inside a character or a JSON token.',

@@ -3,6 +3,7 @@ import type { Reply } from '../contract/core/reply.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { defineFault } from './define.ts'
 
+/** Tests clients that read their own writes: a read returns the data from before the last write. */
 export const staleRead = defineFault({
   type: 'stale-read',
   summary: 'A read returns the data from before the last write.',

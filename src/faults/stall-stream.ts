@@ -4,6 +4,7 @@ import { Duration } from '../contract/core/duration.ts'
 import { CLOSES, changeAt, endAs, PLACE, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client notices a stream that goes silent in the middle, for a time in ms or for good. */
 export const stallStream = defineFault({
   type: 'stall-stream',
   summary: 'A stream stalls in the middle, for a time or forever.',

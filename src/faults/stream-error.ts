@@ -8,6 +8,7 @@ import { errorBody, errorStatus, ownError, problemOf, type RefusalOptions, refus
 
 const { message, shape } = refusalOptions
 
+/** Tests that a client notices an error event in a stream whose status was 200. */
 export const streamError = defineFault({
   type: 'stream-error',
   summary: 'An error event replaces the rest of a stream.',

@@ -6,6 +6,7 @@ import { mapRecords } from './records.ts'
 /** The states of a datasource. */
 const STATES = ['pending', 'processing', 'completed', 'failed', 'queued']
 
+/** Tests clients that poll a datasource: it never leaves a state of processing. */
 export const stuckProcessing = defineFault({
   type: 'stuck-processing',
   summary: 'A datasource never leaves the processing state.',

@@ -2,6 +2,7 @@
 import { untilAborted } from '../lib/clock.ts'
 import { defineFault } from './define.ts'
 
+/** Tests clients that poll an agent task: it never leaves `working`. */
 export const stuckTask = defineFault({
   type: 'stuck-task',
   summary: 'An agent task never leaves `working`. Its time limit does not end it; only a cancellation does.',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
+/** Tests how an agent handles the error of a sub-agent. The sub-task is not started. */
 export const subAgentFailed = defineFault({
   type: 'sub-agent-failed',
   summary: 'A sub-agent fails with an error that the calling agent receives. Its task does not start.',

@@ -11,6 +11,7 @@ const WORDS = {
   handshake: 'the handshake failed (EPROTO)',
 }
 
+/** Tests a provider whose certificate is rejected or whose TLS handshake fails. */
 export const tlsFailure = defineFault({
   type: 'tls-failure',
   summary: 'The TLS connection cannot be established.',

@@ -4,6 +4,7 @@ import { Duration } from '../contract/core/duration.ts'
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 
+/** Tests how an agent handles a tool that fails. The tool is not run. */
 export const toolError = defineFault({
   type: 'tool-error',
   summary: 'A tool of an agent fails with an error that the model receives. The tool is not run.',

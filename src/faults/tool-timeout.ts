@@ -2,6 +2,7 @@
 import { untilAborted } from '../lib/clock.ts'
 import { defineFault } from './define.ts'
 
+/** Tests the time limits of tools: no result arrives until the timeout. */
 export const toolTimeout = defineFault({
   type: 'tool-timeout',
   summary: 'A tool of an agent returns no result until its timeout, which is two minutes by default.',

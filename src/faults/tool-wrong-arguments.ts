@@ -4,6 +4,7 @@ import { asObject, type JsonObject } from '../lib/values.ts'
 import { changeToolCalls, offeredFunctions } from './answer-tools.ts'
 import { defineFault } from './define.ts'
 
+/** Tests that a client validates tool arguments: those of the model do not match the schema of the tool. */
 export const toolWrongArguments = defineFault({
   type: 'tool-wrong-arguments',
   summary: 'The arguments of a tool call do not match the schema of the tool.',

@@ -4,6 +4,7 @@ import { cutBytes } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, isStream, streamBytes, wholeBytes } from './wire.ts'
 
+/** Tests that a client notices a body that is shorter than it should be, on a connection that ends normally. */
 export const truncateBody = defineFault({
   type: 'truncate-body',
   summary: 'The body is truncated, but the response ends normally.',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { changeToolCalls } from './answer-tools.ts'
 import { defineFault } from './define.ts'
 
+/** Tests how a client handles a call of a tool that it never offered. */
 export const unknownTool = defineFault({
   type: 'unknown-tool',
   summary: 'Each tool call of the model names a tool that was not offered.',

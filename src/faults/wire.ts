@@ -29,7 +29,12 @@ export interface EventBlock {
   tokens: number
 }
 
-/** The reply with something else in it; its counts are those that the real one has by the time they are asked for. */
+/**
+ * The reply with something else in it; its counts are those that the real one has by the time they are asked for.
+ * @example
+ * import { valueReply } from '../contract/core/reply.ts'
+ * changed(valueReply(1), { headers: { 'x-a': 'b' } }).headers // => { 'x-a': 'b' }
+ */
 export const changed = (reply: Reply, change: Partial<Pick<Reply, 'headers' | 'body'>>): Reply => ({
   ...reply,
   ...change,
@@ -41,7 +46,12 @@ export const changed = (reply: Reply, change: Partial<Pick<Reply, 'headers' | 'b
 /** Whether a reply is an answer at all. */
 export const isAnswer = ({ status }: Reply): boolean => status >= 200 && status <= 299
 
-/** Whether a reply is a stream of events. */
+/**
+ * Whether a reply is a stream of events.
+ * @example
+ * import { valueReply } from '../contract/core/reply.ts'
+ * isStream(valueReply(1)) // => false
+ */
 export const isStream = ({ body }: Reply): boolean =>
   body.kind === 'events' || (body.kind === 'bytes' && /^text\/event-stream/i.test(body.contentType))
 
@@ -55,7 +65,12 @@ export function piecesOf(reply: Reply): Iterable<Uint8Array> | AsyncIterable<Uin
   return bytes instanceof Uint8Array ? [bytes] : bytes
 }
 
-/** A reply's body as bytes that come in their own time. */
+/**
+ * A reply's body as bytes that come in their own time.
+ * @example
+ * import { valueReply } from '../contract/core/reply.ts'
+ * streamBytes(valueReply({ a: 1 })).contentType // => 'application/json'
+ */
 export function streamBytes({ body }: Reply): BytesBody {
   if (body.kind === 'bytes') return withoutHidden(body)
   if (body.kind === 'value') {

@@ -4,6 +4,7 @@ import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, streamBytes } from './wire.ts'
 
+/** Tests clients that trust `content-type`: the body is correct, the header is not. */
 export const wrongContentType = defineFault({
   type: 'wrong-content-type',
   summary: 'The response is correct, but has the wrong content type.',

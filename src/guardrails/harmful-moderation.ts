@@ -1,4 +1,5 @@
-// Harmful content, by a modest list of English phrases: a verb alone ("kill the process") says nothing, so most have an object.
+// Harmful content, by a short list of English phrases. A verb alone ("kill the process") means nothing, so most have an
+// object.
 import { wordGuardrail } from './word-list.ts'
 
 const SOMEBODY =
@@ -8,6 +9,10 @@ const DRUGS = '(?:crystal )?(?:meth|methamphetamine|heroin|cocaine|crack|fentany
 const GROUP =
   '(?:jews|muslims|christians|black people|white people|asians|immigrants|refugees|gays|gay people|women|disabled people)'
 
+/**
+ * The built-in guardrail `svc_harmful_moderation`: English phrases about violence, weapons, self-harm, hate, drugs
+ * and crime.
+ */
 export const harmfulModeration = wordGuardrail('harmful_moderation', {
   violence: [
     `(?:kill|killing|murder|murdering|stab|stabbing|strangle|poison|poisoning|shoot|behead|torture|torturing|hurt) ${SOMEBODY}`,

@@ -1,5 +1,5 @@
-// Personal data in texts: what is found is named by its kind and never quoted. What has been recognised is taken out before
-// the next kind is looked for, so that the digits of an IBAN are no telephone number too.
+// Personal data in texts. Findings name its kind and never quote it. Recognized data is removed before the next kind is
+// searched, so that the digits of an IBAN are not also a telephone number.
 import type { BuiltIn } from './define.ts'
 import { type Detector, patternDetectors, type Span } from './pii-patterns.ts'
 import { namesIn, phoneNumbersIn } from './pii-words.ts'
@@ -10,7 +10,7 @@ const DETECTORS: readonly Detector[] = [
   { kind: "a person's name", find: namesIn },
 ]
 
-/** The text with a line in the place of each span; spans are in order. */
+/** The text with a line break in place of each span; spans are in order. */
 function without(text: string, spans: readonly Span[]): string {
   let end = 0
   const parts = spans.map((span) => {
@@ -21,16 +21,17 @@ function without(text: string, spans: readonly Span[]): string {
   return `${parts.join('')}${text.slice(end)}`
 }
 
+/** The built-in guardrail `svc_pii_detection`: names the kinds of personal data in texts, never their values. */
 export const piiDetection: BuiltIn = {
   name: 'pii_detection',
   async check(texts) {
     const kinds = new Set<string>()
     for (const text of texts) {
-      let left = text
+      let rest = text
       for (const { kind, find } of DETECTORS) {
-        const spans = await find(left)
+        const spans = await find(rest)
         if (spans.length > 0) kinds.add(kind)
-        left = without(left, spans)
+        rest = without(rest, spans)
       }
     }
     const found = DETECTORS.map(({ kind }) => kind).filter(

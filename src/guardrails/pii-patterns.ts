@@ -1,15 +1,15 @@
-// Personal data that has a form: addresses and numbers, each held to its own check where it has one. A number that could be
-// any other counts only near a word that says what it is.
+// Personal data with a fixed form: addresses and numbers, each with its own check if there is one. An ambiguous number
+// counts only near a word that identifies it.
 
-/** A stretch of a text, from its first character to the one behind its last. */
+/** A range of a text; the end is exclusive. */
 export interface Span {
   start: number
   end: number
 }
 
-/** Looks for one kind of personal data. */
+/** Finds one kind of personal data. */
 export interface Detector {
-  /** What is found, with its article. */
+  /** Its name, with an article. */
   readonly kind: string
   find(text: string): Span[] | Promise<Span[]>
 }
@@ -21,9 +21,9 @@ const load = () => (loaded ??= import('validator').then((module) => module.defau
 interface Pattern {
   kind: string
   pattern: RegExp
-  /** Stands shortly before or behind it. */
+  /** Must occur shortly before or after it. */
   near?: RegExp
-  /** Does not stand right before it. */
+  /** Must not occur directly before it. */
   notAfter?: RegExp
   valid?(found: string, validator: Validator): boolean
 }
@@ -37,7 +37,7 @@ const NOBODYS_ADDRESS = /^(?:0\.0\.0\.0|127\.|255\.255\.255\.255|::1?$)/
 const PATTERNS: readonly Pattern[] = [
   {
     kind: 'an e-mail address',
-    // `git@host:path` is a place, and so is `scheme://user@host`.
+    // `git@host:path` is a location, and so is `scheme://user@host`.
     pattern:
       /(?<![\p{L}\p{N}._%+'/-])[\p{L}\p{N}_%+][\p{L}\p{N}._%+'-]*@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+(?![\p{L}\p{N}-]|:\w)/gu,
     valid: (found, validator) => validator.isEmail(found, { allow_utf8_local_part: true }),
@@ -106,7 +106,7 @@ const PATTERNS: readonly Pattern[] = [
   },
 ]
 
-/** How far around a number the word may stand that says what it is, in characters. */
+/** Maximum distance of the identifying word, in characters. */
 const BEFORE = 40
 const BEHIND = 20
 
@@ -128,10 +128,13 @@ const detectorOf = ({ kind, pattern, near, notAfter, valid }: Pattern): Detector
   },
 })
 
-/** Characters of the longest IBAN, with a space after each of them. */
+/** Length of the longest IBAN, with a space after each character. */
 const MAX_IBAN_LENGTH = 2 * 34
 
-/** IBANs, together or in groups: groups are added until the number of that country is complete and its check holds. */
+/**
+ * IBANs, with or without groups: groups are added until the length for that country is reached and the check digits are
+ * right.
+ */
 async function ibansIn(text: string): Promise<Span[]> {
   const spans: Span[] = []
   for (const { index: start } of text.matchAll(/(?<![\p{L}\p{N}])[a-z]{2}\d{2}(?=[ -]?[a-z0-9])/giu)) {
@@ -145,5 +148,5 @@ async function ibansIn(text: string): Promise<Span[]> {
   return spans
 }
 
-/** What has a form, in the order in which it is looked for. */
+/** The patterns, in the order in which they are searched. */
 export const patternDetectors: readonly Detector[] = [{ kind: 'an IBAN', find: ibansIn }, ...PATTERNS.map(detectorOf)]

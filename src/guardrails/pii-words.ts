@@ -1,32 +1,32 @@
-// Telephone numbers and names: what is needed around a number or a word so that it is one.
+// Telephone numbers and names, recognized by the text around them.
 import type { CountryCode } from 'libphonenumber-js/min'
 import type { Span } from './pii-patterns.ts'
 
-/** Countries whose numbers are known without a country code; the first one's by how they are written. */
+/** Countries whose numbers are recognized without a country code; those of the first one by their format. */
 const COUNTRIES: readonly CountryCode[] = ['US', 'GB', 'NL', 'DE', 'FR']
 const AMERICAN = /^\(?\d{3}\)?[-. ]\d{3}[-. ]\d{4}$/
 const PHONE_WORD =
   /(?<!\p{L})(?:phone|tel|telephone|telefoon\p{L}*|telefon\p{L}*|t[ée]l[ée]phone|call|dial|mobile?|mobiel|handy|cell|fax|whatsapp|sms|text me|bel|ring)(?:[^\p{L}\d+(]+(?:me|us|him|her|them|at|on|under|number|no|nummer|is|op|unter|my|our|the|mij|mich))*[^\p{L}\d]*$/iu
 const BEFORE = 30
-/** Digits with little between them, as many as a number has; a longer run of them is a table. */
+/** Digits with few separators, as many as a number has; a longer run is a table. */
 const CANDIDATE = /(?<![\p{L}\d])[+(]?\d(?:[-. ()/]{0,3}\d){6,16}(?![\p{L}\d]|[-. ()/]{0,3}\d)/gu
 
-/** Where a number stands in a candidate. */
+/** The position of a number in a candidate. */
 interface NumberFound {
   startsAt: number
   endsAt: number
 }
 
-/** Telephone numbers: with a country code, written as in North America, or of some countries behind a word like "call". */
+/** Telephone numbers: with a country code, in North American format, or of some countries after a word like "call". */
 export async function phoneNumbersIn(text: string): Promise<Span[]> {
   const spans: Span[] = []
-  // A list names the same number again and again, and each takes a millisecond.
-  const known = new Map<string, NumberFound[]>()
+  // A list repeats the same number, and each takes a millisecond.
+  const cached = new Map<string, NumberFound[]>()
   for (const { 0: candidate, index } of text.matchAll(CANDIDATE)) {
     const named = PHONE_WORD.test(text.slice(Math.max(0, index - BEFORE), index))
     const { findPhoneNumbersInText } = await import('libphonenumber-js/min')
-    const numbers = known.get(candidate) ?? COUNTRIES.flatMap((country) => findPhoneNumbersInText(candidate, country))
-    known.set(candidate, numbers)
+    const numbers = cached.get(candidate) ?? COUNTRIES.flatMap((country) => findPhoneNumbersInText(candidate, country))
+    cached.set(candidate, numbers)
     const found = numbers.find(({ startsAt, endsAt }) => {
       const written = candidate.slice(startsAt, endsAt)
       return named || written.startsWith('+') || AMERICAN.test(written)
@@ -42,7 +42,7 @@ const NEXT_WORD = String.raw`[ ](?:\p{Lu}\.[ ])?${PARTICLES}${NAME_WORD}`
 const WHOLE = `${NAME_WORD}(?:${NEXT_WORD}){0,3}`
 const FULL = `${NAME_WORD}(?:${NEXT_WORD}){1,3}`
 
-/** What comes before a name, in five languages; letters of either case at its beginning. */
+/** Words before a name, in five languages; the first letter in either case. */
 const INTRODUCED = `(?:[Mm]y name is|[Mm]y name's|[Tt]he name is|[Mm]ein Name ist|[Ii]ch hei(?:ß|ss)e|[Mm]ijn naam is|[Ii]k heet|[Jj]e m['’]appelle|[Mm]on nom est|[Mm]e llamo|[Mm]i nombre es)`
 const TITLED = String.raw`(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Sir|Herr|Frau|Mevrouw|Monsieur|Madame|Señor|Señora)\.?`
 const LABELLED = `(?:[Pp]atient|[Cc]ustomer|[Ee]mployee|[Cc]lient|[Nn]ame|[Ff]ull name|[Cc]ontact person)(?: name)?:`
@@ -50,11 +50,11 @@ const SIGNED = `(?:[Rr]egards|[Ss]incerely|[Cc]heers|[Ss]igned|Grüße|Groeten|[
 const NAMES = [
   `(?:${INTRODUCED}|${TITLED})[ ]+${PARTICLES}${WHOLE}`,
   String.raw`(?:${LABELLED}|${SIGNED})\s+${FULL}`,
-  // More is needed here: people also say what they are.
+  // These need more context: people also describe themselves so.
   String.raw`(?:I am|I'm|I’m|[Ii]ch bin|[Ii]k ben|[Jj]e suis|[Ss]oy)[ ]${FULL}(?=[,.!;\n]|$| and | from | und | en | et | y )`,
 ].map((pattern) => new RegExp(String.raw`(?<!\p{L})${pattern}(?!\p{L})`, 'gu'))
 
-/** Names of people where somebody is introduced, addressed, signs, or is named by a label: a name alone could be anything's. */
+/** Names of people in introductions, salutations, signatures and labels: a name alone is too ambiguous. */
 export const namesIn = (text: string): Span[] =>
   NAMES.flatMap((pattern) =>
     [...text.matchAll(pattern)].map(({ 0: found, index: start }) => ({ start, end: start + found.length })),

@@ -1,6 +1,7 @@
-// Sexual content, by a modest list of English words. Medicine and education have words of their own, which are not in it.
+// Sexual content, by a short list of English words. Medical and educational terms are not in it.
 import { wordGuardrail } from './word-list.ts'
 
+/** The built-in guardrail `svc_sexual_moderation`: English words for sexual content. */
 export const sexualModeration = wordGuardrail('sexual_moderation', {
   'sexual acts': [
     '(?:have|having|had|want|wanting) sex',

@@ -1,20 +1,21 @@
-// Moderation by lists of words: deterministic and easy to foresee, but no judgement. It knows no context and one language.
+// Moderation by word lists: deterministic and predictable, but without judgment. It ignores context and knows one
+// language.
 import type { BuiltIn } from './define.ts'
 
-/** Words and phrases by what they are about; each is a piece of a regular expression, in lower case, for whole words. */
+/** Words and phrases by topic; each is a part of a regular expression, in lower case, for whole words. */
 type WordLists = Readonly<Record<string, readonly string[]>>
 
-/** Characters without a width or a meaning, by which words are hidden. */
+/** Invisible characters, by which words are hidden. */
 const INVISIBLE = /[\u00ad\u200b-\u200f\u2060\ufeff]/g
 const folded = (text: string) => text.normalize('NFKC').replace(INVISIBLE, '').toLowerCase().replace(/\s+/g, ' ')
 
-/** A guardrail over lists of words. */
+/** A guardrail with word lists. */
 interface WordGuardrail extends BuiltIn {
-  /** What the words that are found in texts are about. */
+  /** The topics of the words found in texts. */
   topicsIn(texts: readonly string[]): string[]
 }
 
-/** A guardrail over lists of words; its reason names what the found ones are about. */
+/** A guardrail with word lists. Its reason names the topics of the words. */
 export function wordGuardrail(name: string, lists: WordLists): WordGuardrail {
   const topics = Object.entries(lists).map(([topic, words]) => ({
     topic,

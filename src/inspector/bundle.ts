@@ -1,13 +1,14 @@
-// Makes the inspector's page: one HTML file with its script, its style and its parts inside, which asks no other address.
+// Builds the inspector's page: one HTML file that contains its script, style and parts, and loads nothing from
+// elsewhere.
 import { join } from 'node:path'
 import { DATA_MARK } from './data-mark.ts'
 import { ICON_PATHS } from './page/ui/icons.tsx'
 
 const folder = join(import.meta.dir, 'page')
-/** Scripts that are evaluated when they are first needed: what few people open costs nobody a start. */
+/** Scripts that are evaluated on first use, so that they do not slow the start. */
 const PARTS = ['editor', 'chart'] as const
 
-/** The page, with a policy that lets nothing run or load but what is inside. */
+/** The page, with a policy that allows only its own content. */
 export async function bundlePage(): Promise<string> {
   const [first, main, style, ...parts] = await Promise.all([
     built('first.ts', 'js'),
@@ -44,7 +45,7 @@ export async function bundlePage(): Promise<string> {
     DATA_MARK,
     `<script>${scripts[0]}</script>`,
     `<script>${scripts[1]}</script>`,
-    // Behind what draws: nothing that is seen first waits for them.
+    // After the rendering script: nothing above the fold waits for them.
     ...inert,
     '</body>',
     '</html>',
@@ -56,7 +57,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3.5" fill="#4f46e5"/><path d="M3.5 4.5h6M5.5 8h7M3.5 11.5h4" stroke="#fff" stroke-width="1.8" stroke-linecap="round"/></svg>',
 )}`
 
-/** What is seen until the page's script has drawn: its frame, the same as that begins with. */
+/** Shown until the page's script has rendered: its frame, identical to the first render. */
 const FRAME = [
   '<div class="shell"><header class="side"><a class="brand" href="#/calls">',
   `<svg class="icon" viewBox="0 0 16 16"><path d="${ICON_PATHS.calls}"/></svg><span>Understudy</span>`,
@@ -77,7 +78,7 @@ async function built(file: string, kind: 'js' | 'css'): Promise<string> {
   return (await output.text()).replaceAll('\r\n', '\n').trim()
 }
 
-/** A script as it may stand between its tags. */
+/** A script escaped for a script element. */
 const inScript = (code: string) => code.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--')
 
 const hashOf = (text: string) => `'sha256-${new Bun.CryptoHasher('sha256').update(text).digest('base64')}'`

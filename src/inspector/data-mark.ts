@@ -1,4 +1,4 @@
-// Where the data of a report stands in the page.
+// The position of a report's data in the page.
 
-/** Replaced by the data in a report; a comment otherwise. */
+/** A comment that a report replaces by its data. */
 export const DATA_MARK = '<!-- data -->'

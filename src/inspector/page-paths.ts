@@ -1,9 +1,9 @@
-// Who gets the page: browsers at /, and everybody at /_understudy/ui; it asks for its first calls beside it.
+// Paths of the page: browsers get it at /, everyone at /_understudy/ui; its first calls are next to it.
 
 const UI = '/_understudy/ui'
 const CALLS = `${UI}/calls`
 
-/** What of the page a request is for, if anything: programs that ask for / want no HTML. */
+/** The part of the page that a request is for, if any. Programs that request / expect no HTML. */
 export function pageRequest({ method, headers, url }: Request): 'page' | 'calls' | undefined {
   if (method !== 'GET' && method !== 'HEAD') return undefined
   const { pathname } = new URL(url)

@@ -1,4 +1,4 @@
-// Puts a report together: the calls of one or more runs in brief, as many of them in full as there is room for, and verdicts.
+// Creates a report: summaries of the calls of one or more runs, details of as many as fit, and verdicts.
 
 import type { CallRow } from '../contract/core/call-row.ts'
 import type { ExplorationData } from '../contract/core/exploration.ts'
@@ -11,20 +11,20 @@ import { exchangeOf } from '../views/exchange.ts'
 import { REQUEST_HEAD } from '../views/sayings.ts'
 import type { ReportCall, ReportData } from './report-data.ts'
 
-/** Characters of calls in full: what is larger opens slowly in a browser. */
+/** Maximum size of the details in characters: larger pages open slowly in a browser. */
 const MAX_CHARACTERS = 30_000_000
-/** Calls around one among which the other tries of its client are looked for. */
+/** Neighboring calls among which other attempts of the client are searched. */
 const AROUND = 200
 const PAGE = 1_000
 
-/** A call, and how everything about it is read. */
+/** A call, and how its details are read. */
 export interface ReportEntry {
   row: CallRow
-  /** Undefined when there is no room for it. */
+  /** Undefined if there is no room for it. */
   read(): ReportCall | undefined | Promise<ReportCall | undefined>
 }
 
-/** What a report is made of. */
+/** The inputs of a report. */
 export interface ReportParts {
   title: string
   version: string
@@ -58,29 +58,29 @@ export async function reportOf({
   }
 }
 
-/** Calls with everything about them, as many as there is room for: those that failed before any others, then the newest. */
+/** The details of as many calls as fit: failed ones first, then the newest. */
 export async function inFull(
   entries: readonly ReportEntry[],
 ): Promise<{ row: CallRow; call: ReportCall | undefined }[]> {
   const rank = ({ row }: ReportEntry) => (row.outcome === 'succeeded' ? 0 : 1)
   const ordered = entries.toSorted((one, other) => rank(other) - rank(one) || other.row.arrived - one.row.arrived)
-  let left = MAX_CHARACTERS
+  let remaining = MAX_CHARACTERS
   const found: { row: CallRow; call: ReportCall | undefined }[] = []
   for (const { row, read } of ordered) {
-    const call = left > 0 ? await read() : undefined
-    if (call) left -= JSON.stringify(call).length
-    found.push({ row, call: left >= 0 ? call : undefined })
+    const call = remaining > 0 ? await read() : undefined
+    if (call) remaining -= JSON.stringify(call).length
+    found.push({ row, call: remaining >= 0 ? call : undefined })
   }
   return found
 }
 
-/** Where calls of a report are read, and what knows their operations. */
+/** The source of a report's calls, and the registry of their operations. */
 export interface CallReader {
   traces: TraceStore
   operation(name: string): Operation | undefined
 }
 
-/** The calls of a session's traces, newest first; `session` narrows down a file that holds several. */
+/** The calls of a session's traces, newest first; `session` selects one of several in a file. */
 export function entriesOf(source: CallReader, session?: string): ReportEntry[] {
   const { traces } = source
   const entries: ReportEntry[] = []
@@ -95,7 +95,7 @@ export function entriesOf(source: CallReader, session?: string): ReportEntry[] {
   }
 }
 
-/** The calls of one of the runs whose calls a file holds together, by their ids; the run is named in place of its session. */
+/** The calls of one of several runs in a file, by their ids. The run replaces the session's name. */
 export function entriesOfRun(source: CallReader, ids: readonly string[], run: string): ReportEntry[] {
   const { traces } = source
   const own = new Set(ids)
@@ -105,7 +105,7 @@ export function entriesOfRun(source: CallReader, ids: readonly string[], run: st
     .map((one) => ({ row: { ...rowOf(one), session: run }, read: () => fullCall(source, one.trace.id, own) }))
 }
 
-/** `own` are the calls among which other tries of its client are looked for; all around it when left out. */
+/** `own` are the calls among which other attempts of the client are searched; default: its neighbors. */
 function fullCall({ traces, operation }: CallReader, id: string, own?: ReadonlySet<string>): ReportCall {
   const trace = traces.get(id)
   if (!trace) throw new Error(`the trace ${id} is gone`)
@@ -117,7 +117,7 @@ function fullCall({ traces, operation }: CallReader, id: string, own?: ReadonlyS
   return { trace, waterfall, exchange: exchangeOf({ trace, stored: traces.exchange(id), path }) }
 }
 
-/** The entries and verdicts of one of several runs, whose sessions and traces may have the names of another's. */
+/** The entries and verdicts of one of several runs, whose sessions and traces may have equal names. */
 export function ofRun(run: string, entries: readonly ReportEntry[], verdicts: readonly Verification[]) {
   const session = (name: string) => `${run}: ${name}`
   const id = (one: string) => `${one}@${run}`

@@ -6,11 +6,11 @@ import { pageFile } from './page-file.ts'
 
 const FIRST_CALLS = 100
 
-/** The calls that the page begins with: a page of `GET /_understudy/calls`, before the control API is loaded. */
+/** The calls that the page starts with: a page of `GET /_understudy/calls`, before the control API is loaded. */
 export const firstCalls = (sessions: Sessions): Response =>
   Response.json(sessions.overAll((list) => callsPage(list, { limit: FIRST_CALLS })))
 
-/** The page, compressed for those who take that. */
+/** The page, compressed if the client accepts that. */
 export async function pageResponse({ headers }: Request): Promise<Response> {
   const { compressed, policy } = await pageFile()
   const small = /\bgzip\b/.test(headers.get('accept-encoding') ?? '')
@@ -20,7 +20,7 @@ export async function pageResponse({ headers }: Request): Promise<Response> {
       'content-security-policy': `${policy}; frame-ancestors 'none'`,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      // Another version of the program may answer at the same address next.
+      // Another version of the program may use the same address next.
       'cache-control': 'no-cache',
       vary: 'accept, accept-encoding',
       ...(small && { 'content-encoding': 'gzip' }),

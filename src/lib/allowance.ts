@@ -1,25 +1,25 @@
-// What may be done often, but not at every one of very many calls.
+// A rate limit for work that is too expensive to do on every call.
 
-/** So many times a second, and as many more as were left over in the seconds before. */
+/** Allows a number of uses per second; unused ones of earlier seconds are carried over. */
 export class Allowance {
   readonly #perSecond: number
   readonly #most: number
-  #left: number
+  #remaining: number
   #at = 0
 
   constructor({ perSecond, most }: { perSecond: number; most: number }) {
     this.#perSecond = perSecond
     this.#most = most
-    this.#left = most
+    this.#remaining = most
   }
 
-  /** Whether it may be done at a time, in ms; it is then taken for done. */
+  /** Whether one more use is allowed at a time, in ms. If so, it is counted. */
   take(now: number): boolean {
     const passed = Math.max(0, now - this.#at)
     this.#at = now
-    this.#left = Math.min(this.#most, this.#left + (passed * this.#perSecond) / 1000)
-    if (this.#left < 1) return false
-    this.#left--
+    this.#remaining = Math.min(this.#most, this.#remaining + (passed * this.#perSecond) / 1000)
+    if (this.#remaining < 1) return false
+    this.#remaining--
     return true
   }
 }

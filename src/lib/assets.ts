@@ -1,17 +1,21 @@
-// Files that ship inside the executable, by their path from the project's root. Compiled, they are embedded under
-// `assets/` (build/build.ts); run from source, they are read from where they are.
+// Files that ship inside the executable, by their path from the project's root. The compiled program embeds them under
+// `assets/` (build/build.ts); a program that runs from source reads them from disk.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** True in the compiled executable, whose modules live in a file system of its own. */
+/** True in the compiled executable, whose modules are in a virtual file system. */
 export const isCompiled = import.meta.dir.includes('$bunfs') || import.meta.dir.includes('~BUN')
 
 const FOLDER = 'assets'
-/** Where the executable's modules lie. A worker's module is in a folder below it. */
+/** Root folder of the executable's modules. A worker's module is in a folder below it. */
 const embedded = /^.*(?:\$bunfs|~BUN)[\\/]root/.exec(import.meta.dir)?.[0] ?? import.meta.dir
 const root = isCompiled ? join(embedded, FOLDER) : join(import.meta.dir, '..', '..')
 
-/** One shipped file by its path from the project's root, such as `fixtures/chat.completions/greeting.yaml`. */
+/**
+ * One shipped file by its path from the project's root, such as `fixtures/chat.completions/greeting.yaml`.
+ * @example
+ * new TextDecoder().decode(readAsset('package.json')).includes('"name"') // => true
+ */
 export function readAsset(path: string): Uint8Array {
   return readFileSync(join(root, path))
 }
@@ -19,7 +23,7 @@ export function readAsset(path: string): Uint8Array {
 /** Paths of all shipped files below a folder, sorted. */
 export function listAssets(folder: string): string[] {
   if (isCompiled) {
-    // The type does not say that embedded files have a name.
+    // The type lacks the names of embedded files.
     const names = (Bun.embeddedFiles as (Blob & { name: string })[]).map((file) => file.name.replace(/^\.\//, ''))
     const own = names.filter((name) => name.startsWith(`${FOLDER}/${folder}/`)).sort()
     return own.map((name) => name.slice(FOLDER.length + 1))

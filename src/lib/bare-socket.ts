@@ -1,33 +1,33 @@
-// The bare TCP socket beneath a request of the HTTP server, which itself offers no way to it: found among the process's
-// descriptors by its two ends, and used by calls of the C library. Nothing is done before it is asked for.
+// The TCP socket below a request. The HTTP server does not expose it, so it is found among the descriptors of the
+// process by its two ends, and used through the C library. Nothing is loaded before first use.
 import type { FFIFunction, Library } from 'bun:ffi'
 import { readdirSync } from 'node:fs'
 import { realClock } from './clock.ts'
 import { openFileLimit } from './open-files.ts'
 
-/** The two ends of a connection; the address is the peer's, as text. */
+/** The two ends of a connection; `address` is that of the peer. */
 interface ConnectionEnds {
   address: string
   port: number
   localPort: number
 }
 
-/** A connection at the level of TCP. The server above it notices that it has ended, and gives up the request. */
+/** A TCP connection. The HTTP server above notices when it ends, and drops the request. */
 interface BareSocket {
-  /** Sends bytes past the server; resolves when the kernel has them all, or the connection is gone. */
+  /** Sends bytes past the server. Resolves when the kernel has all of them, or the connection is gone. */
   write(bytes: Uint8Array): Promise<void>
-  /** Ends the connection with a FIN, after what was sent before. */
+  /** Closes the connection with a FIN after all sent bytes. */
   close(): void
-  /** Ends the connection with a RST; resolves when the server has noticed. */
+  /** Closes the connection with a RST. Resolves when the server has noticed. */
   reset(): Promise<void>
 }
 
-/** The C library of a system, and its numbers for SOL_SOCKET and SO_LINGER. */
+/** The C library of a system, and its values of SOL_SOCKET and SO_LINGER. */
 const SYSTEMS: Partial<Record<NodeJS.Platform, { library: string; linger: [level: number, option: number] }>> = {
   linux: { library: 'libc.so.6', linger: [1, 13] },
   darwin: { library: 'libSystem.B.dylib', linger: [0xffff, 0x80] },
 }
-/** An SO_LINGER of no time: what is closed is reset. */
+/** SO_LINGER with a timeout of 0: closing sends a RST. */
 const RESET = new Int32Array([1, 0])
 const READING = 0
 const BOTH_WAYS = 2
@@ -42,7 +42,7 @@ const FUNCTIONS = {
 type Calls = Library<typeof FUNCTIONS>['symbols']
 let calls: Calls | undefined
 
-/** The open connection between two ends; undefined when there is none, or on a system where this is not known to work. */
+/** Finds the open connection between two ends. Undefined if there is none, or if the system is not supported. */
 export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | undefined> {
   const system = SYSTEMS[process.platform]
   if (!system) return undefined
@@ -50,7 +50,7 @@ export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | und
   const { send, setsockopt, shutdown } = calls
   const descriptor = descriptors().find((one) => joins(one, ends))
   if (descriptor === undefined) return undefined
-  // A number is given to another connection as soon as this one is closed.
+  // A descriptor is reused as soon as its connection is closed.
   const open = () => joins(descriptor, ends)
   return {
     async write(bytes) {
@@ -67,14 +67,15 @@ export async function bareSocket(ends: ConnectionEnds): Promise<BareSocket | und
     async reset() {
       if (!open()) return
       setsockopt(descriptor, ...system.linger, RESET, RESET.byteLength)
-      // The server sees an end, closes its side, and that is the reset; any other end would send a FIN first.
+      // The server sees the end of input and closes its side, which sends the RST. Any other way would send a FIN
+      // first.
       shutdown(descriptor, READING)
       while (open()) await nextTurn()
     },
   }
 }
 
-/** The numbers of what is open; where nothing more can be opened, not even their list, those that there may be. */
+/** The descriptors that are open. If not even their list can be opened, all possible ones. */
 function descriptors(): number[] {
   try {
     return readdirSync('/dev/fd').map(Number)
@@ -84,7 +85,14 @@ function descriptors(): number[] {
 }
 const MAX_DESCRIPTORS = 65_536
 
-/** Resolves in the runtime's next turn, when what was given to the server has left. */
+/**
+ * Resolves in the next turn of the event loop, when bytes given to the server have been sent.
+ * @example
+ * let turned = false
+ * setImmediate(() => { turned = true })
+ * await nextTurn()
+ * turned // => true
+ */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Whether a descriptor is the connection between two ends. */
@@ -95,7 +103,7 @@ function joins(descriptor: number, { address, port, localPort }: ConnectionEnds)
   return nameOf(descriptor, calls.getsockname)?.port === localPort
 }
 
-/** One end of a socket, undefined when the descriptor is none; the layouts of all systems agree in these bytes. */
+/** One end of a socket; undefined if the descriptor is no socket. All supported systems use the same layout. */
 function nameOf(descriptor: number, call: Calls['getpeername']): { address: string; port: number } | undefined {
   const name = new Uint8Array(128)
   const length = new Uint32Array([name.length])
@@ -109,7 +117,7 @@ function nameOf(descriptor: number, call: Calls['getpeername']): { address: stri
 
 const V4_LENGTH = 16
 
-/** Whether two texts are one address: IPv6 has several ways to write each. */
+/** Whether two texts are the same address: IPv6 allows several spellings. */
 const sameAddress = (one: string, other: string): boolean => canonical(one) === canonical(other)
 const canonical = (address: string): string =>
   address.includes(':') ? new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname : address

@@ -1,22 +1,24 @@
-// Regular expressions of people, run in steps that are counted. The engine of the runtime takes 2^n steps for `^(a+)+$`, and
-// nobody can stop it. This one remembers where it has been, so that it takes about length times size, and gives up at a limit
-// where that does not help (back references, very long texts). Syntax and results are those of JavaScript's unicode mode.
+// Regular expressions from users, run with a limit on steps. The engine of the runtime takes 2^n steps for `^(a+)+$`
+// and cannot be interrupted. This one memoizes visited states, so that it takes about length times size, and stops at a
+// limit where that does not help (back references, very long texts). Syntax and results are those of JavaScript's
+// unicode mode.
 import { parseRegex, type RegexAlternatives, type RegexNode } from './regex-syntax.ts'
 
-/** Steps of one call, for all its expressions together. */
+/** Steps that all expressions of one call may take together. */
 export const MAX_STEPS = 500_000
 const MAX_INSTRUCTIONS = 20_000
 
-/** An expression has taken more steps than there are. */
+/** An expression exceeded the limit of steps. */
 export class RegexLimit extends Error {}
 
-/** The steps that are left. */
+/** The remaining steps. */
 export interface RegexBudget {
   steps: number
 }
+/** A new budget of `MAX_STEPS` steps. */
 export const regexBudget = (): RegexBudget => ({ steps: MAX_STEPS })
 
-/** A compiled expression; `exec` gives the named groups of its first match, undefined where there is none. */
+/** A compiled expression. `exec` returns the named groups of the first match, or undefined. */
 export interface BoundedRegex {
   exec(text: string, budget: RegexBudget): Record<string, string | undefined> | undefined
 }
@@ -41,7 +43,7 @@ interface Flags {
 }
 const flagText = ({ i, m, s }: Flags) => `u${i ? 'i' : ''}${m ? 'm' : ''}${s ? 's' : ''}`
 
-/** Whether one character is what a part of an expression means, as the runtime has it. */
+/** A test whether one character matches a part of an expression, by the rules of the runtime. */
 function characterTest(raw: string, flags: Flags): (code: number) => boolean {
   const regex = new RegExp(`^(?:${raw})$`, flagText({ ...flags, m: false }))
   const ascii = new Int8Array(128)
@@ -55,7 +57,7 @@ function characterTest(raw: string, flags: Flags): (code: number) => boolean {
 const LINE_END = /[\n\r\u2028\u2029]/
 const isLineEnd = (text: string, at: number) => LINE_END.test(text[at] ?? '')
 
-/** Puts a parsed expression into steps. */
+/** Compiles a parsed expression into instructions. */
 class Compiler {
   readonly steps: Step[] = []
   splits = 0
@@ -141,7 +143,7 @@ class Compiler {
     for (let count = 0; count < min; count++) {
       const before = this.steps.length
       once()
-      // What takes no step takes none however often it is repeated.
+      // A part without instructions has none however often it is repeated.
       if (this.steps.length === before) break
     }
     const slot = this.slots++
@@ -149,7 +151,7 @@ class Compiler {
       const split = this.#split()
       const [begin, leave] = greedy ? (['first', 'second'] as const) : (['second', 'first'] as const)
       split[begin] = this.steps.length
-      // A turn that takes nothing is none.
+      // An iteration that consumes nothing does not count.
       this.#add({ is: 'save', slot })
       once()
       this.#add({ is: 'moved', slot })
@@ -167,14 +169,14 @@ class Compiler {
   }
 }
 
-/** The flags inside a group that switches some on and off, such as `i-s`. */
+/** The flags inside a group that sets or clears some of them, such as `i-s`. */
 function modified(flags: Flags, switched: string): Flags {
   const [on = '', off = ''] = switched.split('-')
   const set = (flag: 'i' | 'm' | 's') => (flags[flag] || on.includes(flag)) && !off.includes(flag)
   return { i: set('i'), m: set('m'), s: set('s') }
 }
 
-/** Whether there is the beginning, the end or the edge of a word at a place. */
+/** Whether an assertion holds at a position: the start or end of the text, or a word boundary. */
 function edge(kind: Extract<RegexNode, { type: 'edge' }>['kind'], flags: Flags) {
   if (kind === '^') return (text: string, at: number) => at === 0 || (flags.m && isLineEnd(text, at - 1))
   if (kind === '$') return (text: string, at: number) => at === text.length || (flags.m && isLineEnd(text, at))
@@ -184,7 +186,7 @@ function edge(kind: Extract<RegexNode, { type: 'edge' }>['kind'], flags: Flags) 
   return (text: string, at: number) => ((at > 0 && word(codeAt(text, at, true))) !== isWord(text, at)) !== negate
 }
 
-/** The character behind a place, or before it. */
+/** The character after a position, or before it. */
 function codeAt(text: string, at: number, back: boolean): number {
   if (!back) return text.codePointAt(at) ?? 0
   const before = at > 1 ? (text.codePointAt(at - 2) ?? 0) : 0
@@ -192,10 +194,10 @@ function codeAt(text: string, at: number, back: boolean): number {
 }
 const widthOf = (code: number) => (code > 0xffff ? 2 : 1)
 
-/** Steps without which nothing is remembered: most texts need fewer. */
+/** Steps below which nothing is memoized: most texts need fewer. */
 const FEW_STEPS = 2_000
 const PAGE_BITS = 2_048
-/** What a page of memory costs, in steps. */
+/** The cost of a page of memory, in steps. */
 const PAGE_STEPS = 64
 
 /** One search in one text. */
@@ -212,7 +214,7 @@ class Search {
     this.#remembers = remembers
   }
 
-  /** The choices that were met. */
+  /** The states that were visited. */
   readonly pages = new Map<number, Uint32Array>()
   #taken = 0
 
@@ -221,7 +223,7 @@ class Search {
     if (this.#budget.steps < 0) throw new RegexLimit(`it takes more than ${MAX_STEPS} steps`)
   }
 
-  /** Whether a choice was met at this place before; it is remembered. */
+  /** Whether a state was visited at this position before. Marks it as visited. */
   #met(pages: Map<number, Uint32Array>, number: number, at: number): boolean {
     const bit = at * this.#program.splits + number
     const key = Math.floor(bit / PAGE_BITS)
@@ -237,11 +239,14 @@ class Search {
     return false
   }
 
-  /** Whether it matches from a step and a place on: where the groups then are is in `slots`, which are as they were when not. */
+  /**
+   * Whether it matches from an instruction and a position. If so, `slots` has the positions of the groups; otherwise it
+   * is unchanged.
+   */
   run(from: number, start: number, slots: number[], pages: Map<number, Uint32Array>): boolean {
     const { steps } = this.#program
     const text = this.#text
-    // Where to go on when it does not match: a step and a place, or a slot and what was in it as -1 - slot.
+    // Where to continue after a failure: an instruction and a position, or a slot (as -1 - slot) and its former value.
     const stack: number[] = []
     let [pc, at] = [from, start]
     const set = (slot: number, value: number) => {
@@ -325,7 +330,9 @@ class Search {
   }
 }
 
-/** The characters that every match begins with, for the engine of the runtime: it finds where one may begin, in time that is linear. */
+/**
+ * The characters that every match starts with, for the engine of the runtime, which finds candidates in linear time.
+ */
 function beginning(alternatives: RegexAlternatives, flags: Flags): RegExp | undefined {
   const [only, ...others] = alternatives
   if (!only || others.length > 0) return undefined
@@ -338,9 +345,9 @@ function beginning(alternatives: RegexAlternatives, flags: Flags): RegExp | unde
 }
 
 /**
- * Compiles an expression of the unicode mode.
- * @throws SyntaxError when the runtime does not read it
- * @throws RegexLimit when its repetitions make it too large
+ * Compiles an expression in unicode mode.
+ * @throws SyntaxError if the runtime rejects it
+ * @throws RegexLimit if its repetitions make it too large
  */
 export function boundedRegex(source: string, { ignoreCase = false } = {}): BoundedRegex {
   const flags: Flags = { i: ignoreCase, m: false, s: false }
@@ -378,7 +385,7 @@ function namedGroups(names: readonly (string | undefined)[], slots: readonly num
     if (name === undefined) continue
     const [from = -1, to = -1] = slots.slice(2 * index, 2 * index + 2)
     const value = from >= 0 && to >= 0 ? text.slice(from, to) : undefined
-    // Alternatives may give one name to several groups.
+    // Alternatives may use the same name for several groups.
     if (value !== undefined || !(name in named)) named[name] = value
   }
   return named

@@ -1,23 +1,23 @@
-// What is remembered to save work, bounded in bytes: the least recently used goes first.
+// Caches that are limited in bytes and drop the least recently used entries first.
 
-/** Values by key, bounded in bytes. */
+/** Values by key, limited in bytes. */
 export interface ByteCache<Value> {
   get(key: string): Value | undefined
-  /** `bytes` is about what the value takes; what is larger than half of the bound is not kept at all. */
+  /** `bytes` is the approximate size of the value. An entry larger than half of the limit is not stored. */
   set(key: string, value: Value, bytes: number): void
   delete(key: string): void
-  /** How much is kept now, and may be at most. */
+  /** Current size and limit. */
   size(): CacheSize
 }
 
-/** How much a cache keeps, in bytes. */
+/** The size of a cache, in bytes. */
 export interface CacheSize {
   entries: number
   bytes: number
   limit: number
 }
 
-/** Caches taken together. */
+/** The sum of the sizes of several caches. */
 export const addSizes = (sizes: readonly CacheSize[]): CacheSize =>
   sizes.reduce(
     (sum, { entries, bytes, limit }) => ({
@@ -28,12 +28,18 @@ export const addSizes = (sizes: readonly CacheSize[]): CacheSize =>
     { entries: 0, bytes: 0, limit: 0 },
   )
 
-/** An entry beside its key and its value, about. */
+/** Approximate size of an entry without its key and value. */
 const OVERHEAD = 100
 
 /**
- * A cache of at most `limit` bytes. It has two halves: what is used moves to the young one, and when that is full, the old one
- * is dropped as a whole. So a look-up moves nothing about, and what goes has not been used for the longest time.
+ * A cache of at most `limit` bytes. It has two halves: used entries move to the young one, and when that is full, the
+ * old one is dropped as a whole. So a lookup is cheap, and the dropped entries are those that were not used for the
+ * longest time.
+ * @example
+ * const cache = byteCache(1000)
+ * cache.set('a', 1, 10)
+ * cache.get('a') // => 1
+ * cache.get('b') // => undefined
  */
 export function byteCache<Value>(limit: number): ByteCache<Value> {
   type Entries = Map<string, { value: Value; bytes: number }>

@@ -1,10 +1,14 @@
-// One text for equal JSON values, whatever the order of their keys.
+// Canonical JSON: the same text for equal values, whatever the order of their keys.
 import { wholeCharacters } from './well-formed.ts'
 
-/** Canonical JSON (RFC 8785) of a JSON value; what it cannot say, half of a character, becomes U+FFFD. */
+/**
+ * Canonical JSON (RFC 8785) of a JSON value. A lone surrogate, which it cannot represent, becomes U+FFFD.
+ * @example
+ * canonicalJson({ b: 1, a: [2] }) // => '{"a":[2],"b":1}'
+ */
 export const canonicalJson = (value: unknown): string => canonicalText(value) ?? 'null'
 
-/** Undefined for what JSON leaves out of objects. */
+/** Undefined for values that JSON omits from objects. */
 function canonicalText(value: unknown): string | undefined {
   if (typeof value === 'string') return JSON.stringify(value.toWellFormed())
   // Numbers are written as JavaScript writes them: RFC 8785, section 3.2.2.3.

@@ -1,12 +1,12 @@
-// Cuts a text into chunks, after cleaning it as asked.
+// Cuts a text into chunks, with optional clean-up steps first.
 
-/** What may be taken out of a text before it is cut, in the order in which it happens. */
+/** The clean-up steps, in the order in which they run. */
 export const CLEAN_UPS: Record<string, (text: string) => string> = {
   delete_emails: (text) =>
     text.replace(/(?<![\p{L}\p{N}._%+-])[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu, ''),
   delete_credit_cards: (text) =>
     text.replace(/\b\d(?:[ -]?\d){12,18}\b/g, (digits) => (passesLuhn(digits.replace(/\D/g, '')) ? '' : digits)),
-  // Two groups of digits are a number to call only when they begin like one.
+  // Two groups of digits are a phone number only if they start like one.
   delete_phone_numbers: (text) =>
     text.replace(
       /(?<![\p{L}\p{N}])(?:(?:\+|0|\()\d{1,5}\)?(?:[ ./-]?\(?\d{2,8}\)?){1,5}|\d{2,4}(?:[ ./-]\d{2,5}){2,5})(?![\p{L}\p{N}])/gu,
@@ -33,7 +33,7 @@ export const CLEAN_UPS: Record<string, (text: string) => string> = {
 }
 const DATE = /^\d{1,4}[./-]\d{1,2}[./-]\d{1,4}$/
 
-/** The check digit rule of payment cards. */
+/** The check digit rule of payment cards (Luhn). */
 function passesLuhn(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, index) => {
     const value = Number(digit) * (index % 2 === 1 ? 2 : 1)
@@ -42,31 +42,32 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** A text without what the named clean-ups take out. */
+/** A text after the named clean-up steps. */
 export const cleaned = (text: string, names: readonly string[]): string =>
   Object.entries(CLEAN_UPS).reduce((rest, [name, clean]) => (names.includes(name) ? clean(rest) : rest), text)
 
-/** How a text is cut: the greatest length of a chunk, and of what neighbours share, in characters. */
+/** Maximum length of a chunk and of the overlap of neighboring chunks, in characters. */
 interface ChunkLengths {
   size: number
   overlap: number
 }
 
-/** Chunks that are made of one text at most. */
+/** Maximum number of chunks of one text. */
 const MAX_CHUNKS = 100_000
-/** Characters of all chunks of a text at most: with a large overlap each stands in many. */
+/** Maximum number of characters of all chunks of a text. With a large overlap, each character is in many chunks. */
 const MAX_CHARACTERS = 100_000_000
 
-/** How many characters the chunks of a text have together, about. */
+/** The approximate total length of a text's chunks, in characters. */
 export const chunkedLength = (length: number, { size, overlap }: ChunkLengths): number =>
   (length * Math.min(length, size)) / (size - overlap)
 
-/** Where a text is cut: between paragraphs, lines or words, and between characters where a word is too long. */
+/** Where a text is cut: between paragraphs, lines or words, and inside a word only if it is too long. */
 const SEPARATORS = ['\n\n', '\n', ' ', '']
 
 /**
- * Chunks of at most `size` characters, cut between paragraphs, lines or words; neighbors share at most `overlap` characters.
- * @throws RangeError when that makes too many, or too much text
+ * Chunks of at most `size` characters, cut between paragraphs, lines or words. Neighbors share at most `overlap`
+ * characters.
+ * @throws RangeError if there are too many chunks or characters
  */
 export function chunkText(text: string, { size, overlap }: ChunkLengths): string[] {
   const together = chunkedLength(text.length, { size, overlap })
@@ -81,14 +82,14 @@ const tooManyChunks = (count: number, { size, overlap }: ChunkLengths) =>
     `with chunks of ${size} characters that share ${overlap} it makes about ${Math.round(count)} of them; at most ${MAX_CHUNKS}, of ${MAX_CHARACTERS} characters together`,
   )
 
-/** How many characters a text has; one of two UTF-16 units counts once. */
+/** The number of characters of a text; a surrogate pair counts once. */
 const lengthOf = (text: string): number => text.length - (text.match(/[\u{10000}-\u{10ffff}]/gu)?.length ?? 0)
 
-/** Cuts a text at the coarsest separator that it has, and what is still too long at the finer ones. */
+/** Cuts a text at the coarsest separator that it contains, and parts that are still too long at finer ones. */
 function* chunksOf(text: string, separators: readonly string[], lengths: ChunkLengths): Generator<string> {
   const index = separators.findIndex((separator) => text.includes(separator))
   const separator = separators[index] ?? ''
-  // A separator stays with what follows it; no character is cut in half.
+  // A separator stays with the text after it. No surrogate pair is cut.
   const parts = separator === '' ? [...text] : text.split(new RegExp(`(?=${separator})`))
   let short: string[] = []
   for (const part of parts) {
@@ -104,7 +105,7 @@ function* chunksOf(text: string, separators: readonly string[], lengths: ChunkLe
   yield* merged(short, lengths)
 }
 
-/** Joins neighboring parts to chunks; each chunk begins with the last parts of the one before, as far as they may be shared. */
+/** Joins neighboring parts to chunks. Each chunk starts with the last parts of the previous one, up to the overlap. */
 function* merged(parts: readonly string[], { size, overlap }: ChunkLengths): Generator<string> {
   const lengths = parts.map(lengthOf)
   let first = 0
@@ -119,7 +120,7 @@ function* merged(parts: readonly string[], { size, overlap }: ChunkLengths): Gen
   yield* trimmed(parts.slice(first))
 }
 
-/** The text of a chunk, if there is more to it than white space. */
+/** The text of a chunk, unless it is only white space. */
 function trimmed(parts: readonly string[]): string[] {
   const text = parts.join('').trim()
   return text === '' ? [] : [text]

@@ -1,83 +1,87 @@
-// Time comes in as an argument everywhere, so that an outage of ten minutes can be played in milliseconds.
+// Time is an argument everywhere, so that an outage of ten minutes can be tested in milliseconds.
 
 import { noteSilence } from './hang-reset.ts'
 import { monotonicMs } from './monotonic.ts'
 
-/** Where every timestamp and every wait of a session comes from. */
+/** The source of all timestamps and waits of a session. */
 export interface Clock {
   readonly kind: 'real' | 'virtual'
   /** Whole milliseconds since the Unix epoch. */
   now(): number
-  /** Whole milliseconds that have passed since some instant: what goes on is measured by it, since nothing passes when a clock is set. */
+  /**
+   * Whole milliseconds since an arbitrary instant. Use it to measure durations: setting the clock does not change it.
+   */
   passed(): number
-  /** Resolves after `ms` milliseconds of this clock; rejects with the signal's reason when that is aborted first. */
+  /** Resolves after `ms` milliseconds of this clock. Rejects with the signal's reason if that is aborted first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /**
-   * Latency that a client feels: takes `ms` of real time, on every clock. A virtual clock then stands at its start plus exactly
-   * `ms`, or later. `Infinity` is silence that only the signal ends. When the signal ends it early, it rejects with the signal's
-   * reason, and a virtual clock counts the time that was really waited, to the nearest 100 ms.
+   * Latency that the client feels. It takes `ms` of real time on every clock; a virtual clock then is at its start plus
+   * exactly `ms`, or later. `Infinity` is silence until the signal aborts. If the signal ends it early, it rejects with
+   * the signal's reason, and a virtual clock advances by the real time that passed, to the nearest 100 ms.
    */
   latency(ms: number, signal?: AbortSignal): Promise<void>
-  /** Work that is done outside the clock, such as drawing a picture or loading code: a virtual clock stands still until it is done. */
+  /**
+   * Work outside the clock, such as drawing an image or loading code. A virtual clock stands still until it is done.
+   */
   work<T>(work: Promise<T>): Promise<T>
 }
 
-/** What becomes of latency on a virtual clock: it takes real time, or is skipped like other waits. */
+/** Whether latency on a virtual clock takes real time, or is skipped like other waits. */
 export type LatencyMode = 'real' | 'skip'
 
-/** How time passes in a session. */
+/** The time settings of a session. */
 export interface TimeSettings {
   clock: Clock['kind']
   latency: LatencyMode
 }
 
-/** Milliseconds since an instant that was stored; 0 when it is still to come, as after the clock was set back. */
+/** Milliseconds since a stored instant; 0 if it is in the future, as after the clock was set back. */
 export const sinceInstant = (clock: Pick<Clock, 'now'>, instant: number): number => Math.max(0, clock.now() - instant)
 
-/** What is known of the silences on a clock. */
+/** Information about silent connections on a clock. */
 interface Silent {
-  /** How many latencies have no end of their own: only the end of their calls ends them. */
+  /** Number of latencies without an end of their own, which only end with their calls. */
   readonly endless: number
 }
 
-/** A clock that goes by itself. */
+/** A clock that runs with real time. */
 export interface RealClock extends Clock, Silent {
   readonly kind: 'real'
 }
 
-/** A clock that a test can hold and move. */
+/** A clock that a test can freeze and move. */
 export interface VirtualClock extends Clock, Silent {
   readonly kind: 'virtual'
   /** Whether it stands still until it is moved. */
   readonly frozen: boolean
-  /** How many waits and latencies have not ended. */
+  /** Number of waits and latencies that have not ended. */
   readonly waiting: number
-  /** Whether latency takes no real time either, but is jumped over like any other wait. */
+  /** Whether latency is skipped like any other wait. */
   readonly skipsLatency: boolean
-  /** Milliseconds that have passed by jumps since it began, without those that it was told to follow. */
+  /** Milliseconds that were skipped, without those that `follow` added. */
   readonly jumped: number
-  /** Says whether the latencies that begin from now on are skipped. */
+  /** Sets whether latencies that start from now on are skipped. */
   skipLatency(skip: boolean): void
   freeze(): void
-  /** Lets it jump from wait to wait again. */
+  /** Unfreezes it, so that it skips from wait to wait again. */
   resume(): void
-  /** Lets so many milliseconds pass, with every wait that ends in them; resolves when they have passed. */
+  /** Advances by `ms`, and ends every wait that is due on the way. Resolves when done. */
   advance(ms: number): Promise<void>
-  /** Lets the milliseconds pass that somebody outside has really waited. */
+  /** Advances by the milliseconds that a client really waited. */
   follow(ms: number): Promise<void>
-  /** Changes the time (ms since the epoch) without letting any pass: waits keep what is left of them. */
+  /** Sets the time (ms since the epoch). Waits keep their remaining time. */
   set(now: number): void
-  /** Nobody uses it any more: what waits on it now or later rejects with the reason. */
+  /** Ends the clock: all current and later waits reject with the reason. */
   end(reason: unknown): void
 }
 
-/** The end of the year 9999, which dates and ids can still say: a virtual clock stops there, however long a wait is. */
+/** The end of the year 9999, the last instant that dates and ids can represent. A virtual clock stops there. */
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** A timer beyond it would end at once. */
-/** The longest wait of a timer of the runtime, in ms. */
+/** The longest timer that the runtime supports, in ms. */
 export const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Does something every so many real milliseconds, without keeping the process alive; gives what stops it. */
+/** Runs a function every `ms` real milliseconds without keeping the process alive. Returns a function that stops it. */
 export function everySoOften(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms)
   timer.unref()
@@ -101,7 +105,9 @@ const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', stop, { once: true })
   })
 
-/** Waits for ever, on no clock: rejects with the signal's reason once that is aborted. A client that waits as well waits with `latency`. */
+/**
+ * Waits forever, on no clock. Rejects with the signal's reason when that aborts. Use `latency` if a client waits too.
+ */
 export const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => {
     if (signal?.aborted) return reject(signal.reason)
@@ -137,7 +143,12 @@ async function realLatency(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** The machine's own clock. */
+/**
+ * The machine's own clock.
+ * @example
+ * realClock.kind // => 'real'
+ * Number.isInteger(realClock.now()) // => true
+ */
 export const realClock: RealClock = {
   kind: 'real',
   now: Date.now,

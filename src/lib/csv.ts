@@ -21,13 +21,13 @@ function* rowsOf(text: string, separator: string): Generator<string[]> {
     cells.push(cell + text.slice(at, end?.index))
     at = end ? ends.lastIndex : text.length + 1
     if (end?.[0] === separator) continue
-    // A line without anything is no row.
+    // An empty line is no row.
     if (cells.length > 1 || cells[0] !== '') yield cells
     cells = []
   }
 }
 
-/** The separator that makes the most cells of the first row. */
+/** The separator that yields the most cells in the first row. */
 function separatorOf(text: string): string {
   const counts = SEPARATORS.map((separator) => rowsOf(text, separator).next().value?.length ?? 0)
   return SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ','
@@ -46,7 +46,7 @@ function distinctNames(names: readonly string[]): string[] {
   return [...used]
 }
 
-/** The rows of a table, each by the names in the first row; a name that comes again is numbered. */
+/** The rows of a table as objects, with the names in the first row as keys. A repeated name gets a number. */
 export function* csvRows(text: string): Generator<Record<string, unknown>> {
   const rows = rowsOf(text, separatorOf(text))
   const names = distinctNames(rows.next().value ?? [])

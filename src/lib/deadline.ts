@@ -1,21 +1,23 @@
-// A limit on silence: aborts when nothing has happened for so long on a clock.
+// A limit on silence: aborts when nothing has happened for a time.
 import type { Clock } from './clock.ts'
 
 /** A running limit. */
 export interface Deadline {
-  /** Aborted when the time is up or the outer signal is. */
+  /** Aborts when the time is up or the outer signal aborts. */
   readonly signal: AbortSignal
-  /** Something happened: the time begins anew, and runs. */
+  /** Resets the time and lets it run. */
   restart(): void
-  /** Nobody waits for anything: the time stands still until it begins anew. */
+  /** Stops the time until the next `restart`. */
   hold(): void
   stop(): void
 }
 
-/** What a promise gives; rejects with the signal's reason when that is aborted first and the work does not listen to it. */
+/**
+ * The result of a promise. Rejects with the signal's reason if that aborts first, even if the work ignores the signal.
+ */
 export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
-  // What listens may end in its own way, and has this turn of the event loop to do so.
+  // Work that listens to the signal may end in its own way during this turn of the event loop.
   const stop = () => void setImmediate(() => reject(signal.reason))
   if (signal.aborted) stop()
   else signal.addEventListener('abort', stop, { once: true })
@@ -23,12 +25,12 @@ export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): P
     return await Promise.race([work, aborted])
   } finally {
     signal.removeEventListener('abort', stop)
-    // Nobody listens any more to the one that comes second.
+    // The one that settles second is ignored.
     for (const one of [work, aborted]) one.catch(() => {})
   }
 }
 
-/** Starts a limit of `ms` milliseconds; `reason` makes what the signal is aborted with. */
+/** Starts a limit of `ms` milliseconds. `reason` creates the reason of the abort. */
 export function startDeadline(
   clock: Clock,
   ms: number,
@@ -48,10 +50,11 @@ export function startDeadline(
     controller.abort(outer.reason)
     stop()
   }
-  // One wait at a time: a restart only moves the instant, so that a stream of many events costs nothing more.
+  // There is one timer at a time. A restart only moves the due time, so that a stream of many events costs nothing
+  // more.
   const watch = async () => {
-    for (let left = ms; left > 0; left = since + ms - clock.passed()) {
-      await clock.sleep(left, stopped.signal)
+    for (let remaining = ms; remaining > 0; remaining = since + ms - clock.passed()) {
+      await clock.sleep(remaining, stopped.signal)
       if (paused) await new Promise<void>((resolve) => (wake = resolve))
       if (stopped.signal.aborted) return
     }

@@ -1,20 +1,22 @@
-// The one way to other servers: through the proxy of the environment, except to this machine, which no proxy can reach for us.
+// The only way to other servers: through the proxy of the environment, except to this machine, which a proxy cannot
+// reach.
 import { isLoopback, isWildcard } from './hosts.ts'
 
-/** Hosts of this machine, in the forms that programs look for in `NO_PROXY`: some know no ranges, some no brackets. */
+/** Names of this machine in the forms that programs expect in `NO_PROXY`: some support no ranges, some no brackets. */
 const OWN_HOSTS = ['localhost', '127.0.0.1', '127.0.0.0/8', '::1', '[::1]', '0.0.0.0']
-/** Everything is called without a proxy; beside other entries it means nothing to some programs. */
+/** Disables the proxy for all hosts. Some programs ignore it beside other entries. */
 const EVERYTHING = '*'
 
-/** Whether an address is of this machine: loopback, or the one that means every interface. */
+/** Whether a URL refers to this machine: loopback, or the address that means every interface. */
 function isOfThisMachine(url: string): boolean {
   const hostname = URL.parse(url)?.hostname
   return hostname !== undefined && (isLoopback(hostname) || isWildcard(hostname))
 }
 
 /**
- * `fetch`, which asks no proxy for an address of this machine, whatever `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
- * Other addresses are called as these variables have it. A redirect is followed the same way, so follow none that leads elsewhere.
+ * `fetch` that uses no proxy for this machine, whatever `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`
+ * contain. Other URLs use the proxy of these variables. Redirects are treated the same way, so do not follow one that
+ * leads elsewhere.
  */
 export const directFetch = (url: string, init: BunFetchRequestInit = {}): Promise<Response> =>
   fetch(url, isOfThisMachine(url) ? { ...init, proxy: false } : init)
@@ -22,8 +24,8 @@ export const directFetch = (url: string, init: BunFetchRequestInit = {}): Promis
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * `NO_PROXY` and `no_proxy` of a program that shall call `host` and this machine without a proxy: what is there, then those. Programs
- * read one of the two, so each has what only the other names.
+ * `NO_PROXY` and `no_proxy` for a program that must call `host` and this machine without a proxy: the current values,
+ * then these. Programs read one of the two variables, so each gets the entries of both.
  */
 export function withoutProxy(environment: Environment, host: string): { NO_PROXY: string; no_proxy: string } {
   const { NO_PROXY: upper, no_proxy: lower } = environment

@@ -1,7 +1,8 @@
-// Texts as vectors, without a model: every word, pair of words and run of letters adds a few signed numbers at places that
-// its hash names, so texts that share many of them point the same way. It knows spelling, not meaning.
+// Texts as vectors, without a model. Each word, pair of words and n-gram of letters adds signed numbers at positions
+// that its hash selects, so texts that share many of them point in the same direction. It captures spelling, not
+// meaning.
 
-/** Words that say little about what a text is about, folded: English, German, Spanish and French. */
+/** Stop words, case-folded: English, German, Spanish and French. */
 const STOP_WORDS = new Set(
   `a about all also am an and any are as at be been being but by can could did do does for from get had has have how i if in
   into is it its me my no not of on or our shall should so some than that the their them then there these they this those to
@@ -18,23 +19,25 @@ const STOP_WORDS = new Set(
 )
 const STOP_WEIGHT = 0.1
 const PAIR_WEIGHT = 0.5
-/** Weight of all letter runs of one word together. */
+/** Weight of all n-grams of one word together. */
 const RUNS_WEIGHT = 1
 
-// Scripts that put no spaces between words count each sign as a word; their pairs then do what runs of letters do elsewhere.
+// Scripts without spaces between words count each sign as a word. Their pairs then serve as n-grams.
 const WORD = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]\p{M}*|[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
 const ACCENTS = /[\u0300-\u036f]/g
-// Endings that one word takes on in its forms, longest first; what is left must still look like a word.
+// Inflectional endings, longest first. The rest must still look like a word.
 const ENDING =
   /(?:ations?|ungen|aciones|acion|ments?|mente|ingly|ings?|edly|ated|ates?|iones|iert|ieren|ung|ies|ied|ers?|est|ed|ly|es|en|em|er|ar|ir|os|as|al|s|e|n|o|a|y)$/
 const MIN_STEM_LENGTH = 4
 
-/** Every place of a vector belongs to a block this long; a feature stands in each block once, so that a shortened vector keeps all features. */
+/**
+ * Length of a block of the vector. Each feature is in every block once, so that a shortened vector keeps all features.
+ */
 const BLOCK = 32
 
 /**
- * The unit vector of a text: of the same text always the same one, near those of similar texts (cosine). The vector for fewer
- * `dimensions` is the beginning of the one for more, made unit length again.
+ * The unit vector of a text. Equal texts have equal vectors, similar texts near ones (cosine). The vector for fewer
+ * `dimensions` is the beginning of the one for more, normalized again.
  */
 export function embed(text: string, dimensions: number): Float32Array {
   const sums = new Float64Array(Math.ceil(dimensions / BLOCK) * BLOCK)
@@ -42,28 +45,28 @@ export function embed(text: string, dimensions: number): Float32Array {
   return unit(sums.subarray(0, dimensions))
 }
 
-/** How vectors stand in an answer: as numbers, or as the bytes of their 32-bit floats. */
+/** The encoding of vectors in a response: numbers, or the base64 of their 32-bit floats. */
 export type VectorEncoding = 'float' | 'base64'
 
-/** Eight digits after the point: all that a 32-bit float of this size knows, in half the JSON. */
+/** Eight decimal places: the precision of a 32-bit float of this size, in half the JSON. */
 const rounded = (vector: Float32Array): number[] => Array.from(vector, (value) => Math.round(value * 1e8) / 1e8)
 
 const base64 = (vector: number[]): string => Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 
-/** A vector as an answer has it. */
+/** A vector in the encoding of a response. */
 export const encodeVector = (vector: number[], encoding: VectorEncoding): number[] | string =>
   encoding === 'base64' ? base64(vector) : vector
 
-/** The vector of a text as an answer has it, before it is encoded. */
+/** The vector of a text as numbers of a response. */
 export const answerVector = (text: string, dimensions: number): number[] => rounded(embed(text, dimensions))
 
-/** Vectors that cross between threads: each as JSON, and all numbers of those that are written as numbers. */
+/** Vectors for transfer between threads: each as JSON, or all numbers of those that are written as numbers. */
 export interface EncodedVectors {
   json: string[]
   numbers: Float64Array
 }
 
-/** The vectors of some texts as an answer has them. */
+/** The vectors of several texts in the encoding of a response. */
 export function encodeTexts(
   texts: readonly string[],
   { dimensions, encoding }: { dimensions: number; encoding: VectorEncoding },
@@ -73,11 +76,11 @@ export function encodeTexts(
   return { json, numbers: encoding === 'float' ? Float64Array.from(vectors.flat()) : new Float64Array() }
 }
 
-/** The first `dimensions` numbers of a vector, made unit length. */
+/** The first `dimensions` numbers of a vector, normalized. */
 export const shorten = (vector: ArrayLike<number>, dimensions: number): Float32Array =>
   unit(Float64Array.from(vector).subarray(0, dimensions))
 
-/** Features of a text by hash, with what each adds: a feature that comes often counts more, but less each time. */
+/** Features of a text by hash, with their weights. A repeated feature weighs more, but less each time. */
 function featuresOf(text: string): Map<number, number> {
   const features = new Map<number, number>()
   const counts = new Map<string, number>()
@@ -101,7 +104,7 @@ function featuresOf(text: string): Map<number, number> {
 
 const folded = (text: string) => text.normalize('NFKD').replace(ACCENTS, '').toLowerCase().replaceAll('ß', 'ss')
 
-/** The words of a text, folded; a text of signs alone is one word. */
+/** The words of a text, case-folded. A text of signs alone is one word. */
 function errorText(text: string): string[] {
   const fold = folded(text)
   return fold.match(WORD) ?? [fold]
@@ -112,7 +115,7 @@ function stemOf(word: string): string {
   return stem.length >= MIN_STEM_LENGTH ? stem : word
 }
 
-/** Runs of three and four letters, with the word's two ends marked. */
+/** N-grams of three and four letters, with both ends of the word marked. */
 function runsOf(word: string): string[] {
   const marked = `<${word}>`
   const runs: string[] = []
@@ -128,14 +131,14 @@ function raise(features: Map<number, number>, feature: string, weight: number): 
   features.set(hash, (features.get(hash) ?? 0) + weight)
 }
 
-/** FNV-1a over UTF-16 units. */
+/** FNV-1a over UTF-16 code units. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return hash
 }
 
-/** Adds a feature at one place of each block: five bits of a mixed hash name the place, a sixth the sign. */
+/** Adds a feature at one position of each block: five bits of a mixed hash select the position, a sixth the sign. */
 function add(sums: Float64Array, feature: number, weight: number): void {
   for (let block = 0; block < sums.length; block += BLOCK) {
     let mixed = Math.imul(feature ^ block, 0x9e3779b1)
@@ -146,7 +149,7 @@ function add(sums: Float64Array, feature: number, weight: number): void {
   }
 }
 
-/** The vector at length 1; one without any length points along the first axis. */
+/** The vector normalized to length 1. The zero vector becomes the first axis. */
 function unit(vector: Float64Array): Float32Array {
   let squares = 0
   for (let at = 0; at < vector.length; at++) squares += (vector[at] ?? 0) ** 2

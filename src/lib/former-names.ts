@@ -1,6 +1,6 @@
-// Former names of keys and values in the files that people write.
+// Former names of keys and values in the files of users.
 
-/** Each former name with the names that may stand for it now: which one, the place decides. */
+/** The present names for each former one; the position in the file decides between several. */
 const FORMER_NAMES: Readonly<Record<string, readonly string[]>> = {
   // Keys
   inner: ['internal'],
@@ -43,9 +43,9 @@ const FORMER_NAMES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The present name of something that was renamed.
- * @param known the names that are valid at the place
- * @returns undefined for a name that was never valid there
+ * The present name of a renamed key or value.
+ * @param known the names that are valid at this position
+ * @returns undefined if the name was never valid there
  */
 export const presentName = (written: string, known: readonly string[]): string | undefined =>
   Object.hasOwn(FORMER_NAMES, written) ? FORMER_NAMES[written]?.find((name) => known.includes(name)) : undefined

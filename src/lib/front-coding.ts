@@ -1,16 +1,17 @@
-// Texts of which each is much like the one before, such as the events of a stream: kept as what differs.
+// Compresses texts that are each similar to the previous one, such as the events of a stream, by storing the
+// differences.
 import { cutWhole } from './well-formed.ts'
 
 /**
- * The first texts in threes: how many characters are those at the beginning of the text before, how many those at its end, and
- * the rest; as many texts as take no more than so many characters, of the last one its beginning. `before` is a known text that
- * the first one may be like.
+ * The first texts as triples: the number of characters shared with the start of the previous text, the number shared
+ * with its end, and the rest. It takes as many texts as fit into `most` characters, and the beginning of the last one.
+ * `before` is a known text that the first one may resemble.
  */
 export function frontCoded(texts: Iterable<string>, most: number, before = ''): (string | number)[] {
   const coded: (string | number)[] = []
-  let left = most
-  // The events of a stream have the same head and tail again and again. To look for one that is known takes a tenth of the time
-  // that it takes to go through its characters; each is one of the text before.
+  let remaining = most
+  // The events of a stream repeat the same head and tail. Testing for a known one takes a tenth of the time of
+  // comparing characters.
   let knownHead = ''
   let knownTail = ''
   for (const text of texts) {
@@ -21,9 +22,9 @@ export function frontCoded(texts: Iterable<string>, most: number, before = ''): 
     const tail = sameTail(before, text, { room, from: text.endsWith(knownTail) ? Math.min(knownTail.length, room) : 0 })
     if (isNews(tail, knownTail)) knownTail = text.slice(text.length - tail)
     const middle = text.slice(head, text.length - tail)
-    left -= middle.length + NUMBERS
-    if (left < 0) {
-      const rest = cutWhole(middle, Math.max(0, left + middle.length))
+    remaining -= middle.length + NUMBERS
+    if (remaining < 0) {
+      const rest = cutWhole(middle, Math.max(0, remaining + middle.length))
       if (rest !== '') coded.push(head, 0, rest)
       break
     }
@@ -33,12 +34,12 @@ export function frontCoded(texts: Iterable<string>, most: number, before = ''): 
   return coded
 }
 
-/** Whether as many characters make another known part: fewer do, since the text has no more, and many more. */
+/** Whether so many shared characters are worth a new known part: fewer, because the text ends, or many more. */
 const isNews = (same: number, known: string): boolean => same < known.length || same > known.length + MANY_MORE
-/** A letter or two more are the same by accident, and not in the next text. */
+/** One or two extra shared characters are a coincidence and not in the next text. */
 const MANY_MORE = 16
 
-/** How many characters two texts begin with alike, of which some are known to be. */
+/** The number of characters that two texts share at the start, of which some are known to be equal. */
 function sameHead(before: string, text: string, from: number): number {
   const most = Math.min(before.length, text.length)
   let head = from
@@ -46,7 +47,7 @@ function sameHead(before: string, text: string, from: number): number {
   return head
 }
 
-/** How many characters two texts end with alike, of which some are known to be, and of which there is room for so many. */
+/** The number of characters that two texts share at the end, of which some are known to be equal, up to a limit. */
 function sameTail(before: string, text: string, { room, from }: { room: number; from: number }): number {
   let tail = from
   while (tail < room && text.charCodeAt(text.length - 1 - tail) === before.charCodeAt(before.length - 1 - tail)) tail++
@@ -56,7 +57,7 @@ function sameTail(before: string, text: string, { room, from }: { room: number; 
 /** Characters of the two numbers. */
 const NUMBERS = 8
 
-/** The texts that were coded. */
+/** Decodes the texts. */
 export function frontDecoded(coded: readonly (string | number)[], before = ''): string[] {
   const texts: string[] = []
   for (let at = 0; at + 2 < coded.length; at += 3) {

@@ -1,6 +1,10 @@
-// Groups of a list.
+// Groups the items of a list.
 
-/** What belongs together, by a key, in the order in which it came. */
+/**
+ * The items in groups of equal keys, in order of appearance.
+ * @example
+ * groupBy(['ant', 'bee', 'asp'], ([letter]) => letter) // => [['ant', 'asp'], ['bee']]
+ */
 export function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[][] {
   const groups = new Map<string, Item[]>()
   for (const item of items) {

@@ -1,10 +1,10 @@
-// Why a call is ended whose client waits for ever: what its signal is aborted with.
+// The reason with which a call's signal is aborted when its client waits forever.
 
-/** The client was still waiting after a limit of silence, so its connection was reset. */
+/** The client still waited after the limit of silence, so its connection was reset. */
 export class HangReset extends Error {
-  /** Milliseconds of silence after which it happened. */
+  /** The limit, in milliseconds of silence. */
   readonly limit: number
-  /** Milliseconds after which the silence would have ended by itself, where that is known. */
+  /** Milliseconds after which the silence would have ended by itself, if known. */
   silence: number | undefined
   constructor(limit: number) {
     super(`the client was still waiting after ${limit} ms of silence, so its connection was reset (--hang-limit)`)
@@ -12,7 +12,7 @@ export class HangReset extends Error {
   }
 }
 
-/** Notes, when latency of `ms` is ended by such a reset, how long it would have been; endless silence has no end to note. */
+/** Notes how long a latency of `ms` would have been when such a reset ends it. Endless silence is not noted. */
 export function noteSilence(reason: unknown, ms: number): void {
   if (reason instanceof HangReset && Number.isFinite(ms)) reason.silence = ms
 }

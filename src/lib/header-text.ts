@@ -1,13 +1,13 @@
-// Texts as every client can read them in a header: short, and in visible ASCII.
+// Header values that every client can read: short, and in visible ASCII.
 
-/** Clients refuse a whole answer for headers of some kilobytes in all; none of ours needs this much. */
+/** Clients reject a response with headers of several kilobytes. None of ours needs this much. */
 const MAX_CHARACTERS = 1_000
 const SOUND = /^[\x20-\x7e]*$/
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 const isSound = (text: string) => text.length <= MAX_CHARACTERS && SOUND.test(text)
 
-/** A text as a header can carry it: what is no visible ASCII becomes `?`, and what is too long is cut. */
+/** A text as a header value: other characters become `?`, and a long text is cut. */
 export function headerText(text: string): string {
   if (isSound(text)) return text
   const ascii = text.slice(0, MAX_CHARACTERS + 1).replace(/[^\x20-\x7e]/gu, '?')
@@ -15,7 +15,7 @@ export function headerText(text: string): string {
 }
 
 const names = new Set<string>()
-/** Whether a name is one; those that were are known, as there are few. */
+/** Whether a text is a valid header name. Valid names are cached, since there are few. */
 function isName(text: string): boolean {
   if (names.has(text)) return true
   if (!NAME.test(text)) return false
@@ -29,7 +29,7 @@ function areSound(headers: Record<string, string>): boolean {
   return true
 }
 
-/** The headers with values that any client can read; a name that is none is left out. */
+/** Headers with values that any client can read. Invalid names are omitted. */
 export function soundHeaders(headers: Record<string, string>): Record<string, string> {
   if (areSound(headers)) return headers
   const named = Object.entries(headers).filter(([name]) => NAME.test(name))

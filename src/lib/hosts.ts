@@ -1,6 +1,6 @@
-// Which host names are this machine.
+// Host names of this machine.
 
-/** True for `localhost`, names below it, 127.0.0.0/8 (as IPv6 too) and ::1, with or without brackets. */
+/** True for `localhost` and its subdomains, 127.0.0.0/8 (as IPv6 too) and ::1, with or without brackets. */
 export const isLoopback = (host: string): boolean =>
   /^(?:(?:.+\.)?localhost\.?|127(?:\.\d{1,3}){3}|\[?::1\]?|\[?::ffff:(?:127(?:\.\d{1,3}){3}|7f[\da-f]{2}:[\da-f]{1,4})\]?)$/i.test(
     host,

@@ -1,5 +1,5 @@
-// Jinja templates within a budget: the interpreter of the library counts what it does, and looks at what would multiply before
-// it is done. Whatever makes text of values is asked how long that will be; each value is evaluated once.
+// Jinja templates with a budget. The interpreter of the library counts its steps, and work that multiplies is checked
+// before it is done. Anything that formats values is charged for the length in advance; each value is evaluated once.
 import { Environment, Interpreter, parse, Template, tokenize } from '@huggingface/jinja'
 import type { TemplateBudget } from './template-budget.ts'
 
@@ -7,23 +7,25 @@ type Evaluate = Interpreter['evaluate']
 type Statement = Parameters<Evaluate>[0]
 type Value = ReturnType<Evaluate>
 
-/** A node of the library's tree. */
+/** A node of the library's syntax tree. */
 interface Node {
   readonly type: string
   readonly [field: string]: unknown
 }
 
-/** Values that are only looked at cost less than those that are gone through one by one. */
+/** Cost of a value that is only inspected; less than that of one that a loop visits. */
 const LOOK = 16
-/** Characters that are looked at, or written, in a step. */
+/** Steps of an item of a loop: the library makes two scopes and ten values for it, some kilobytes. */
+const ITEM_STEPS = 4
+/** Characters that one step inspects or writes. */
 const TEXT_LOOK = 256
-/** Pairs of characters that are compared in a step, where a text is looked for in another one. */
+/** Character pairs that one step compares in a search. */
 const SEARCH = 4096
-/** Steps of what loads the names of months. */
+/** Steps for loading the names of months. */
 const DATE_STEPS = 400
 const MAX_INDENT_LENGTH = 1000
 
-/** Stands for a value that was evaluated. */
+/** Stands for a value that was already evaluated. */
 class Evaluated {
   readonly type = 'Evaluated'
   readonly value: Value
@@ -33,10 +35,10 @@ class Evaluated {
 }
 
 const LITERALS = new Set(['StringLiteral', 'IntegerLiteral', 'FloatLiteral'])
-/** The node with its value known; literals stay, since some filters insist on them. */
+/** The node with its value known. Literals stay, since some filters require them. */
 const evaluated = (node: Node, value: Value): unknown => (LITERALS.has(node.type) ? node : new Evaluated(value))
 
-/** How long a value is as text, at least; how many values are in it, and how deep. The same value may be in it many times. */
+/** Minimum length of a value as text, the number of values in it, and its depth. One value may be in it many times. */
 interface Shape {
   length: number
   values: number
@@ -45,7 +47,7 @@ interface Shape {
   fixed: boolean
 }
 
-/** What a filter or a method was given: by place, by name, and as the nodes that stand for it. */
+/** Arguments of a filter or a method: by position, by name, and as syntax nodes. */
 interface Given {
   args: readonly (Value | undefined)[]
   named: ReadonlyMap<string, Value>
@@ -62,20 +64,20 @@ const isMap = (value: Value): value is Value & { value: Map<string, Value> } => 
 const isComposite = (value: Value): boolean => isList(value) || isMap(value)
 const sizeOf = (value: Value): number => (isList(value) ? value.value.length : isMap(value) ? value.value.size : 0)
 
-/** How often a text stands in another one, side by side. */
-function occurrences(text: string, wanted: string): number {
-  if (wanted === '') return text.length + 1
+/** Number of occurrences of a text in another one, without overlap. */
+function occurrences(text: string, searched: string): number {
+  if (searched === '') return text.length + 1
   let count = 0
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) count++
+  for (let at = text.indexOf(searched); at >= 0; at = text.indexOf(searched, at + searched.length)) count++
   return count
 }
 
 class CountingInterpreter extends Interpreter {
   readonly #budget: TemplateBudget
-  /** Expressions whose items loops go through. */
+  /** Expressions whose items a loop visits. */
   readonly #looped = new Set<unknown>()
   readonly #shapes = new WeakMap<object, Shape>()
-  /** Methods of texts, and the texts that they are of. */
+  /** Methods of texts, with the texts that they belong to. */
   readonly #methods = new WeakMap<Value, { name: string; of: Value }>()
 
   constructor(env: Environment, budget: TemplateBudget) {
@@ -96,8 +98,8 @@ class CountingInterpreter extends Interpreter {
       this.#budget.spend(value.length / TEXT_LOOK)
     } else if (isComposite(result)) {
       const size = sizeOf(result)
-      this.#budget.spend(this.#looped.has(statement) ? size : size / LOOK)
-      // What a namespace holds changes.
+      this.#budget.spend(this.#looped.has(statement) ? size * ITEM_STEPS : size / LOOK)
+      // The content of a namespace changes.
       if (result.type !== 'NamespaceValue') this.#budget.check(this.#shapeOf(result).length)
     }
     return result
@@ -111,7 +113,7 @@ class CountingInterpreter extends Interpreter {
     return super.evaluate(node as Statement, env)
   }
 
-  /** What comes of a node; what it works on is evaluated first, and looked at. */
+  /** The result of a node. Its operands are evaluated first, and checked. */
   #result(node: Node, env: Environment): Value {
     switch (node.type) {
       case 'Output':
@@ -133,14 +135,14 @@ class CountingInterpreter extends Interpreter {
     }
   }
 
-  /** A value that is written where it stands. */
+  /** A value that is written in place. */
   #output({ expression }: Node, env: Environment): Value {
     const value = this.#value(expression, env)
     if (isComposite(value)) this.#writeValue(value)
     return value
   }
 
-  /** A text of so many characters is about to be made, of so many values. */
+  /** Charges for a text of so many characters, made of so many values. */
   #write(length: number, values = 1): void {
     this.#budget.check(length)
     this.#budget.spend(values + length / TEXT_LOOK)
@@ -151,23 +153,23 @@ class CountingInterpreter extends Interpreter {
     this.#write(length, values)
   }
 
-  #search(text: string, wanted: string): void {
-    this.#budget.spend((text.length * wanted.length) / SEARCH)
+  #search(text: string, searched: string): void {
+    this.#budget.spend((text.length * searched.length) / SEARCH)
   }
 
   #filtered({ filter }: Node, operand: Value, env: Environment): Value {
     const { callee, args, ...rest } = filter as Node & { callee?: Node; args?: Node[] }
-    const given = this.#given(args ?? [], env)
-    this.#checkWork(String((callee ?? rest).value), operand, given)
-    const applied = callee ? { ...rest, callee, args: given.nodes } : filter
+    const passed = this.#given(args ?? [], env)
+    this.#checkWork(String((callee ?? rest).value), operand, passed)
+    const applied = callee ? { ...rest, callee, args: passed.nodes } : filter
     return this.#super({ type: 'FilterExpression', operand: new Evaluated(operand), filter: applied }, env)
   }
 
-  /** Arguments by their places and names, and the nodes that stand for them. */
+  /** Arguments by position and name, with their syntax nodes. */
   #given(nodes: readonly Node[], env: Environment): Given {
     const args: Value[] = []
     const named = new Map<string, Value>()
-    const known = nodes.map((node) => {
+    const evaluatedArgs = nodes.map((node) => {
       const field = INNER[node.type]
       const inner = field === undefined ? node : (node[field] as Node)
       const value = this.#value(inner, env)
@@ -178,25 +180,25 @@ class CountingInterpreter extends Interpreter {
       else args.push(value)
       return field === undefined ? evaluated(node, value) : { ...node, [field]: evaluated(inner, value) }
     })
-    return { args, named, nodes: known }
+    return { args, named, nodes: evaluatedArgs }
   }
 
   #binary(node: Node, env: Environment): Node {
     const operator = String((node.operator as Node).value)
     if (!OPERATORS.has(operator)) return node
-    const left = this.#value(node.left, env)
+    const leftOperand = this.#value(node.left, env)
     const right = this.#value(node.right, env)
-    if (isText(left) && isText(right)) {
-      if (operator === '+' || operator === '~') this.#budget.check(left.value.length + right.value.length)
-      else if (operator.endsWith('in')) this.#search(right.value, left.value)
+    if (isText(leftOperand) && isText(right)) {
+      if (operator === '+' || operator === '~') this.#budget.check(leftOperand.value.length + right.value.length)
+      else if (operator.endsWith('in')) this.#search(right.value, leftOperand.value)
     } else if (operator.endsWith('in')) {
-      // Looked for among the items, which costs as much as they do.
-    } else if (operator === '~' || !(isComposite(left) && isComposite(right))) {
-      // Each is written as text: to be joined, or to be compared with one.
-      const [first, second] = [this.#shapeOf(left), this.#shapeOf(right)]
+      // Searched among the items, which costs as much as they do.
+    } else if (operator === '~' || !(isComposite(leftOperand) && isComposite(right))) {
+      // Both are formatted as text, to be joined or compared.
+      const [first, second] = [this.#shapeOf(leftOperand), this.#shapeOf(right)]
       this.#write(first.length + second.length, first.values + second.values)
     }
-    return { ...node, left: new Evaluated(left), right: new Evaluated(right) }
+    return { ...node, left: new Evaluated(leftOperand), right: new Evaluated(right) }
   }
 
   #member(node: Node, env: Environment): Value {
@@ -220,12 +222,12 @@ class CountingInterpreter extends Interpreter {
     const called = this.#value(node.callee, env)
     const method = this.#methods.get(called)
     if (!method) return { ...node, callee: new Evaluated(called) }
-    const given = this.#given(node.args as Node[], env)
-    this.#checkWork(method.name, method.of, given)
-    return { ...node, callee: new Evaluated(called), args: given.nodes }
+    const passed = this.#given(node.args as Node[], env)
+    this.#checkWork(method.name, method.of, passed)
+    return { ...node, callee: new Evaluated(called), args: passed.nodes }
   }
 
-  /** What a filter or method makes of a value with these arguments, held against the budget before it is made. */
+  /** Charges for the result of a filter or method with these arguments before it is made. */
   #checkWork(name: string, operand: Value, { args, named }: Given): void {
     const budget = this.#budget
     const text = textOf(operand)
@@ -281,12 +283,12 @@ class CountingInterpreter extends Interpreter {
     }
   }
 
-  /** The shape of a value; one that holds itself is endlessly long. */
+  /** The shape of a value. One that contains itself is infinitely long. */
   #shapeOf(value: Value, outer: readonly Value[] = []): Shape {
     if (isText(value)) return { length: value.value.length + 2, values: 1, depth: 0, fixed: true }
     if (!isComposite(value)) return SCALAR
-    const known = this.#shapes.get(value)
-    if (known) return known
+    const cached = this.#shapes.get(value)
+    if (cached) return cached
     if (outer.includes(value)) return { ...SCALAR, length: Number.POSITIVE_INFINITY, fixed: false }
     const shape: Shape = { length: 2, values: 1, depth: 0, fixed: value.type !== 'NamespaceValue' }
     const inside = [...outer, value]
@@ -307,7 +309,7 @@ class CountingInterpreter extends Interpreter {
 
 const SCALAR: Shape = { length: 24, values: 1, depth: 0, fixed: true }
 const OPERATORS = new Set(['+', '~', '==', '!=', 'in', 'not in'])
-/** Where arguments hold their values. */
+/** Keys under which arguments contain their values. */
 const INNER: Record<string, string> = {
   KeywordArgumentExpression: 'value',
   SpreadExpression: 'argument',
@@ -321,10 +323,10 @@ const loopedIn = ({ iterable }: Node): unknown => {
 }
 
 const BODIES = ['body', 'defaultBlock', 'alternate']
-/** Statements that give no value to write. */
+/** Statements that write no value. */
 const SILENT = new Set(['Set', 'Macro', 'Break', 'Continue', 'Comment', 'StringLiteral'])
 
-/** Marks the expressions of a tree that are written where they stand: the interpreter makes text of what comes of them. */
+/** Marks the expressions of a tree that are written in place: the interpreter formats their results. */
 function markOutputs(node: Node): void {
   for (const field of Object.values(node)) {
     if (field instanceof Map) for (const pair of field) for (const one of pair) markWithin(one)
@@ -338,13 +340,13 @@ function markOutputs(node: Node): void {
 const markWithin = (value: unknown) => {
   if (typeof value === 'object' && value !== null && 'type' in value) markOutputs(value as Node)
 }
-/** It is of the class of the statement, which the library asks for. */
+/** It has the class of the statement, which the library checks. */
 const markedOutput = (statement: Node): Node =>
   SILENT.has(statement.type)
     ? statement
     : Object.assign(Object.create(Object.getPrototypeOf(statement)), { type: 'Output', expression: statement })
 
-/** What renders jinja templates with these values; a value may have the name of a function. */
+/** A renderer of Jinja templates with these values. A value may have the name of a function. */
 export function jinjaRenderer(values: Record<string, unknown>, budget: TemplateBudget): (template: string) => string {
   const all = { ...globalsOf(budget), ...values }
   return (template) => {

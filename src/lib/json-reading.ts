@@ -1,28 +1,35 @@
-// Reads large JSON in slices: between them other calls are answered. The runtime reads short runs of it, which are found by looking
-// for where its lists and objects begin and end; so it says itself what is JSON and what is not.
+// Parses large JSON in slices, so that other calls are answered in between. The runtime parses short runs, which are
+// found by the positions of lists and objects, so the runtime decides what is valid JSON.
 import { MAX_DEPTH } from './nesting.ts'
 import { inSlices } from './slices.ts'
 
-/** Characters that the runtime reads in one go. */
+/** Characters that the runtime parses at once. */
 const RUN = 50_000
+/** A text of more runs than this is read in parts of so many: one with many escapes takes the longest. */
+const LONG_TEXT_RUNS = 10
+/** Characters of \u00e4. */
+const LONGEST_ESCAPE = 6
 
-/** How a text is read. */
+/** How a text is parsed. */
 interface ReadingOptions {
-  /** The most values that are taken. */
+  /** Maximum number of values. */
   most?: number | undefined
-  /** Characters that are read in one go. */
+  /** Characters that are parsed at once. */
   run?: number | undefined
 }
 
-/** A JSON text has more values than whoever asks takes; the message follows the name of the text. */
+/** A JSON text has more values than allowed. The message continues a sentence about the text. */
 export class TooManyValues extends Error {}
 
-/** A JSON text is nested too deep; the message follows the name of the text. */
+/** A JSON text is nested too deep. The message continues a sentence about the text. */
 export class NestedTooDeep extends Error {}
 
 /**
- * The value of a JSON text, as `JSON.parse` gives it, of at most so many values (texts, numbers, lists, objects and so on).
- * @throws SyntaxError when the text is not JSON; TooManyValues; NestedTooDeep
+ * The value of a JSON text, as `JSON.parse` returns it, with a limit on the number of values (texts, numbers, lists,
+ * objects and so on).
+ * @throws SyntaxError if the text is not JSON
+ * @throws TooManyValues
+ * @throws NestedTooDeep
  */
 export async function parseInSlices(text: string, options: ReadingOptions = {}): Promise<unknown> {
   const root = levelOf([], 0)
@@ -31,18 +38,18 @@ export async function parseInSlices(text: string, options: ReadingOptions = {}):
   return value
 }
 
-/** A list or object whose beginning has been passed, and its end has not. */
+/** A list or object whose start has been passed, but not its end. */
 interface Level {
-  /** Where its items go; undefined as long as it may be read together with what it is in. */
+  /** The list or object for its items; undefined while it may be parsed together with its parent. */
   into: unknown[] | Record<string, unknown> | undefined
   isList: boolean
-  /** Where that begins which was not read yet. */
+  /** The start of the part that is not parsed yet. */
   from: number
-  /** The last comma in it, or where it begins. */
+  /** The position of its last comma, or of its start. */
   comma: number
-  /** Whether an item of it was read by itself, behind which there must be a comma or its end. */
+  /** Whether an item was parsed by itself, which a comma or the end must follow. */
   after: boolean
-  /** Whether there was a comma in it, behind which there must be an item. */
+  /** Whether a comma was passed, which an item must follow. */
   open: boolean
 }
 
@@ -55,13 +62,14 @@ const levelOf = (into: Level['into'], at: number, isList = true): Level => ({
   open: false,
 })
 
-/** Puts the value of a text into the root; yields when some of it has been passed. */
+/** Puts the value of a text into the root. Yields after each part. */
 function* reading(
   text: string,
   root: Level,
   { most = Number.POSITIVE_INFINITY, run = RUN }: ReadingOptions,
 ): Generator<void> {
   const levels = [root]
+  const longText = Math.max(2 * LONGEST_ESCAPE, LONG_TEXT_RUNS * run)
   let level = root
   let values = 1
   let due = run
@@ -72,6 +80,7 @@ function* reading(
     }
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
+      const begin = at
       at = text.indexOf('"', at + 1)
       while (at >= 0 && isEscaped(text, at)) {
         at = text.indexOf('"', at + 1)
@@ -80,6 +89,13 @@ function* reading(
         yield
       }
       if (at < 0) throw new SyntaxError('Unterminated string')
+      if (at - begin > longText && isItem(text, level, begin)) {
+        yield
+        readPassed(text, levels)
+        yield* readLongText(text, level, { begin, end: at, size: longText })
+        due = at + run
+        yield
+      }
     } else if (code === COMMA) {
       if (level === root) throw new SyntaxError('Unexpected token: ,')
       if (++values > most) throw tooMany(most)
@@ -109,7 +125,7 @@ function* reading(
   if (items.length !== 1) throw new SyntaxError('Unexpected EOF')
 }
 
-const [QUOTE, COMMA, BRACKET, BRACE, BRACKET_END, BRACE_END, BACKSLASH] = Array.from('",[{]}\\', (sign) =>
+const [QUOTE, COMMA, BRACKET, BRACE, BRACKET_END, BRACE_END, BACKSLASH, COLON] = Array.from('",[{]}\\:', (sign) =>
   sign.charCodeAt(0),
 )
 
@@ -117,14 +133,57 @@ const tooMany = (most: number) => new TooManyValues(`has more than ${most} value
 const unexpected = (text: string, at: number) => new SyntaxError(`Unexpected token: ${text[at]}`)
 const isBlank = (text: string) => /^[ \t\n\r]*$/.test(text)
 
-/** Whether a quotation mark is a part of its text: an odd number of backslashes stands before it. */
+/** Whether a quotation mark is escaped: an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
   let before = at
   while (text.charCodeAt(before - 1) === BACKSLASH) before--
   return (at - before) % 2 === 1
 }
 
-/** The innermost level of those that are read item by item: they are the outer ones. */
+/** Whether the text that begins here is an item of its list or the value of a field, and no name of one. */
+function isItem(text: string, { isList, from, comma }: Level, begin: number): boolean {
+  if (isList) return true
+  let before = begin - 1
+  while (before > Math.max(from - 1, comma) && isBlank(text.charAt(before))) before--
+  return text.charCodeAt(before) === COLON
+}
+
+interface LongText {
+  begin: number
+  end: number
+  /** Characters of a part. */
+  size: number
+}
+
+/** Reads a text in parts, none of which ends in the middle of an escape, and puts it into its list or object. */
+function* readLongText(text: string, level: Level, { begin, end, size }: LongText): Generator<void> {
+  if (level.after) throw unexpected(text, begin)
+  const parts: string[] = []
+  let isPlain = true
+  for (let from = begin + 1; from < end; ) {
+    const to = from + size < end ? partEnd(text, from, from + size) : end
+    const part = JSON.parse(`"${text.slice(from, to)}"`) as string
+    // A text without escapes is a part of the whole, which need not be copied.
+    isPlain &&= part.length === to - from
+    parts.push(part)
+    from = to
+    yield
+  }
+  put(level, `${text.slice(level.from, begin)}null`, isPlain ? text.slice(begin + 1, end) : parts.join(''))
+  level.from = end + 1
+  level.after = true
+}
+
+/** Where a part ends that begins between two escapes and has about so many characters. */
+function partEnd(text: string, from: number, to: number): number {
+  const last = to - LONGEST_ESCAPE + text.slice(to - LONGEST_ESCAPE, to).lastIndexOf('\\')
+  if (last < to - LONGEST_ESCAPE) return to
+  let before = last
+  while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--
+  return (last - before) % 2 === 0 ? last : to
+}
+
+/** The innermost level of those that are parsed item by item, which are the outer ones. */
 function lowest(levels: readonly Level[]): Level {
   let found = levels[0] as Level
   for (const level of levels) {
@@ -144,7 +203,7 @@ function passComma(text: string, level: Level, at: number): void {
   level.comma = at
 }
 
-/** Reads all items that have been passed; what was begun is read item by item from now on. */
+/** Parses all items that have been passed. What has started is parsed item by item from now on. */
 function readPassed(text: string, levels: readonly Level[]): void {
   for (const [index, level] of levels.entries()) {
     if (level.comma > level.from) {
@@ -168,15 +227,15 @@ function readRest(text: string, level: Level, end: number): void {
   readRun(text, level, end)
 }
 
-/** The items from where nothing was read yet to an end. */
+/** The items from the first unparsed position to an end. */
 function readRun(text: string, level: Level, end: number): void {
   const run = text.slice(level.from, end)
   if (isBlank(run)) throw unexpected(text, end)
   put(level, run)
 }
 
-/** Puts the items of a run into their list or object; `instead` of the only one something else. */
-function put({ into, isList }: Level, run: string, instead?: object): void {
+/** Adds the items of a run to their list or object; `instead` replaces a single item. */
+function put({ into, isList }: Level, run: string, instead?: object | string): void {
   if (isList) {
     const items = JSON.parse(`[${run}]`) as unknown[]
     const list = into as unknown[]

@@ -1,15 +1,15 @@
-// JSON of large values, made in slices: between them other calls are answered.
+// Writes JSON of large values in slices, so that other calls are answered in between.
 import { canonicalJson } from './canonical.ts'
 import { inSlices } from './slices.ts'
 
-/** Items of a list, and UTF-16 units of a text, that are written in one go. */
+/** Items of a list, and UTF-16 units of a text, that are written at once. */
 const ITEMS = 500
 const UNITS = 500_000
 
-/** The JSON of a value that `JSON.stringify` would make, for what comes of JSON: a value of lists, texts and fields. */
+/** The JSON that `JSON.stringify` would write, for a value that came from JSON. */
 export const jsonInSlices = (value: unknown): Promise<string> => textInSlices(value, PLAIN)
 
-/** The canonical JSON of such a value, as `canonicalJson` gives it. */
+/** The canonical JSON of such a value, as `canonicalJson` writes it. */
 export const canonicalInSlices = (value: unknown): Promise<string> => textInSlices(value, CANONICAL)
 
 async function textInSlices(value: unknown, form: JsonForm): Promise<string> {
@@ -18,14 +18,14 @@ async function textInSlices(value: unknown, form: JsonForm): Promise<string> {
   return parts.join('')
 }
 
-/** SHA-256 of the canonical JSON of such a value, in hexadecimal: what `checksumOf` gives. */
+/** SHA-256 of the canonical JSON of such a value, in hexadecimal, as `checksumOf` returns it. */
 export async function checksumInSlices(value: unknown): Promise<string> {
   const hash = new Bun.CryptoHasher('sha256')
   await inSlices(jsonParts(value, CANONICAL), (part) => void hash.update(part))
   return hash.digest('hex')
 }
 
-/** How what is small is written, and in which order the fields of an object come. */
+/** How small values are written, and the order of the fields of an object. */
 interface JsonForm {
   write(value: unknown): string
   ordered(names: string[]): string[]
@@ -47,7 +47,7 @@ function* textParts(text: string): Generator<string> {
   yield '"'
   for (let begin = 0; begin < text.length; ) {
     const last = text.charCodeAt(begin + UNITS - 1)
-    // Halves of a character belong together.
+    // Surrogate pairs stay together.
     const end = begin + (last >= 0xd800 && last < 0xdc00 ? UNITS - 1 : UNITS)
     yield JSON.stringify(text.slice(begin, end)).slice(1, -1)
     begin = end
@@ -59,7 +59,7 @@ function* listParts(list: readonly unknown[], form: JsonForm): Generator<string>
   yield '['
   for (let at = 0; at < list.length; at++) {
     if (at > 0) yield ','
-    // Many items are small, and to go into each of them takes longer than to write it.
+    // Visiting each of many small items takes longer than writing it.
     if (list.length - at <= ITEMS) yield* jsonParts(list[at], form)
     else {
       yield form.write(list.slice(at, at + ITEMS)).slice(1, -1)

@@ -1,10 +1,10 @@
-// Bytes as texts that JSON can hold: mostly they are UTF-8, and otherwise marked as base64.
+// Bytes as texts that JSON can contain: usually UTF-8, otherwise marked as base64.
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** What marks a text as base64; bytes that begin so are written as base64 too. */
+/** Marks a text as base64. Bytes that start like it are written as base64, too. */
 const MARK = '\0base64,'
 
-/** Some bytes, or the text that is sent for them, as a text. */
+/** Bytes, or the text for them, as a text for storage. */
 export function keptText(bytes: string | Uint8Array): string {
   if (typeof bytes === 'string') {
     const text = bytes.isWellFormed() ? bytes : bytes.toWellFormed()
@@ -20,10 +20,10 @@ export function keptText(bytes: string | Uint8Array): string {
 
 const inBase64 = (bytes: Uint8Array) => MARK + Buffer.from(bytes).toString('base64')
 
-/** What was kept: as text, or in base64. */
+/** The stored bytes: as text, or in base64. */
 export function keptBytes(text: string): { text: string } | { base64: string } {
   if (!text.startsWith(MARK)) return { text }
   const base64 = text.slice(MARK.length)
-  // One that was cut has no part of a group of four at its end.
+  // A truncated text must not end within a group of four.
   return { base64: base64.slice(0, base64.length - (base64.length % 4)) }
 }

@@ -1,46 +1,47 @@
-// The latencies of a virtual clock: each takes real time, and ends at an instant of the clock that its start alone decides.
+// The latencies of a virtual clock: each takes real time, and ends at an instant of the clock that only its start
+// decides.
 
 import { MAX_TIMER_MS } from './clock.ts'
 import { noteSilence } from './hang-reset.ts'
 
-/** Real time that a client waited before it left counts in steps of this, so that runs stay identical. */
+/** Real time that a client waited before it disconnected is rounded to this, so that runs stay identical. */
 const STEP_MS = 100
-/** How much longer than it should a latency may take so that those due before it end before it. */
+/** Maximum extra time of a latency, so that those that are due before it end before it. */
 const SLACK_MS = 20
 
 /** A latency that has not ended. */
 interface Latency {
-  /** The instants of the clock at which it began and will end; `Infinity` for one that only a signal ends. */
+  /** The instants of the clock at which it started and will end; `Infinity` if only a signal ends it. */
   start: number
   due: number
-  /** Ends it; whoever moves the clock has done so. */
+  /** Ends it, after the caller has moved the clock. */
   wake(): void
 }
 
-/** What latencies tell their clock. */
+/** Notifications of latencies to their clock. */
 interface LatencyEvents {
   now(): number
-  /** The real time of one is over, or it has left: the clock may go on. */
+  /** The real time of one is over, or its client disconnected: the clock may advance. */
   changed(): void
-  /** One has left early, at an instant of the clock. */
-  left(instant: number): void
+  /** One ended early, at an instant of the clock. */
+  canceled(instant: number): void
 }
 
-/** What the latencies of a clock share. */
+/** Shared state of the latencies of a clock. */
 interface LatencyParts extends LatencyEvents {
   running: Set<RunningLatency>
-  /** By how much the timer of the last latency of a signal was late: the next one is shorter by that. */
+  /** How late the timer of the last latency of a signal was: the next one is shorter by that. */
   late: WeakMap<AbortSignal, number>
 }
 
-/** A latency from its beginning to its end. */
+/** A latency from start to end. */
 class RunningLatency implements Latency {
   start: number
   due: number
   /** When it should end, by the machine's timer. */
   readonly endsAt: number
   /** Whether its real time is over. */
-  over = false
+  done = false
   readonly ended: Promise<void>
   readonly #began = performance.now()
   readonly #length: number
@@ -76,14 +77,14 @@ class RunningLatency implements Latency {
   }
 
   readonly #ring = () => {
-    this.over = true
+    this.done = true
     this.#parts.changed()
   }
 
   readonly #leave = () => {
     noteSilence(this.#signal?.reason, this.due - this.start)
     const waited = Math.round((performance.now() - this.#began) / STEP_MS) * STEP_MS
-    this.#parts.left(Math.min(this.due, this.start + waited))
+    this.#parts.canceled(Math.min(this.due, this.start + waited))
     this.fail(this.#signal?.reason)
   }
 
@@ -102,21 +103,22 @@ export function createLatencies(events: LatencyEvents) {
   return {
     begin: (ms: number, signal: AbortSignal | undefined): Promise<void> =>
       signal?.aborted ? Promise.reject(signal.reason) : new RunningLatency(ms, signal, parts).ended,
-    /** The one to end next; one that is due before it, and whose real time is nearly over, is waited for. */
+    /** The one to end next. One that is due earlier, and whose real time is nearly over, is awaited. */
     next(): Latency | undefined {
       const all = [...running].sort((one, other) => one.due - other.due)
-      const first = all.find(({ over }) => over)
+      const first = all.find(({ done: over }) => over)
       if (!first) return undefined
       const real = performance.now()
-      const isNear = ({ over, due, endsAt }: RunningLatency) => !over && due < first.due && endsAt - real < SLACK_MS
+      const isNear = ({ done: over, due, endsAt }: RunningLatency) =>
+        !over && due < first.due && endsAt - real < SLACK_MS
       return real < first.endsAt + SLACK_MS && all.some(isNear) ? undefined : first
     },
     size: () => running.size,
-    /** How many have no end of their own. */
+    /** Number of latencies without an end of their own. */
     endless: () => [...running].filter(({ due }) => due === Number.POSITIVE_INFINITY).length,
     /** Whether the real time of any is over. */
-    anyOver: () => running.values().some(({ over }) => over),
-    /** The instant up to which the clock may go by itself meanwhile. */
+    anyOver: () => running.values().some(({ done: over }) => over),
+    /** The instant up to which the clock may advance by itself meanwhile. */
     bound: () => running.values().reduce((least, { due }) => Math.min(least, due), Number.POSITIVE_INFINITY),
     /** Moves all of them with the clock. */
     shift(ms: number) {

@@ -1,11 +1,11 @@
-// Which known name somebody probably meant who wrote another.
+// Finds the known name that a misspelled one probably means.
 
 import { presentName } from './former-names.ts'
 
-/** So many letters may be wrong. */
+/** Maximum number of wrong letters. */
 export const MAX_WRONG = 2
 
-/** The known name that replaces the one that was written, or is nearly it; undefined when none is. */
+/** The known name that replaced the given one, or is similar to it; undefined if none is. */
 function likelyName(written: string, known: readonly string[]): string | undefined {
   const present = presentName(written, known)
   if (present !== undefined) return present
@@ -15,19 +15,24 @@ function likelyName(written: string, known: readonly string[]): string | undefin
   return near.toSorted((one, other) => one.wrong - other.wrong)[0]?.name ?? beginningWith(written, known)
 }
 
-/** The one name that begins like this. */
+/** The only name that starts with the given text. */
 function beginningWith(written: string, known: readonly string[]): string | undefined {
   const longer = known.filter((name) => name.startsWith(`${written}.`))
   return longer.length === 1 ? longer[0] : undefined
 }
 
-/** " (did you mean 'x'?)", or nothing when no known name is near. */
+/**
+ * " (did you mean 'x'?)", or an empty text if no known name is similar.
+ * @example
+ * suggestion('modle', ['model', 'messages']) // => " (did you mean 'model'?)"
+ * suggestion('temperature', ['model', 'messages']) // => ''
+ */
 export function suggestion(written: string, known: readonly string[]): string {
   const name = likelyName(written, known)
   return name === undefined ? '' : ` (did you mean '${name}'?)`
 }
 
-/** How many letters must be changed, added or left out (Levenshtein); beyond `MAX_WRONG` only that it is more. */
+/** The edit distance (Levenshtein). Beyond `MAX_WRONG`, only that it is larger. */
 export function lettersBetween(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > MAX_WRONG) return MAX_WRONG + 1
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)

@@ -1,8 +1,8 @@
-// How texts, names and values are matched: fixtures and scenarios say it in the same words.
+// Matching of texts, names and values, for fixtures and scenarios.
 import { type BoundedRegex, boundedRegex, type RegexBudget } from './bounded-regex.ts'
 import { addSizes, byteCache, type CacheSize } from './byte-cache.ts'
 
-/** A text to match: equal as a whole, or by one of these; letters of either case alike with `ignore_case`. */
+/** A text to match: equal as a whole, or by one of these. With `ignore_case`, letters of either case are equal. */
 export type TextMatch =
   | string
   | {
@@ -13,18 +13,18 @@ export type TextMatch =
     }
 
 const TEXT_MATCH_KEYS = ['equals', 'contains', 'regex', 'ignore_case']
-/** Whether the value wanted of an argument is no value, but says how its text is compared. */
-export const isTextMatch = (wanted: unknown): wanted is TextMatch =>
-  typeof wanted === 'object' &&
-  wanted !== null &&
-  Object.keys(wanted).length > 0 &&
-  Object.keys(wanted).every((key) => TEXT_MATCH_KEYS.includes(key))
+/** Whether the expected value of an argument is a text comparison instead of a value. */
+export const isTextMatch = (expected: unknown): expected is TextMatch =>
+  typeof expected === 'object' &&
+  expected !== null &&
+  Object.keys(expected).length > 0 &&
+  Object.keys(expected).every((key) => TEXT_MATCH_KEYS.includes(key))
 
-/** Globs by pattern, at most 2 MiB: a look-up takes 0.04 us, to read one 0.15 us, and a call may test hundreds. */
+/** Globs by pattern, at most 2 MiB. A lookup takes 0.04 us, parsing one 0.15 us, and a call may test hundreds. */
 const globs = byteCache<Glob>(2 << 20)
-/** What a compiled pattern takes, about. */
+/** Approximate size of a compiled pattern. */
 const globBytes = (source: string) => 200 + source.length * 10
-/** Steps, with a table of characters for some of them. */
+/** Approximate size of a compiled expression, with character tables. */
 const regexBytes = (source: string) => 2_000 + source.length * 200
 
 /** A pattern for whole texts. */
@@ -32,7 +32,12 @@ interface Glob {
   test(text: string): boolean
 }
 
-/** A pattern in which `*` stands for any characters, for whole texts. */
+/**
+ * A pattern for whole texts, in which `*` matches any characters.
+ * @example
+ * globRegex('gpt-*').test('gpt-4o') // => true
+ * globRegex('gpt-*').test('my-gpt-4o') // => false
+ */
 export function globRegex(pattern: string): Glob {
   let glob = globs.get(pattern)
   if (!glob) {
@@ -42,7 +47,7 @@ export function globRegex(pattern: string): Glob {
   return glob
 }
 
-/** Between its stars a pattern is fixed: each piece is looked for once, behind the one before. */
+/** A pattern is fixed between its stars: each piece is searched once, after the previous one. */
 function globOf(pattern: string): Glob {
   const [head = '', ...rest] = pattern.split('*')
   const tail = rest.pop()
@@ -64,11 +69,11 @@ function globOf(pattern: string): Glob {
 }
 
 /**
- * Expressions by source, at most 4 MiB for each of the flags (a key of both would be put together for every look-up): to
- * compile one takes 10 us.
+ * Expressions by source, at most 4 MiB for each set of flags (a combined key would have to be built for every lookup).
+ * Compiling one takes 10 us.
  */
 const regexes = { u: byteCache<BoundedRegex>(4 << 20), iu: byteCache<BoundedRegex>(4 << 20) }
-/** How much is remembered of compiled patterns. */
+/** The size of the caches of compiled patterns. */
 export const patternCacheSize = (): CacheSize => addSizes([globs.size(), regexes.u.size(), regexes.iu.size()])
 
 function textRegex(source: string, flags: keyof typeof regexes): BoundedRegex {
@@ -83,9 +88,9 @@ function textRegex(source: string, flags: keyof typeof regexes): BoundedRegex {
 const fold = (text: string, folded: boolean) => (folded ? text.toLowerCase() : text)
 
 /**
- * The captures of a text that matches, else undefined.
+ * The captures of a text that matches; undefined if it does not.
  * @param budget steps that regular expressions may take
- * @throws RegexLimit when one takes more
+ * @throws RegexLimit if one takes more
  */
 export function matchText(match: TextMatch, text: string, budget: RegexBudget): Record<string, string> | undefined {
   if (typeof match === 'string') return match === text ? {} : undefined
@@ -95,7 +100,7 @@ export function matchText(match: TextMatch, text: string, budget: RegexBudget): 
   return textRegex(match.regex ?? '', folded ? 'iu' : 'u').exec(text, budget) as Record<string, string> | undefined
 }
 
-/** Whether a number is the one wanted, or in the range, its ends included. */
+/** Whether a number equals the expected one, or is in the range, limits included. */
 export function isWithin(
   value: number,
   range: number | { min?: number | undefined; max?: number | undefined },
@@ -105,12 +110,16 @@ export function isWithin(
   return value >= min && value <= max
 }
 
-/** The value at a path such as `messages[0].content`, undefined where there is none. */
+/**
+ * The value at a path such as `messages[0].content`; undefined if there is none.
+ * @example
+ * valueAtPath({ user: { tier: 'gold' } }, 'user.tier') // => 'gold'
+ */
 export const valueAtPath = (root: unknown, path: string): unknown =>
   path
     .split(/[.[\]]/)
     .filter((step) => step !== '')
     .reduce<unknown>((value, step) => (value as Record<string, unknown> | null | undefined)?.[step], root)
 
-/** Whether a number lies from the first to the last one. */
+/** Whether a number is in a range, limits included. */
 export const inRange = (value: number, [first, last]: readonly [number, number]) => value >= first && value <= last

@@ -1,4 +1,9 @@
-// Time that never jumps, for how long something really took.
+// Monotonic time, for measuring durations.
 
-/** Milliseconds since some instant; only differences mean anything. */
+/**
+ * Milliseconds since an arbitrary instant; only differences are meaningful.
+ * @example
+ * const from = monotonicMs()
+ * monotonicMs() >= from // => true
+ */
 export const monotonicMs = (): number => performance.now()

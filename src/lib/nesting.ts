@@ -1,12 +1,12 @@
-// How deep a value may be nested, whoever sent it: what is nested deeper than a stack is high can be read, but not written.
+// The maximum nesting of untrusted values: a value nested deeper than the stack allows can be read, but not written.
 
-/** Levels of arrays and objects: far more than anybody needs, far fewer than exhaust the stack. */
+/** Levels of arrays and objects: far more than anyone needs, far fewer than exhaust the stack. */
 export const MAX_DEPTH = 500
 
-/** Whether a JSON text may be nested too deep: each level takes two characters at least. */
+/** Whether a JSON text may be nested too deep: each level takes at least two characters. */
 export const mayNestTooDeep = (text: string): boolean => text.length > 2 * MAX_DEPTH
 
-/** What is wrong with a value that is nested too deep, in words that follow its name; undefined when nothing is. */
+/** The problem of a value that is nested too deep, as the continuation of a sentence; undefined if it is not. */
 export const nestingProblem = (value: unknown): string | undefined =>
   deeperThan(MAX_DEPTH, value) ? `is nested more than ${MAX_DEPTH} levels deep` : undefined
 
@@ -17,7 +17,7 @@ function deeperThan(levels: number, value: unknown): boolean {
     for (const inner of value) if (deeperThan(levels - 1, inner)) return true
     return false
   }
-  // A body may have many objects: a list of the values of each would take most of the time.
+  // A body may have many objects: making a list of each one's values would take most of the time.
   for (const key in value) if (deeperThan(levels - 1, (value as Record<string, unknown>)[key])) return true
   return false
 }

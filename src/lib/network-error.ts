@@ -1,4 +1,5 @@
-// What the runtime says of a connection that failed, less its advice to programmers and the address, which may hold a secret.
+// The runtime's message about a failed connection, without its advice to programmers and without the address, which may
+// contain a secret.
 
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'it was refused',

@@ -1,17 +1,23 @@
-// What is made when it is first asked for, and kept.
+// Values that are computed on first use, and kept.
 
-/** A function that makes its value once; used for modules too, since what a call does not need must not slow its start. */
+/**
+ * A function that computes its value once. Also used for modules, so that they do not slow the start.
+ * @example
+ * let runs = 0
+ * const value = once(() => ++runs)
+ * [value(), value()] // => [1, 1]
+ */
 export function once<Value>(make: () => Value): () => Value {
   let made: { value: Value } | undefined
   return () => (made ??= { value: make() }).value
 }
 
-/** A function that makes its value once for each object, and keeps it as long as there is the object. */
+/** A function that computes its value once per object, and keeps it as long as the object exists. */
 export function onceFor<Key extends object, Value extends object>(make: (key: Key) => Value): (key: Key) => Value {
   const made = new WeakMap<Key, Value>()
   return (key) => {
-    const known = made.get(key)
-    if (known) return known
+    const cached = made.get(key)
+    if (cached) return cached
     const value = make(key)
     made.set(key, value)
     return value

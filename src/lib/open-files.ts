@@ -1,7 +1,7 @@
-// How many files this process may have open.
+// The limit of open files of this process.
 import { readFileSync } from 'node:fs'
 
-/** What systems that do not say it allow at least, once the runtime has raised the limit as far as it may. */
+/** The minimum on systems without a way to query it, once the runtime has raised the limit as far as possible. */
 const USUAL = 1_024
 
 /** Files and connections that this process may have open at a time (`ulimit -n`). */

@@ -1,18 +1,19 @@
-// Large shipped files of which little is used: read from the executable page by page, into memory that the system gives
-// only where it is touched. Read whole, such a file is in memory twice: with the executable, and as a copy.
+// Large shipped files of which little is used: read from the executable page by page, into memory that the system
+// allocates only where it is touched. Read as a whole, such a file would be in memory twice: with the executable, and
+// as a copy.
 import { closeSync, openSync, readSync } from 'node:fs'
 import { isCompiled, readAsset } from './assets.ts'
 
-/** Where shipped files lie in the executable, by their path from the project's root: offset and length. */
+/** Positions of shipped files in the executable, by their path from the project's root: offset and length. */
 type AssetPlaces = Record<string, [offset: number, length: number]>
 
-/** Says so; the build writes it into the executable once that is there (build/asset-places.ts). */
+/** The file with the positions, which the build adds to the executable afterwards (build/asset-places.ts). */
 export const PLACES_FILE = 'dist/asset-places.json'
-/** What is running, even when another file has been put in its place since. */
+/** The running executable, even if its file was replaced since. */
 const EXECUTABLE = '/proc/self/exe'
 const PAGE_BITS = 12
 
-/** A file whose bytes are valid where they were asked for. */
+/** A file whose bytes are valid in the ranges that were requested. */
 export interface PagedAsset {
   bytes: Uint8Array
   /** Makes the bytes from `start` to before `end` valid. */
@@ -21,18 +22,18 @@ export interface PagedAsset {
 
 let places: AssetPlaces | undefined
 
-/** Where files lie; nothing from source, and where the build could not say. */
+/** The positions of files; empty when run from source, or if the build could not determine them. */
 const placesOf = (): AssetPlaces =>
   (places ??= isCompiled ? (JSON.parse(new TextDecoder().decode(readAsset(PLACES_FILE))) as AssetPlaces) : {})
 
-/** A shipped file, read as it is needed, or at once where that cannot be. */
+/** A shipped file, read as needed, or at once where that is not possible. */
 export function pagedAsset(path: string): PagedAsset {
   const place = placesOf()[path]
   const paged = place && pagedFile(EXECUTABLE, ...place)
   return paged ?? { bytes: readAsset(path), need() {} }
 }
 
-/** Part of a file, read as it is needed; undefined when the file cannot be read. */
+/** Part of a file, read as needed; undefined if the file cannot be read. */
 export function pagedFile(file: string, offset: number, length: number): PagedAsset | undefined {
   const bytes = new Uint8Array(length)
   const present = new Uint8Array((length >> PAGE_BITS) + 1)

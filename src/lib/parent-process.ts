@@ -1,6 +1,6 @@
-// The process that has started this one: whether it is there.
+// Watches the parent process.
 
-/** How often it is looked, in ms. */
+/** Interval between checks, in ms. */
 const CHECK_MS = 500
 
 function isThere(pid: number): boolean {
@@ -14,7 +14,10 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** Calls `then` once, when our parent with this process id has ended; at once when it has already. Keeps nothing alive. */
+/**
+ * Calls `then` once, when the parent with this process id ends; at once if it has ended already. Does not keep the
+ * process alive.
+ */
 export function whenParentEnds(pid: number, then: () => void): void {
   const timer = setInterval(() => {
     if (isThere(pid)) return

@@ -1,20 +1,20 @@
-// What others have written, as text that no terminal and no CI runner acts on: names of models and files, prompts, messages of providers.
-// Every escape is one of JSON, so that JSON stays the same value.
+// Escapes untrusted text, such as model and file names, prompts and provider messages, so that no terminal and no CI
+// runner interprets it. Every escape is one of JSON, so that the value of JSON is unchanged.
 
-// Controls (C0 but tab and line feed, DEL, C1), what changes the direction or cannot be seen (Unicode's Cf), its line separators, halves of
-// pairs, and what is no character.
+// Control characters (C0 except tab and line feed, DEL, C1), directional and invisible ones (Unicode's Cf), line
+// separators, surrogates, and noncharacters.
 const UNSEEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\ufffe\uffff]/gu
-/** Signs before numbers, which are Cf and can be seen. */
+/** Signs before numbers, which are Cf but visible. */
 const SEEN = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/u
 const JOINER = /[\u200c\u200d]/
-/** What a joiner joins: emoji, and letters and marks of scripts that are written with it. */
+/** Characters before a joiner: emoji, and letters and marks of scripts that use joiners. */
 const JOINED = /[\p{M}\p{sc=Arab}\p{sc=Syrc}\p{sc=Mong}\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u
-// Most of what is printed has none of these: that is found out faster.
+// A fast test: most texts have none of these.
 const ASCII = /^[\t\n\x20-\x7e]*$/
-/** `::name::`, `%%`: at the beginning of a line. Behind them, the colours in which a line may begin. */
+/** `::name::` and `%%` at the start of a line, possibly after color codes. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const AT_START = /^((?:[^\S\n]|\x1b\[\d*m)*)(?:(::)|%%)/gm
-/** `##[name`, `##vso[name`, `##teamcity[name`: anywhere, as runners look for them. */
+/** `##[name`, `##vso[name`, `##teamcity[name`: anywhere, as runners search for them. */
 const ANYWHERE = /##(?=[\w.-]*\[)/g
 
 const unit = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`
@@ -23,31 +23,35 @@ const escaped = (character: string): string =>
 
 function shown(character: string, at: number, text: string): string {
   if (SEEN.test(character)) return character
-  // Two units are as much as a character takes.
+  // A character takes at most two units.
   if (JOINER.test(character) && JOINED.test(text.slice(Math.max(0, at - 2), at))) return character
   return escaped(character)
 }
 
-/** A text, of lines, whose characters all are what they look like: others are `\uXXXX`. Tabs and line feeds stay. */
+/** A text of lines in which every character is visible; others are escaped as `\uXXXX`. Tabs and line feeds stay. */
 export const printable = (text: string): string => (ASCII.test(text) ? text : text.replace(UNSEEN, shown))
 
-/** The same, as one line: a line feed is `\n`. */
+/**
+ * The same as one line: a line feed becomes `\n`.
+ * @example
+ * printableLine('a\nb') // => 'a\\nb'
+ */
 export const printableLine = (text: string): string => printable(text).replaceAll('\n', '\\n')
 
 /**
- * A text, of lines, in which no line is a command to a CI runner (GitHub, Azure Pipelines, TeamCity): the first character of what would make it
- * one is `\uXXXX`.
+ * A text in which no line is a command to a CI runner (GitHub, Azure Pipelines, TeamCity): the first character of such
+ * a command is escaped as `\uXXXX`.
  */
 export const withoutCommands = (text: string): string =>
   text
     .replace(AT_START, (_, before: string, colons?: string) => `${before}${colons ? '\\u003a:' : '\\u0025%'}`)
     .replace(ANYWHERE, '\\u0023#')
 
-/** A value as JSON of visible characters alone, in one line or so far indented, in which no line is a command either. */
+/** A value as JSON of visible characters, in one line or indented, in which no line is a command. */
 export const printableJson = (value: unknown, indent?: number): string =>
   withoutCommands(printable(JSON.stringify(value, null, indent)))
 
-/** A value whose texts, names of fields aside, are printable lines. */
+/** A value whose texts, except for the names of fields, are printable lines. */
 export function printableValues<T>(value: T): T
 export function printableValues(value: unknown): unknown {
   if (typeof value === 'string') return printableLine(value)

@@ -1,4 +1,5 @@
-// Files and folders for the user who runs us alone (0600 and 0700): what calls say is in them. Whatever the umask is.
+// Files and folders that only the current user can read (0600 and 0700), whatever the umask: they contain the content
+// of calls.
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -17,12 +18,13 @@ import {
 import { dirname, resolve } from 'node:path'
 
 const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700]
-/** What says that a name is a mount or in a folder that takes no others: the file is written where it is. */
+/** Errors for a name that is a mount, or in a folder that accepts no new files: the file is then written in place. */
 const NOT_RENAMED = ['EBUSY', 'EXDEV', 'EACCES', 'EPERM']
 
 /**
- * Writes a file whole: whoever reads it finds the one before or this one. What is no file, such as `/dev/stdout`, is written to.
- * @param sync whether it is on the disk when this returns
+ * Writes a file atomically: readers find the previous content or this one. A device such as `/dev/stdout` is written
+ * to.
+ * @param sync whether to wait until it is on the disk
  */
 export function writePrivateFile(file: string, content: string | Uint8Array, { sync = false } = {}): void {
   const stat = statSync(file, { throwIfNoEntry: false })
@@ -30,7 +32,7 @@ export function writePrivateFile(file: string, content: string | Uint8Array, { s
     writeFileSync(file, content)
     return
   }
-  // A link stays one.
+  // A link stays a link.
   const target = stat ? realpathSync(file) : file
   const draft = `${target}.${randomBytes(6).toString('hex')}.new`
   try {
@@ -44,7 +46,10 @@ export function writePrivateFile(file: string, content: string | Uint8Array, { s
   }
 }
 
-/** Writes a file that there is not yet; throws `EEXIST` for anything that has its name, be it a link. */
+/**
+ * Writes a new file.
+ * @throws EEXIST if anything has that name, even a link
+ */
 export function writeNewPrivateFile(file: string, content: string | Uint8Array, { sync = false } = {}): void {
   const descriptor = openSync(file, 'wx', FILE_MODE)
   try {
@@ -56,19 +61,25 @@ export function writeNewPrivateFile(file: string, content: string | Uint8Array, 
   }
 }
 
-/** Restricts existing files to their owner; files of other users, and anything that is not a regular file, stay as they are. */
+/**
+ * Restricts existing files to their owner. Files of other users, and anything that is not a regular file, are
+ * unchanged.
+ */
 export function keepPrivate(...files: readonly string[]): void {
   for (const file of files) {
     try {
       const stat = lstatSync(file, { throwIfNoEntry: false })
       if (stat?.isFile() && (stat.mode & 0o777) !== FILE_MODE) chmodSync(file, FILE_MODE)
     } catch {
-      // Another user's.
+      // The file belongs to another user.
     }
   }
 }
 
-/** Makes a folder and its parents if they do not exist. Throws the system's errors. */
+/**
+ * Creates a folder and its parents if they do not exist.
+ * @throws the errors of the system
+ */
 export function makePrivateFolder(folder: string): void {
   const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   if (first === undefined) return

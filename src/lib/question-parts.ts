@@ -1,12 +1,13 @@
-// What a request asks in one form, whatever the API: its instructions, the turns of its conversation, its tools, the form of its answer.
+// The content of a request in one form, whatever the API: instructions, turns of the conversation, tools, response
+// format.
 import { canonicalJson } from './canonical.ts'
 import { fingerprint } from './ids.ts'
 import { asList, asObject, asText, type JsonObject, objectsIn } from './values.ts'
 
-/** What one side says before the other one speaks. */
+/** All that one side contributes before the other one responds. */
 interface RequestTurn {
   side: 'user' | 'model'
-  /** Results of tools, files, calls of tools: in the order in which they come. */
+  /** Tool results, files and tool calls, in order. */
   parts: string[]
   /** All its texts together. */
   text: string
@@ -18,7 +19,7 @@ export interface QuestionParts {
   turns: readonly RequestTurn[]
   /** Entries of a batch, such as texts to embed. */
   entries: readonly string[]
-  /** Whatever else makes it another request: tools, the form of the answer, what the server keeps of the conversation. */
+  /** Everything else that distinguishes requests: tools, the response format, stored conversation state. */
   rest: string
 }
 
@@ -28,17 +29,17 @@ interface Pieces {
   parts: string[]
 }
 
-/** The parts of a request body; undefined of what is not a JSON object. */
+/** The parts of a request body; undefined if it is not a JSON object. */
 export function questionParts(body: unknown): QuestionParts | undefined {
   const fields = asObject(body)
   if (!fields) return undefined
   const { messages, input } = fields
-  const said =
+  const conversation =
     [messages, input].find((items) => isConversation(items)) ?? (typeof input === 'string' ? [input] : undefined)
-  if (!said) return batchParts(fields)
+  if (!conversation) return batchParts(fields)
   const system: string[] = [...contentTexts(fields.system), ...contentTexts(fields.instructions)]
   const turns: RequestTurn[] = []
-  for (const one of asList(said)) {
+  for (const one of asList(conversation)) {
     const item = asObject(one) ?? { role: 'user', content: one }
     if (SYSTEM_ROLES.includes(String(item.role))) system.push(...contentTexts(item.content))
     else addTurn(turns, sideOf(item), piecesOf(item))
@@ -47,7 +48,7 @@ export function questionParts(body: unknown): QuestionParts | undefined {
   return { system: joined(system), turns, entries, rest: canonicalJson(restOf(fields)) }
 }
 
-/** The parts of what is no conversation: texts to embed, to moderate or to rank, pictures, sound. */
+/** The parts of a request without a conversation: texts to embed, moderate or rank, images, sound. */
 function batchParts({ input, prompt, documents, ...others }: JsonObject): QuestionParts {
   const batch = [input, prompt, documents].find(Array.isArray)
   const entries = batch === undefined ? [] : isTokens(batch) ? [batch] : batch
@@ -83,11 +84,11 @@ const joined = (texts: readonly string[]) =>
     .filter((text) => text !== '')
     .join('\n')
 
-/** Returns the texts of a message's content: the content itself, or those of its parts. */
+/** The texts of a message's content: the content itself, or those of its parts. */
 export const contentTexts = (content: unknown): string[] =>
   typeof content === 'string' ? [content] : objectsIn(content).flatMap(({ text }) => asText(text) ?? [])
 
-/** The pieces of a message of a chat, an item of a response, or a message of Anthropic's API. */
+/** The pieces of a chat message, an item of a response, or a message of Anthropic's API. */
 function piecesOf(item: JsonObject): Pieces {
   const pieces: Pieces = { texts: [], parts: [] }
   const { role, type, content, tool_calls, output } = item
@@ -100,21 +101,21 @@ function piecesOf(item: JsonObject): Pieces {
   return pieces
 }
 
-/** What a model has thought is not what it is asked, and no two APIs write it alike. */
+/** Reasoning is not part of the request, and no two APIs write it alike. */
 const THOUGHTS = /thinking|reasoning/
 
 function addBlock({ texts, parts }: Pieces, block: JsonObject): void {
   const { type, text, refusal } = block
-  const said = asText(text) ?? asText(refusal)
+  const ownText = asText(text) ?? asText(refusal)
   if (THOUGHTS.test(String(type))) return
-  if (said !== undefined) texts.push(said)
+  if (ownText !== undefined) texts.push(ownText)
   else if (type === 'tool_use') parts.push(callOf({ name: block.name, arguments: block.input }))
   else if (type === 'tool_result') parts.push(resultOf(block.content))
   else parts.push(fileOf(block))
 }
 
-function callOf({ name, arguments: given, input }: JsonObject): string {
-  const value = given ?? input ?? {}
+function callOf({ name, arguments: args, input }: JsonObject): string {
+  const value = args ?? input ?? {}
   return `call ${asText(name)} ${typeof value === 'string' ? canonicalText(value) : canonicalJson(value)}`
 }
 
@@ -133,7 +134,7 @@ function resultOf(content: unknown): string {
   return `result ${blocks.map(({ text, ...block }) => asText(text)?.trim() ?? fileOf(block)).join('\n')}`
 }
 
-/** A file by its content or its address: what it is called and how it is to be looked at is encoding. */
+/** A file by its content or its URL. Its name and level of detail are ignored. */
 function fileOf(block: JsonObject): string {
   const found = payloadIn(block)
   if (found === undefined) return `part ${canonicalJson(block)}`
@@ -157,7 +158,7 @@ function payloadIn(block: JsonObject): string | undefined {
 
 const entryOf = (entry: unknown): string => (typeof entry === 'string' ? entry.trim() : canonicalJson(entry))
 
-/** What goes with a conversation. */
+/** The parts beside the conversation. */
 function restOf(fields: JsonObject): JsonObject {
   const { previous_response_id: previous, conversation, inputs, variables, prompt } = fields
   const tools = objectsIn(fields.tools ?? fields.functions)
@@ -179,10 +180,10 @@ function toolOf(tool: JsonObject): string {
   return canonicalJson([nameOf(tool), asText(description)?.trim() ?? '', shapeOf(parameters ?? input_schema)])
 }
 
-/** What SDKs call the tool by which a model answers in JSON where its API knows no other way. */
+/** The name that SDKs give to the tool for JSON responses, where the API has no other way. */
 const ANSWER_TOOL = 'json'
 
-/** The form that the answer must have: by a field of its own, or by a tool that must be called. */
+/** The required response format: by a field of its own, or by a tool that must be called. */
 function formOf(fields: JsonObject): { schema: unknown; tool?: string } | undefined {
   const format = asObject(fields.response_format) ?? asObject(asObject(fields.text)?.format)
   const output = asObject(fields.output_format) ?? asObject(asObject(fields.output_config)?.format)
@@ -193,7 +194,7 @@ function formOf(fields: JsonObject): { schema: unknown; tool?: string } | undefi
   return tool && { schema: shapeOf(tool.input_schema ?? asObject(tool.function)?.parameters), tool: ANSWER_TOOL }
 }
 
-/** What a schema allows, without what SDKs add for one provider or another. */
+/** The values that a schema allows, without what SDKs add for one provider or another. */
 function shapeOf(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(shapeOf)
   const fields = asObject(schema)
@@ -208,7 +209,7 @@ function shapeOf(schema: unknown): unknown {
 }
 const SHAPE = ['type', 'properties', 'items', 'enum', 'anyOf', 'oneOf', 'allOf', '$defs', '$ref', 'const']
 
-/** Fields that change how a request is answered and not what it asks. */
+/** Fields that change how a request is processed, but not what it requests. */
 const SETTINGS = new Set([
   ...['model', 'models', 'stream', 'stream_options', 'temperature', 'top_p', 'top_k', 'seed', 'n', 'stop', 'user'],
   ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'frequency_penalty', 'presence_penalty', 'logprobs'],

@@ -1,14 +1,14 @@
-// What a request asks, whoever is asked and with whatever settings: requests that ask the same may stand in for each other.
+// Identifies requests with the same content, whatever the API, the model and the settings: one may replace the other.
 import { fingerprint } from './ids.ts'
 import { contentTexts, type QuestionParts, questionParts } from './question-parts.ts'
 import { objectsIn } from './values.ts'
 import { type VolatilePart, withoutVolatile } from './volatile.ts'
 
-/** What a request asks. Texts are kept as fingerprints. */
+/** The content of a request. Texts are stored as fingerprints. */
 export interface Question {
-  /** Equal for requests that ask the same in whatever API: the whole conversation, tools, files, form of the answer. */
+  /** Equal for requests with the same content in any API: the whole conversation, tools, files, response format. */
   id: string
-  /** Equal as well for those that differ in times, dates and random ids. */
+  /** Also equal for requests that differ in times, dates and random ids. */
   template: string
   /** Those times, dates and ids. */
   volatile: readonly VolatilePart[]
@@ -18,21 +18,21 @@ export interface Question {
   dialogue: string
   /** The instructions, without times and ids. */
   instructions: string
-  /** Of a request that has a model go on with words of its own. */
+  /** Set for a request that asks the model to continue its own text. */
   continues: Continuation | undefined
-  /** Entries of a batch, such as texts to embed, each with what is asked of it. */
+  /** Entries of a batch, such as texts to embed, each with the rest of the request. */
   entries: readonly string[]
 }
 
-/** A request to go on with words of a model. */
+/** A request to continue a text of the model. */
 interface Continuation {
-  /** The dialogue before those words. */
+  /** The dialogue before that text. */
   dialogue: string
-  /** The words, without spaces. */
+  /** That text, without spaces. */
   words: string
 }
 
-/** The question in the text of a request. */
+/** The content of the text of a request. */
 export function readQuestion(text: string): Question {
   const parts = partsOf(text)
   if (!parts) return opaqueQuestion(fingerprint(text))
@@ -44,10 +44,10 @@ export function readQuestion(text: string): Question {
     return found.text
   }
   const maskedSystem = masked(system)
-  const prints = turns.map(({ side, parts: pieces, text: said }) =>
-    fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(said)])),
+  const prints = turns.map(({ side, parts: pieces, text: turnText }) =>
+    fingerprint(JSON.stringify([side, ...pieces.map(masked), masked(turnText)])),
   )
-  const whole = turns.map(({ side, parts: pieces, text: said }) => [side, ...pieces, said])
+  const whole = turns.map(({ side, parts: pieces, text: turnText }) => [side, ...pieces, turnText])
   const batch = turns.length > 0 ? [] : entries
   return {
     id: fingerprint(JSON.stringify([system, whole, batch, rest])),
@@ -61,12 +61,12 @@ export function readQuestion(text: string): Question {
   }
 }
 
-/** A question of which nothing is known but that it is this one. */
+/** A request of unknown content, which equals only itself. */
 export const opaqueQuestion = (id: string): Question => ({
   ...{ id, template: id, volatile: [], turns: [], dialogue: id, instructions: id, continues: undefined, entries: [] },
 })
 
-/** A fingerprint of the question in the text of a request. */
+/** A fingerprint of the content of a request. */
 export const questionOf = (text: string): string => readQuestion(text).id
 
 function partsOf(text: string): QuestionParts | undefined {
@@ -79,24 +79,24 @@ function partsOf(text: string): QuestionParts | undefined {
 
 const dialogueOf = (turns: readonly string[]) => fingerprint(turns.join())
 
-/** What people and programs say to a model that was cut off; a new question is not among it. */
+/** Phrases of people and programs for a model that was cut off. A new question is not one. */
 const GO_ON =
   /\b(?:continu\w*|contin[uú]a\w*|go(?:ing)? on|carry on|keep going|proceed|resume|finish|complete|left off|pick up|rest of|remainder|remaining|cut off|interrupted|keep \w+ing|weiter\w*|fortfahren|fahre? fort|prosegui\w*|suite)\b|继续|繼續|続け|계속/i
 
 function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Continuation | undefined {
   const last = turns.at(-1)
-  const asked = last?.side === 'user' && last.parts.length === 0 && GO_ON.test(last.text) ? 1 : 0
-  const at = turns.length - 1 - asked
-  const said = turns[at]
-  if (said?.side !== 'model' || at < 1) return undefined
-  const words = withoutSpaces(said.text)
-  return words === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words }
+  const continuesAt = last?.side === 'user' && last.parts.length === 0 && GO_ON.test(last.text) ? 1 : 0
+  const at = turns.length - 1 - continuesAt
+  const continued = turns[at]
+  if (continued?.side !== 'model' || at < 1) return undefined
+  const ownText = withoutSpaces(continued.text)
+  return ownText === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words: ownText }
 }
 
 /** A text without spaces: SDKs trim texts, and join them in different ways. */
 const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
 
-/** The words in an answer of a model as a trace has it, of whatever API, without spaces. */
+/** The text of a model's response as a trace has it, of any API, without spaces. */
 export function answerWords(answer: unknown): string {
   const [whole = {}] = objectsIn([answer])
   const { choices, output, content } = whole

@@ -1,22 +1,22 @@
-// The parts of a regular expression in JavaScript's unicode mode. The runtime decides what is valid, and what a single character
-// matches; this only takes an expression apart.
+// Parses regular expressions of JavaScript's unicode mode. The runtime decides what is valid, and what a single
+// character matches; this only finds the structure.
 
-/** Choices of a group, each a sequence of parts. */
+/** Alternatives of a group, each a sequence of parts. */
 export type RegexAlternatives = readonly (readonly RegexNode[])[]
 
 /** One part of an expression. */
 export type RegexNode =
   /** One character, escape or class; `code` is the code point of a plain character. */
   | { type: 'character'; raw: string; code: number | undefined }
-  /** A group; `capture` is the index of a capturing one, from 0 on, `flags` what it switches on and off (`i-s`). */
+  /** A group; `capture` is the index of a capturing one, from 0, `flags` the flags that it sets and clears (`i-s`). */
   | { type: 'group'; alternatives: RegexAlternatives; capture: number | undefined; flags: string }
   /** A look-ahead or look-behind. */
   | { type: 'look'; alternatives: RegexAlternatives; behind: boolean; negate: boolean }
-  /** The beginning, the end, a border of a word or a place without one. */
+  /** The start, the end, a word boundary or a position without one. */
   | { type: 'edge'; kind: '^' | '$' | '\\b' | '\\B' }
   /** A back reference, to the groups that it may mean. */
   | { type: 'reference'; captures: readonly number[] }
-  /** A repetition; `captures` are the index of the first group in it and that of the first group behind it. */
+  /** A repetition; `captures` are the index of the first group in it and that of the first group after it. */
   | {
       type: 'repeat'
       node: RegexNode
@@ -26,7 +26,7 @@ export type RegexNode =
       captures: readonly [from: number, to: number]
     }
 
-/** An expression in parts; `names` has the name of each capturing group. */
+/** A parsed expression; `names` has the name of each capturing group. */
 export interface RegexSyntax {
   alternatives: RegexAlternatives
   names: readonly (string | undefined)[]
@@ -45,16 +45,16 @@ const COUNTS: Record<string, [min: number, max: number]> = {
   '?': [0, 1],
 }
 
-/** Least and greatest number of times that a token repeats what stands before it; undefined for other tokens. */
+/** Minimum and maximum number of repetitions of a quantifier; undefined for other tokens. */
 function countsOf(token: string): [min: number, max: number] | undefined {
-  const known = COUNTS[token.charAt(0)]
-  if (known) return known
+  const fixed = COUNTS[token.charAt(0)]
+  if (fixed) return fixed
   const [, min = '', comma, max = ''] = /^\{(\d+)(,?)(\d*)\}/.exec(token) ?? []
   if (min === '') return undefined
   return [Number(min), comma === '' ? Number(min) : max === '' ? Number.POSITIVE_INFINITY : Number(max)]
 }
 
-/** The code point of a character that stands for itself, escaped or not. */
+/** The code point of a literal character, escaped or not. */
 const literalCode = (token: string): number | undefined =>
   /^(?:\\[^A-Za-z0-9]|[^\\[.])$/su.test(token)
     ? token.codePointAt(token.length > 1 && token[0] === '\\' ? 1 : 0)
@@ -68,8 +68,8 @@ const groupName = (token: string): string | undefined =>
     )
 
 /**
- * Takes an expression of the unicode mode apart.
- * @throws SyntaxError when the runtime does not read it
+ * Parses an expression of unicode mode.
+ * @throws SyntaxError if the runtime rejects it
  */
 export function parseRegex(source: string): RegexSyntax {
   new RegExp(source, 'u')

@@ -1,6 +1,6 @@
-// What is worked out again and again of the same few texts and numbers.
+// Memoization for functions that are often called with the same few texts and numbers.
 
-/** A function that knows its last result and no other. */
+/** A function that caches its last result only. */
 export function remembering<Key extends string | number, Value>(of: (key: Key) => Value): (key: Key) => Value {
   let last: { key: Key; value: Value } | undefined
   return (key) => {
@@ -11,19 +11,19 @@ export function remembering<Key extends string | number, Value>(of: (key: Key) =
 
 type Plain = string | number | boolean | null | undefined
 
-/** Results that are known of a function of many arguments: an application makes a few kinds of calls in turn. */
+/** Maximum number of cached results: an application makes a few kinds of calls in turn. */
 const MAX_KNOWN = 8
 
-/** A function that knows its latest eight results, each by all of its arguments. */
+/** A function that caches its last eight results, each by all of its arguments. */
 export function rememberingAll<Keys extends readonly Plain[], Value>(
   of: (...keys: Keys) => Value,
 ): (...keys: Keys) => Value {
-  const known: { keys: Keys; value: Value }[] = []
+  const cached: { keys: Keys; value: Value }[] = []
   let next = 0
   return (...keys) => {
-    for (const one of known) if (areSame(one.keys, keys)) return one.value
+    for (const one of cached) if (areSame(one.keys, keys)) return one.value
     const value = of(...keys)
-    known[next] = { keys, value }
+    cached[next] = { keys, value }
     next = (next + 1) % MAX_KNOWN
     return value
   }

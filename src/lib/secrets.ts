@@ -1,16 +1,16 @@
-// Finds secrets in texts that others wrote, such as headers, addresses and settings that are quoted in errors.
+// Finds secrets in untrusted texts, such as headers, URLs and settings that errors quote.
 
-/** What stands in place of a secret. */
+/** Replaces a secret. */
 export const MASK = '(masked)'
 
-/** Parts of the names of secrets, and short names, which stand in other words too. */
+/** Parts of the names of secrets, and short names, which also occur in other words. */
 const SECRET_NAME =
   /auth|cookie|token|secret|passw|passphrase|pwd|credential|signature|session-?(?:id|key)|api[-_]?key|access[-_]?key|private|jwt|bearer/
 const SECRET_WORD = /key|sig|sas|pw|pass|code|otp|pin|x-key/
 
 /**
- * Keys that their makers made recognizable: those of OpenAI and Anthropic (`sk-`), and of others that are built alike, AWS, GitHub, GitLab,
- * Google, Slack, Hugging Face, Groq, xAI, Perplexity, SendGrid, Vault, PyPI, npm and the like; JSON Web Tokens.
+ * Keys with a recognizable prefix: those of OpenAI and Anthropic (`sk-`) and similar ones, AWS, GitHub, GitLab, Google,
+ * Slack, Hugging Face, Groq, xAI, Perplexity, SendGrid, Vault, PyPI, npm and the like; JSON Web Tokens.
  */
 const KNOWN_KEY = new RegExp(
   `(?<![A-Za-z0-9])(?:${[
@@ -34,13 +34,13 @@ const NAMED = new RegExp(
   `((?<![\\w-])(?:[\\w-]{0,40}(?:${SECRET_NAME.source})[\\w-]{0,40}|(?:${SECRET_WORD.source})))(["']?\\s{0,8}[=:]\\s{0,8}["']?)(?!\\(masked\\)|//)[^\\s"',;&)}\\]]+`,
   'gi',
 )
-/** The user and password of an address. */
+/** The user and password of a URL. */
 const USER_INFO = /((?:\b[a-z][a-z0-9+.-]{0,20}:)?\/\/)[^\s/?#"'<>]*@/gi
-/** Not a word of any language: letters and digits mixed, or very long. */
+/** Text that looks random: letters and digits mixed, or very long. */
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi
 const WORD = /[A-Za-z0-9+_=-]{16,}/g
 
-/** A text with the secrets in it masked that can be recognized: known kinds of keys, named ones, those of addresses. */
+/** A text with recognizable secrets masked: known kinds of keys, named ones, those in URLs. */
 export function withoutSecrets(text: string): string {
   return text
     .replace(USER_INFO, `$1${MASK}@`)
@@ -49,7 +49,7 @@ export function withoutSecrets(text: string): string {
     .replace(KNOWN_KEY, MASK)
 }
 
-/** A text with the secrets of the addresses in it masked: their users, and named parameters. */
+/** A text with the secrets of its URLs masked: their users, and named parameters. */
 export const withoutAddressSecrets = (text: string): string =>
   text.replace(USER_INFO, `$1${MASK}@`).replace(PARAMETER, `$1${MASK}`)
 const PARAMETER = new RegExp(
@@ -57,27 +57,27 @@ const PARAMETER = new RegExp(
   'gi',
 )
 
-/** The same, and without anything that looks random: for texts in which nothing that does is needed. */
+/** The same without anything that looks random, for texts in which random parts are not needed. */
 export const withoutRandom = (text: string): string =>
   withoutSecrets(text)
     .replace(UUID, MASK)
     .replace(WORD, (word) => (looksRandom(word) ? MASK : word))
 
-/** Whether a part of a word has letters and digits in turn, as keys have and names do not. */
+/** Whether a part of a word alternates letters and digits, as keys do and names do not. */
 const looksRandom = (word: string): boolean =>
   word.split(/[-_=+]/).some((part) => part.length >= 12 && changesOf(part) >= 3) ||
   (word.length >= 32 && /\d/.test(word))
 
-/** How often letters and digits take turns. */
+/** How often letters and digits alternate. */
 const changesOf = (text: string): number => (text.match(/\d(?=[A-Za-z])|[A-Za-z](?=\d)/g) ?? []).length
 
-/** Parameters of a query that are shown: all others have a name and no value, whatever they are for. */
+/** Query parameters that are shown. Of all others, only the name is shown. */
 const SHOWN_PARAMETERS = new Set([
   ...['beta', 'api-version', 'version', 'stream', 'model', 'format', 'alt', 'timeout'],
   ...['limit', 'offset', 'page', 'page_size', 'per_page', 'order', 'sort'],
 ])
 
-/** A path with its query (or the query of an address): the parameters that may be shown as they are, of the others the name. */
+/** A path with its query (or the query of a URL): allowed parameters are shown unchanged, of others only the name. */
 export function shownQuery(address: string): string {
   const at = address.indexOf('?')
   if (at < 0) return address
@@ -92,7 +92,7 @@ export function shownQuery(address: string): string {
   return `${address.slice(0, at)}?${shown.join('&')}${fragment.length > 0 ? `#${MASK}` : ''}`
 }
 
-/** An address without its user, its secrets and its fragment, which is read by pages alone and may hold a key. */
+/** A URL without its user, its secrets and its fragment, which may contain a key. */
 export function shownUrl(address: string): string {
   const [withoutFragment = ''] = address.split('#')
   const at = withoutFragment.indexOf('?')
@@ -102,8 +102,8 @@ export function shownUrl(address: string): string {
 }
 
 /**
- * A text that should be an address and may be none, without its secrets: whatever stands before an `@` may be a password, and whatever
- * behind a `?` a key.
+ * A text that should be a URL and may be invalid, without its secrets: anything before an `@` may be a password,
+ * anything after a `?` a key.
  */
 export const shownAddress = (text: string): string =>
   shownUrl(text.replace(/^((?:[a-z][a-z0-9+.-]*:)?\/*).*@/is, `$1${MASK}@`))

@@ -1,17 +1,23 @@
-// Long work that must be done here is cut up: between its slices other calls are answered.
+// Splits long work on the main thread into slices, so that other calls are answered in between.
 import { nextTurn } from './bare-socket.ts'
 
 const SLICE_MS = 10
 /** In bytes or characters. */
 const LARGE = 500_000
 
-/** Says whether the slice that begins now is over. */
+/** A function that reports whether the slice that starts now is over. */
 export function sliceEnd(): () => boolean {
   const until = performance.now() + SLICE_MS
   return () => performance.now() >= until
 }
 
-/** Does something with each item, and gives the event loop back between slices. */
+/**
+ * Runs a function for each item, and yields to the event loop between slices.
+ * @example
+ * const seen: number[] = []
+ * await inSlices([1, 2], (item) => seen.push(item))
+ * seen // => [1, 2]
+ */
 export async function inSlices<Item>(items: Iterable<Item>, run: (item: Item) => void): Promise<void> {
   let until = performance.now() + SLICE_MS
   for (const item of items) {
@@ -23,15 +29,18 @@ export async function inSlices<Item>(items: Iterable<Item>, run: (item: Item) =>
 }
 
 /**
- * Turns at work that takes some milliseconds: one in each turn of the event loop, in the order in which they are asked for, so that
- * hundreds that come at once do not hold up what others ask for.
+ * Takes turns at work of some milliseconds: one per turn of the event loop, in the order of the requests, so that
+ * hundreds at once do not delay other calls.
  */
 export function oneByOne(): () => Promise<void> {
   let last = Promise.resolve()
   return () => (last = last.then(nextTurn))
 }
 
-/** What is found first for one of the items, looked for in slices; throws the signal's reason when that is aborted. */
+/**
+ * The first result for one of the items, computed in slices.
+ * @throws the signal's reason if that aborts
+ */
 export async function firstInSlices<Item, Found>(
   items: Iterable<Item>,
   find: (item: Item) => Found | undefined,

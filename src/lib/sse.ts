@@ -2,19 +2,24 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { parsedJson } from './values.ts'
 
-/** What an event may have beside its data. */
+/** Optional properties of an event. */
 export interface EventDetails {
   /** Its name. */
   event?: string | undefined
-  /** How many tokens of the answer it carries, where that is known. */
+  /** Number of tokens of the response that it carries, if known. */
   tokens?: number | undefined
   /** Whether the text of its data has several lines. */
   multiline?: boolean | undefined
-  /** The whole event as it is on the wire, in parts, where its maker has them as bytes. */
+  /** The encoded event, in parts, if its creator has it as bytes. */
   wire?: readonly Uint8Array[] | undefined
 }
 
-/** One event of a stream: its data as text, JSON but for the end mark, and what the text means once somebody asks. */
+/**
+ * One event of a stream: its data as text (JSON, except for the end mark), and their parsed value on demand.
+ * @example
+ * new StreamEvent('{"a":1}').data // => { a: 1 }
+ * new StreamEvent('{}', { event: 'ping' }).event // => 'ping'
+ */
 export class StreamEvent {
   readonly text: string
   readonly event: string | undefined
@@ -23,7 +28,7 @@ export class StreamEvent {
   readonly #wire: readonly Uint8Array[] | undefined
   private value: unknown
 
-  /** `data` is what the text means, where that is known already. */
+  /** `data` is the parsed value, if known. */
   constructor(text: string, { event, tokens, multiline = false, wire }: EventDetails = NO_DETAILS, data?: unknown) {
     this.text = text
     this.event = event
@@ -39,7 +44,7 @@ export class StreamEvent {
     return this.value
   }
 
-  /** The event as it is on the wire, in parts. */
+  /** The encoded event, in parts. */
   bytes(): readonly Uint8Array[] {
     return this.#wire ?? [encoder.encode(encodeEvent(this))]
   }
@@ -48,29 +53,31 @@ const encoder = new TextEncoder()
 const NO_DETAILS: EventDetails = {}
 
 /**
- * The event with these data.
- * @throws TypeError for data that cannot be JSON.
+ * The event with this data.
+ * @throws TypeError if the data cannot be JSON
+ * @example
+ * dataEvent({ a: 1 }).text // => '{"a":1}'
  */
 export const dataEvent = (data: unknown, details?: EventDetails): StreamEvent =>
   new StreamEvent(JSON.stringify(data), details, data)
 
-/** What an event means, which is all that readers of an answer look at. */
+/** The parsed value of an event, which is all that readers of a response use. */
 export type EventData = Pick<StreamEvent, 'data'>
 
-/** Events that come together: all of a fixture, or what one piece of the network brings. */
+/** Events that arrive together: all of a fixture, or those of one network packet. */
 export type EventBatch = readonly StreamEvent[]
 
-/** The events of a stream, batch by batch. A list has all of them: nobody has to wait for one. */
+/** The events of a stream, batch by batch. A list has all of them, so that nothing is awaited. */
 export type EventStream = readonly EventBatch[] | AsyncIterable<EventBatch>
 
-/** All events of a stream that is complete. */
+/** All events of a complete stream. */
 export const allEvents = (batches: readonly EventBatch[]): EventBatch =>
   batches.length === 1 ? (batches[0] ?? []) : batches.flat()
 
-/** Whether all events of a stream are there. */
+/** Whether all events of a stream are available. */
 export const isComplete = (stream: EventStream): stream is readonly EventBatch[] => Array.isArray(stream)
 
-/** The same stream with each event replaced by what `change` makes of it, in their order. */
+/** The stream with each event replaced by the result of `change`, in order. */
 export function mapEvents(stream: EventStream, change: (event: StreamEvent) => EventBatch): EventStream {
   if (isComplete(stream)) return stream.map((batch) => batch.flatMap(change))
   return (async function* () {
@@ -78,38 +85,50 @@ export function mapEvents(stream: EventStream, change: (event: StreamEvent) => E
   })()
 }
 
-/** The event as it is on the wire. */
+/**
+ * The event in its wire format.
+ * @example
+ * encodeEvent({ text: '{}' }) // => 'data: {}\n\n'
+ * encodeEvent({ text: '{}', event: 'ping' }) // => 'event: ping\ndata: {}\n\n'
+ */
 export function encodeEvent({ event, text, multiline }: Pick<StreamEvent, 'text'> & EventDetails): string {
   const lines = multiline ? text.replaceAll('\n', '\ndata: ') : text
   return event ? `event: ${event}\ndata: ${lines}\n\n` : `data: ${lines}\n\n`
 }
 
-/** An event that is named by the type that its data say, if they say one. */
+/** An event that is named by the `type` of its data, if there is one. */
 export const eventOfType = (data: object): StreamEvent =>
   dataEvent(data, { event: 'type' in data && typeof data.type === 'string' ? data.type : undefined })
 
-/** The end mark of a router stream. */
+/**
+ * The last event of a router stream.
+ * @example
+ * encodeEvent(DONE_EVENT) // => 'data: [DONE]\n\n'
+ */
 export const DONE_EVENT: StreamEvent = new StreamEvent('[DONE]')
 
-/** One piece of a stream of events up to its blank line. */
+/** One block of a stream of events, up to its blank line. */
 export interface SseBlock {
-  /** As it is on the wire, blank line included. */
+  /** Its text on the wire, including the blank line. */
   text: string
-  /** The event in it; a block of comments has none, and neither has one that was cut off. */
+  /** Its event. A block of comments has none, and neither has a truncated one. */
   event?: Pick<EventSourceMessage, 'event' | 'data'> | undefined
 }
 
-/** Reads a stream of events as its bytes come; all blocks together are the stream as it came. */
+/** Parses a stream of events incrementally. All blocks together are the stream, unchanged. */
 export interface SseReader {
-  /** The blocks that are complete with these bytes; throws `EventTooLong`. */
+  /**
+   * The blocks that these bytes complete.
+   * @throws EventTooLong
+   */
   read(bytes: Uint8Array): SseBlock[]
-  /** What is left when no more bytes come. */
+  /** The rest after the last bytes. */
   end(): SseBlock[]
-  /** Whether a block has begun that is not complete. */
+  /** Whether a block is incomplete. */
   readonly pending: boolean
 }
 
-/** An event without an end is no event. */
+/** An event exceeds the limit on its length. */
 export class EventTooLong extends Error {
   constructor() {
     super(`an event of the stream is longer than ${MAX_CHARACTERS} characters`)
@@ -117,14 +136,14 @@ export class EventTooLong extends Error {
 }
 const MAX_CHARACTERS = 64 * 1024 * 1024
 
-// A line ends with CR, LF or both; of a CR at the very end it is not known yet.
+// A line ends with CR, LF or both. A CR at the very end is still ambiguous.
 const LINE_END = '(?:\\r\\n|\\n|\\r(?!\\n|$))'
 const ANY_LINE_END = /[\r\n]/
 const BLANK_LINE = new RegExp(LINE_END + LINE_END, 'g')
 
-/** Where the next blank line of a text ends, from some place on; 0 when there is none. */
+/** Where the next blank line of a text ends, from a position on; 0 if there is none. */
 function blankEnd(text: string, from: number, onlyLf: boolean): number {
-  // Nearly nobody writes a CR, and to look for two LF costs a tenth.
+  // Hardly any stream has a CR, and searching for two LF costs a tenth.
   if (onlyLf) {
     const found = text.indexOf('\n\n', from)
     return found < 0 ? 0 : found + 2
@@ -134,7 +153,7 @@ function blankEnd(text: string, from: number, onlyLf: boolean): number {
 }
 
 const DATA = 'data: '
-/** The data of a block of a text without CR that is one such line, as nearly all are; undefined where it takes the parser to know. */
+/** The data of a block that is a single line without CR, as nearly all are; undefined if it needs the parser. */
 function plainData(text: string, start: number, end: number): string | undefined {
   const last = end - 2
   if (last <= start + DATA.length || !text.startsWith(DATA, start) || text.indexOf('\n', start) !== last)
@@ -142,7 +161,7 @@ function plainData(text: string, start: number, end: number): string | undefined
   return text.slice(start + DATA.length, last)
 }
 
-/** Reads blocks by the whole rules; `first` says whether the stream begins with the next one. */
+/** Parses blocks by the complete rules; `first` means that the stream starts with the next one. */
 function blockParser(first: boolean): (text: string) => SseBlock['event'] {
   let found: SseBlock['event']
   const parser = createParser({
@@ -150,29 +169,29 @@ function blockParser(first: boolean): (text: string) => SseBlock['event'] {
       found = event
     },
   })
-  // It takes a mark of the byte order from the first text that it gets, where only the first of the stream may have one.
+  // The parser removes a byte order mark from its first text, but only the stream's first block may have one.
   if (!first) parser.feed('\n')
   return (text) => {
     found = undefined
-    // A CR at the end would keep the parser waiting for what is known not to come.
+    // A CR at the end would make the parser wait for more, which will not come.
     parser.feed(text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text)
     return found
   }
 }
 
-/** Begins to read a stream of events. */
+/** A new reader of a stream of events. */
 export const sseReader = (): SseReader => new BlockReader()
 
-/** There is one for every stream that is forwarded, so it is no object of closures. */
+/** Every forwarded stream has one, so it is a class without closures. */
 class BlockReader implements SseReader {
-  // The parser takes away the mark of the byte order, and the text is to stay as it came.
+  // The parser removes the byte order mark, and the text must stay unchanged.
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   #parse: ReturnType<typeof blockParser> | undefined
   #first = true
-  // Pieces of one line are only joined at its end, so that a long one in small pieces costs its length once.
+  // Pieces of one line are joined only at its end, so that a long line in small pieces costs linear time.
   #pieces: string[] = []
   #length = 0
-  // So much of them was searched for the blank line.
+  // The length that was already searched for the blank line.
   #searched = 0
 
   read(bytes: Uint8Array): SseBlock[] {
@@ -187,7 +206,7 @@ class BlockReader implements SseReader {
     const blocks: SseBlock[] = []
     let end = 0
     const onlyLf = !text.includes('\r')
-    // Two line ends are four characters at most.
+    // Two line ends are at most four characters.
     const from = Math.max(0, this.#searched - 3)
     for (let next = blankEnd(text, from, onlyLf); next > 0; next = blankEnd(text, next, onlyLf)) {
       const data = onlyLf ? plainData(text, end, next) : undefined

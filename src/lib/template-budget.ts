@@ -1,36 +1,37 @@
-// What the templates of one request may take: one may have loops without end, or make a text of gigabytes.
+// The limits of templates: one may loop without end, or write gigabytes.
 
-/** How much templates may do: steps of a few microseconds each, and characters that they make. */
+/** Limits of templates: steps of a few microseconds each, and characters of output. */
 export interface TemplateLimits {
   steps: number
   characters: number
 }
 
-/** What the templates of a reply may take, which are filled in beside other calls: some ten milliseconds. */
+/** Limits of a reply's templates, which are rendered on the main thread: about ten milliseconds. */
 export const REPLY_LIMITS: TemplateLimits = { steps: 20_000, characters: 20_000_000 }
 
-/** What all templates of a request may take. */
+/** Limits of all templates of a request. */
 export const TEMPLATE_LIMITS: TemplateLimits = { steps: 1_000_000, characters: 20_000_000 }
 
-/** The templates take more than they may. */
+/** The templates exceed their limits. */
 export class TemplateTooLong extends Error {}
 
-/** What is left of the limits; each use throws when it is too much. */
+/** The remaining limits. Each method throws `TemplateTooLong` when one is exceeded. */
 export interface TemplateBudget {
-  /** Steps are about to be taken. */
+  /** Takes steps. */
   spend(steps: number): void
-  /** A value of so many characters was made on the way. */
+  /** Checks the length of an intermediate value, in characters. */
   check(characters: number): void
-  /** A template is about to be read. */
+  /** Charges for parsing a template. */
   read(template: string): void
-  /** A text of so many characters is ready. */
+  /** Takes the characters of a finished text. */
   finish(characters: number): void
 }
 
 const LONG_BLANKS = /\s{64,}/g
-/** Blanks that are looked at in a step. */
+/** Blanks that one step inspects. */
 const BLANK_LOOKS = 512
 
+/** A new budget for the templates of one request. Its methods throw `TemplateTooLong` when a limit is exceeded. */
 export function templateBudget(limits: TemplateLimits): TemplateBudget {
   let steps = 0
   let characters = 0
@@ -45,7 +46,7 @@ export function templateBudget(limits: TemplateLimits): TemplateBudget {
     spend,
     check,
     read(template) {
-      // A run of blanks is gone over from each blank in it, and so it costs its square.
+      // A run of blanks is scanned from each of its blanks, so it costs the square of its length.
       for (const [{ length }] of template.matchAll(LONG_BLANKS)) spend(length ** 2 / BLANK_LOOKS)
     },
     finish(length) {

@@ -1,14 +1,14 @@
-// The engines by which templates are filled in: plain braces, mustache and jinja.
+// The template engines: plain braces, Mustache and Jinja.
 import Mustache from 'mustache'
 import { TEMPLATE_LIMITS, type TemplateBudget, type TemplateLimits, templateBudget } from './template-budget.ts'
 
-/** What values a template is filled with, and how. */
+/** The values of a template, and its engine. */
 export interface Templating {
   engine: 'text' | 'jinja' | 'mustache'
   values: Record<string, unknown>
 }
 
-/** What makes a text of a template; it throws what is wrong with one, and when all together take too much. */
+/** A function that renders a template. It throws if the template is invalid or exceeds the budget. */
 export async function rendererOf(
   templating: Templating,
   limits: TemplateLimits,
@@ -22,10 +22,10 @@ export async function rendererOf(
   }
 }
 
-/** What begins a tag of each engine; a text without one is its own template, however long it is. */
+/** The start of a tag of each engine. A text without one is returned as it is, however long. */
 const TAGS = { mustache: /\{\{/, jinja: /\{[{%#]/ }
 
-/** Texts of templates, up to the first that is broken: what is wrong with that. */
+/** The texts of templates, or the problem of the first invalid one. */
 export async function renderAll(
   templates: Iterable<string>,
   templating: Templating,
@@ -57,7 +57,7 @@ async function engineOf({ engine, values }: Templating, budget: TemplateBudget):
       const { jinjaRenderer } = await import('./jinja.ts')
       const render = jinjaRenderer(values, budget)
       return (template) => {
-        // Jinja drops the line end behind a template.
+        // Jinja drops the line end after a template.
         if (!TAGS.jinja.test(template)) return template.endsWith('\n') ? template.slice(0, -1) : template
         budget.read(template)
         return render(template)
@@ -69,19 +69,19 @@ async function engineOf({ engine, values }: Templating, budget: TemplateBudget):
 }
 
 /**
- * A text with each `{{name}}` or `{{path.to.it}}` that is known replaced by its value.
- * @throws TemplateTooLong when that makes too much text
+ * A text with each known `{{name}}` or `{{path.to.it}}` replaced by its value.
+ * @throws TemplateTooLong if the result is too long
  */
 export function fillText(
   text: string,
   values: Record<string, unknown>,
   budget: TemplateBudget = templateBudget(TEMPLATE_LIMITS),
 ): string {
-  const known = new Map<string, string | undefined>()
+  const cached = new Map<string, string | undefined>()
   let length = text.length
   return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => {
-    if (!known.has(name)) known.set(name, textValue(values, name))
-    const value = known.get(name)
+    if (!cached.has(name)) cached.set(name, textValue(values, name))
+    const value = cached.get(name)
     if (value === undefined) return whole
     length += value.length - whole.length
     budget.check(length)
@@ -90,8 +90,8 @@ export function fillText(
 }
 
 /**
- * The text of a mustache template that is rendered again and again: it is read once.
- * @throws TemplateTooLong when it takes too much
+ * The text of a Mustache template that is rendered repeatedly: it is parsed once.
+ * @throws TemplateTooLong if it exceeds the budget
  */
 export function renderKept(template: string, view: object, budget: TemplateBudget): string {
   const tokens = Mustache.parse(template) as Parameters<Mustache.Writer['renderTokens']>[0]
@@ -101,15 +101,15 @@ export function renderKept(template: string, view: object, budget: TemplateBudge
   return text
 }
 
-/** Characters of a template, and of what it makes, that are gone over in a step. */
+/** Characters of a template and its output that one step processes. */
 const NAME_LOOK = 64
 const TEXT_WRITE = 256
-/** Sections around a name that it is looked for in, in a step. */
+/** Enclosing sections that one step searches for a name. */
 const DEPTH_LOOK = 16
 
-/** Renders within a budget: sections in sections go through lists of lists. */
+/** Renders within a budget: nested sections iterate over nested lists. */
 class CountingWriter extends Mustache.Writer {
-  // The templates of requests are not kept: every user message would be one.
+  // The templates of requests are not cached: every user message would be one.
   readonly templateCache = undefined
   readonly #budget: TemplateBudget
   #depth = 0
@@ -119,14 +119,14 @@ class CountingWriter extends Mustache.Writer {
     this.#budget = budget
   }
 
-  override renderTokens(...given: Parameters<Mustache.Writer['renderTokens']>): string {
-    const [tokens] = given
-    // A name of many parts is looked up part by part.
+  override renderTokens(...args: Parameters<Mustache.Writer['renderTokens']>): string {
+    const [tokens] = args
+    // A dotted name is looked up part by part.
     const [first, last] = [tokens[0], tokens.at(-1)]
     const span = first && last ? Number(last[3]) - Number(first[2]) : 0
     this.#depth++
     this.#budget.spend(1 + tokens.length * (1 + this.#depth / DEPTH_LOOK) + span / NAME_LOOK)
-    const text = super.renderTokens(...given)
+    const text = super.renderTokens(...args)
     this.#depth--
     this.#budget.check(text.length)
     this.#budget.spend(text.length / TEXT_WRITE)
@@ -136,13 +136,13 @@ class CountingWriter extends Mustache.Writer {
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** The value of `name`, or of the path `a.b`, as text; undefined where there is none, so that the braces stay. */
+/** The value of `name`, or of the path `a.b`, as text; undefined if there is none, so that the braces stay. */
 function textValue(values: Record<string, unknown>, name: string): string | undefined {
   const found = ownValue(values, name) ?? name.split('.').reduce(ownValue, values as unknown)
   return found === undefined ? undefined : asText(found)
 }
 
-/** The property that an object has of its own: `constructor` is no variable. */
+/** An own property of an object: `constructor` is no variable. */
 const ownValue = (object: unknown, name: string): unknown =>
   typeof object === 'object' && object !== null && Object.hasOwn(object, name)
     ? (object as Record<string, unknown>)[name]

@@ -1,8 +1,8 @@
-// The plain text of a document: text, Markdown, HTML, CSV, JSON, PDF and Word. Readers are loaded when one is needed.
+// The plain text of a document: text, Markdown, HTML, CSV, JSON, PDF and Word. Readers are loaded on first use.
 import { csvRows } from './csv.ts'
 import { isObject } from './values.ts'
 
-/** The document cannot be read; the message says why. */
+/** The document cannot be read; the message has the reason. */
 export class UnreadableDocument extends Error {}
 
 type Reader = (bytes: Uint8Array) => string | Promise<string>
@@ -14,16 +14,19 @@ const decoded: Reader = (bytes) => {
     throw new UnreadableDocument('it is not text in UTF-8')
   }
 }
-/** Levels of elements: far more than any page has. What is nested deeper takes its reader the square of the depth, or more. */
+/**
+ * Maximum nesting of elements, far more than any page has. Deeper nesting costs the reader the square of the depth, or
+ * more.
+ */
 const MAX_DEPTH = 500
-/** Elements that end without an end tag. */
+/** Elements without an end tag. */
 const OPEN_ENDED = new Set(
   'area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot option optgroup colgroup html head body'.split(
     ' ',
   ),
 )
 
-/** Refuses HTML that is nested too deep; an end tag ends one element, whichever it names. */
+/** Rejects HTML that is nested too deep. An end tag closes one element, whichever it names. */
 function checkDepth(html: string): void {
   let depth = 0
   for (const [, end, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)/gi)) {
@@ -39,10 +42,10 @@ const fromHtml = async (html: string) => {
   return NodeHtmlMarkdown.translate(html)
 }
 
-/** Characters of the text that is made of a document. */
+/** Maximum number of characters of a document's text. */
 const MAX_TEXT = 50_000_000
 
-/** Paragraphs together; those of a table name their columns again and again. */
+/** Joins paragraphs. Those of a table repeat the names of their columns. */
 function joined(paragraphs: Iterable<string>): string {
   const parts: string[] = []
   let length = 0
@@ -58,10 +61,10 @@ function checkLength(length: number): void {
   if (length > MAX_TEXT) throw new UnreadableDocument(`its text has more than ${MAX_TEXT} characters`)
 }
 
-/** Bytes of all parts of a Word document together, unpacked. */
+/** Maximum total size of the parts of a Word document, unpacked, in bytes. */
 const MAX_UNPACKED = 100_000_000
 
-/** Refuses a ZIP archive whose parts are together too large, whatever it says of their sizes. */
+/** Rejects a ZIP archive whose parts are too large in total, whatever sizes it declares. */
 async function checkUnpacked(bytes: Uint8Array): Promise<void> {
   const { default: JSZip } = await import('jszip')
   const { files } = await JSZip.loadAsync(bytes)
@@ -80,7 +83,7 @@ async function checkUnpacked(bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Readers by the ending of a file's name. */
+/** Readers by file extension. */
 const READERS: Record<string, Reader> = {
   txt: decoded,
   md: decoded,
@@ -94,7 +97,7 @@ const READERS: Record<string, Reader> = {
   },
   pdf: async (bytes) => {
     const { extractText, getDocumentProxy } = await import('unpdf')
-    // It takes the bytes for itself, and no Buffer.
+    // It takes ownership of the bytes, and accepts no Buffer.
     const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 })
     return (await extractText(document, { mergePages: true })).text
   },
@@ -121,19 +124,22 @@ const fieldLines = (fields: Record<string, unknown>) =>
     .map(([name, value]) => `${name}: ${asText(value)}`)
     .join('\n')
 
-/** The kind of a document, told by its name's ending, else by its media type; undefined when there is no reader for it. */
+/** The kind of a document, by its file extension or else its media type; undefined if there is no reader for it. */
 function kindOfDocument(name: string, type: string): string | undefined {
   const ending = /\.([^./]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
   return ALIASES[ending] ?? (Object.hasOwn(READERS, ending) ? ending : TYPES[type.split(';')[0] ?? ''])
 }
 
-/** Whether a document is its text: to read any other one may take as long as whoever wrote it wants. */
+/** Whether a document is its own text. Reading any other one may take as long as its author wants. */
 export function isPlainText(name: string, type: string): boolean {
   const kind = kindOfDocument(name, type)
   return kind === 'txt' || kind === 'md'
 }
 
-/** The text of a document, told by its name's ending, else by its media type; throws `UnreadableDocument`. */
+/**
+ * The text of a document; its kind follows from its file extension or else its media type.
+ * @throws UnreadableDocument
+ */
 export async function documentText(bytes: Uint8Array, name: string, type: string): Promise<string> {
   const kind = kindOfDocument(name, type)
   const read = kind === undefined ? undefined : READERS[kind]
@@ -151,10 +157,10 @@ export async function documentText(bytes: Uint8Array, name: string, type: string
   }
 }
 
-/** Why a reader gave up. What went wrong inside of it means nothing to whoever has the document: the part that it stopped at does. */
+/** Why a reader failed. Internal errors of the reader mean nothing to the user; the part where it stopped does. */
 function reasonOf(error: Error): string {
   if (/^Maximum call stack/.test(error.message)) return 'it is nested too deeply'
-  // The PDF reader names so what it did not foresee, such as a stream packed twice with bytes left over at its end.
+  // The PDF reader reports unforeseen input so, such as a stream packed twice with bytes left over at its end.
   const isInside = error instanceof TypeError || error.name === 'UnknownErrorException'
   if (!isInside) return error.message
   return 'a part of it is damaged, or packed in a way that its reader does not know; save it anew with another program'

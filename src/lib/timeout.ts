@@ -1,9 +1,9 @@
-// A bound on how long somebody outside is waited for, in real time.
+// Limits how long to wait for an outside party, in real time.
 import { MAX_TIMER_MS } from './clock.ts'
 
-/** Somebody who is waited for. */
+/** One pending wait. */
 class Wait {
-  /** When that is over, in ms of `performance.now()`. */
+  /** When it is over, in ms of `performance.now()`. */
   readonly due: number
   readonly #late: () => Error
   readonly #reject: (error: Error) => void
@@ -19,16 +19,16 @@ class Wait {
   }
 }
 
-/** Nearly everybody comes in time, so one timer serves all: it is set for the first who was due when it was set. */
+/** Nearly all waits end in time, so one timer serves all: it is set for the first one that was due when it was set. */
 const waiting = new Set<Wait>()
 let timer: { due: number; stop(): void } | undefined
 
 function watch(due: number): void {
   if (timer && timer.due <= due) return
   timer?.stop()
-  const left = Math.max(0, due - performance.now())
-  const handle = setTimeout(endThoseDue, Math.min(left, MAX_TIMER_MS))
-  // Who waits has something else that keeps the process going: a connection.
+  const remaining = Math.max(0, due - performance.now())
+  const handle = setTimeout(endThoseDue, Math.min(remaining, MAX_TIMER_MS))
+  // Something else keeps the process running meanwhile: a connection.
   handle.unref()
   timer = { due, stop: () => clearTimeout(handle) }
 }
@@ -48,14 +48,14 @@ function endThoseDue(): void {
   if (waiting.size > 0) watch(next)
 }
 
-/** What is said of who did not do what was waited for. */
+/** The errors of a wait that fails. */
 export interface TimeoutErrors {
   late(): Error
-  /** In place of what it was rejected with. */
+  /** Replaces the error of a rejected promise. */
   failed?(): Error
 }
 
-/** The promise, or a rejection with what `late` makes when it has not settled after `ms` milliseconds. */
+/** The result of the promise, or a rejection with `late()` if it has not settled after `ms` milliseconds. */
 export function within<T>(promise: Promise<T>, ms: number, { late, failed }: TimeoutErrors): Promise<T> {
   const { promise: settled, resolve, reject } = Promise.withResolvers<T>()
   const wait = new Wait(ms, late, reject)

@@ -1,4 +1,4 @@
-// The hash that the token table is laid out by; the build writes with it and lib/tokens.ts reads with it.
+// The hash function of the token table: the build writes the table with it, lib/tokens.ts reads it.
 
 /** Slots of the open-addressing table: a power of two, about 40 % full. */
 export const TABLE_SLOTS = 2 ** 19

@@ -1,11 +1,11 @@
-// Cuts long texts so that the tokens of their parts are those of the whole.
+// Splits long texts such that the tokens of the parts are those of the whole.
 
-/** Between a letter and a single space with a letter behind it: no token reaches over it (test/api/token-parts.test.ts). */
+/** Between a letter and a single space with a letter after it: no token spans it (test/api/token-parts.test.ts). */
 const BETWEEN_WORDS = /\p{L}(?= \p{L})/u
-/** Characters in which such a place is looked for; a text without spaces stays whole. */
+/** Characters in which such a position is searched. A text without spaces is not split. */
 const WINDOW = 2_000
 
-/** The parts of a text, of about so many characters; the last may be longer by half. */
+/** The parts of a text, of about `size` characters; the last one may be longer by half. */
 export function splitByWords(text: string, size: number): string[] {
   const parts: string[] = []
   let begin = 0
@@ -25,6 +25,6 @@ export function splitByWords(text: string, size: number): string[] {
 function betweenWords(text: string, from: number): number | undefined {
   const found = text.slice(from, from + WINDOW).search(BETWEEN_WORDS)
   if (found < 0) return undefined
-  // A letter beyond the first 65,536 characters takes two units.
+  // A code point above 65,535 takes two units.
   return text.indexOf(' ', from + found)
 }

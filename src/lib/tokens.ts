@@ -1,6 +1,6 @@
-// Byte-pair tokens, over flat tables made by build/token-table.ts: nothing is parsed at start, and a table is read when it
-// is first needed. Texts are encoded in the o200k vocabulary alone; tokens are decoded from the older one too.
-// test/unit/tokens.test.ts holds both equal to the tokenizer package.
+// Byte-pair encoding with flat tables made by build/token-table.ts: nothing is parsed at start, and a table is read on
+// first use. Texts are encoded only in the o200k vocabulary; tokens of the older one can be decoded.
+// test/unit/tokens.test.ts compares both with the tokenizer package.
 import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { byteCache } from './byte-cache.ts'
 import { type PagedAsset, pagedAsset } from './paged-asset.ts'
@@ -8,9 +8,10 @@ import { hashBytes, TABLE_SLOTS } from './token-hash.ts'
 
 /** Number of tokens in each vocabulary: ids are below it. */
 export const VOCABULARIES = { o200k: 199_998, cl100k: 100_256 } as const
+/** Name of a token vocabulary. */
 export type Vocabulary = keyof typeof VOCABULARIES
 
-/** Each part is valid where it was asked for. */
+/** Each part is valid only where it was requested. */
 interface Table {
   need: PagedAsset['need']
   /** End offset in `bytes` of every token, by rank. */
@@ -18,12 +19,12 @@ interface Table {
   /** Open-addressing hash table of ranks + 1; 0 is an empty slot. */
   slots: Uint32Array
   bytes: Uint8Array
-  /** Where those begin in the file: `ends` at 8. */
+  /** Offset of the slots in the file; that of `ends` is 8. */
   slotsAt: number
   bytesAt: number
 }
 
-/** Where the ends begin in the file. */
+/** Offset of the ends in the file. */
 const ENDS_AT = 8
 const tables: Partial<Record<Vocabulary, Table>> = {}
 const tableOf = (vocabulary: Vocabulary): Table => (tables[vocabulary] ??= load(vocabulary))
@@ -46,7 +47,7 @@ function load(vocabulary: Vocabulary): Table {
   }
 }
 
-/** Where the bytes of a token begin, which are valid then, as its end is. */
+/** The offset of a token's first byte. The bytes are then valid, as is the end. */
 function startOf({ need, ends, bytesAt }: Table, id: number): number {
   need(ENDS_AT + Math.max(0, id - 1) * 4, ENDS_AT + (id + 1) * 4)
   const start = id === 0 ? 0 : (ends[id - 1] ?? 0)
@@ -69,7 +70,9 @@ function rankOf(table: Table, bytes: Uint8Array, start: number, end: number): nu
   }
 }
 
-/** Byte-pair merging of one piece: the pair of neighbours with the lowest rank is joined until no pair is a token. */
+/**
+ * Byte-pair merging of one piece: repeatedly joins the neighboring pair with the lowest rank until no pair is a token.
+ */
 function mergePiece(tokens: Table, bytes: Uint8Array): number[] {
   const whole = rankOf(tokens, bytes, 0, bytes.length)
   if (whole >= 0) return [whole]
@@ -94,15 +97,18 @@ function mergePiece(tokens: Table, bytes: Uint8Array): number[] {
 }
 
 const encoder = new TextEncoder()
-/** Token ids by piece, at most 16 MiB: words repeat, and a piece of seven letters takes 4 us to merge, a look-up 0.1 us. */
+/**
+ * Token ids by piece, at most 16 MiB. Words repeat, and a piece of seven letters takes 4 us to merge, a lookup 0.1 us.
+ */
 const pieces = byteCache<number[]>(16 << 20)
 
-/** How much is remembered of pieces of texts. */
+/** The size of the cache of pieces. */
 export const tokenChunkCacheSize = pieces.size
-// A piece without a space or a letter can be very long (a base64 image in a text): merged in slices, it costs linear time.
+// A piece without a space or a letter can be very long (a base64 image in a text). Merged in slices, it costs linear
+// time.
 const MAX_PIECE_LENGTH = 256
 
-/** Token ids of a text, in the o200k vocabulary; special-token texts are plain text here. */
+/** Token ids of a text, in the o200k vocabulary. Special tokens in the text are plain text. */
 export function encodeTokens(text: string): number[] {
   const tokens = tableOf('o200k')
   const ids: number[] = []
@@ -124,21 +130,33 @@ export function encodeTokens(text: string): number[] {
 /** Number of tokens of a text. */
 export const countTokens = (text: string): number => (text === '' ? 0 : encodeTokens(text).length)
 
-// A byte order mark is a character of the text like any other.
+// A byte order mark is an ordinary character of the text.
 const textDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Bytes of one token. */
 const bytesOf = (table: Table, id: number): Uint8Array => table.bytes.subarray(startOf(table, id), table.ends[id])
 
-/** The text of token ids, each below the size of the vocabulary; bytes that are no UTF-8 become replacement characters. */
+/** The text of token ids, each below the size of the vocabulary. Invalid UTF-8 becomes replacement characters. */
 export function decodeTokens(ids: readonly number[], vocabulary: Vocabulary = 'o200k'): string {
-  const tokens = tableOf(vocabulary)
-  const decoder = textDecoder()
-  return ids.map((id) => decoder.decode(bytesOf(tokens, id), { stream: true })).join('') + decoder.decode()
+  const table = tableOf(vocabulary)
+  const { bytes: all, ends } = table
+  let length = 0
+  for (const id of ids) {
+    const start = startOf(table, id)
+    length += (ends[id] ?? 0) - start
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  // Most tokens have few bytes, which are copied faster one by one.
+  for (const id of ids) {
+    const end = ends[id] ?? 0
+    for (let from = id === 0 ? 0 : (ends[id - 1] ?? 0); from < end; from++) bytes[at++] = all[from] ?? 0
+  }
+  return textDecoder().decode(bytes)
 }
 
 /**
- * The text cut at token boundaries, with the number of tokens of each piece: at least `each`, and tokens that share one
+ * The text cut at token boundaries, with the number of tokens of each piece: at least `each`. Tokens that share one
  * character stay together, so that every piece can be sent by itself.
  */
 export function splitTokens(text: string, each = 1): { text: string; tokens: number }[] {

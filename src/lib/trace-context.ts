@@ -1,24 +1,27 @@
-// W3C trace context (https://www.w3.org/TR/trace-context/): what a caller says of the trace that its call belongs to.
+// W3C trace context (https://www.w3.org/TR/trace-context/): the trace that a call belongs to.
 
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-.*)?$/
 const ZERO = /^0+$/
 
-/** Where a caller stands in its trace. */
+/** A caller's position in its trace. */
 interface TraceParent {
   traceId: string
-  /** The span that makes the call. */
+  /** The span of the call. */
   spanId: string
   sampled: boolean
 }
 
-/** What a header `traceparent` says; undefined where it is missing or invalid. */
+/** The content of a `traceparent` header; undefined if it is missing or invalid. */
 export function parseTraceparent(header: string | null): TraceParent | undefined {
   const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(header?.trim() ?? '') ?? []
   if (traceId === '' || ZERO.test(traceId) || ZERO.test(spanId)) return undefined
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
-/** Section 3.3.1: a list of at most 32 members; who cuts it keeps 512 characters, and leaves out those above 128 first. */
+/**
+ * Section 3.3.1: a list has at most 32 members. When shortened, 512 characters remain, and members above 128 are
+ * dropped first.
+ */
 const MAX_MEMBERS = 32
 const MAX_STATE = 512
 const LONG_MEMBER = 128
@@ -26,8 +29,8 @@ const MEMBER =
   /^[a-z\d](?:[a-z\d_*/-]{0,255}|[a-z\d_*/-]{0,240}@[a-z][a-z\d_*/-]{0,13})=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/
 
 /**
- * A header `tracestate` as it is handed on: its members in their order, of a long one as much as must be. Empty where it is missing or, as
- * section 4.3 has it, where one of its members is invalid.
+ * A `tracestate` header for propagation: its members in order, shortened if necessary. Empty if it is missing or if one
+ * of its members is invalid (section 4.3).
  */
 export function parseTracestate(header: string | null): string {
   const members = (header ?? '')
@@ -43,7 +46,7 @@ export function parseTracestate(header: string | null): string {
   return members.join(',')
 }
 
-/** The headers by which a call is handed on in the trace of its caller, as they came; none where the caller names no trace. */
+/** The headers that propagate the trace of a caller, unchanged; none if the caller names no trace. */
 export function traceHeaders(headers: Pick<Headers, 'get'> | undefined): Record<string, string> | undefined {
   const traceparent = headers?.get('traceparent') ?? null
   if (!headers || !parseTraceparent(traceparent) || traceparent === null) return undefined

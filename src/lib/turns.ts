@@ -1,17 +1,17 @@
-// Turns at something that few may do at the same time: those of different owners alternate, however many one of them has.
+// A semaphore that is fair between owners: their turns alternate, however many one of them requests.
 
 /** Takes turns. */
 interface Turns {
   /**
-   * What the work gives, done when it is its owner's turn.
-   * @throws the signal's reason when that is aborted before
+   * The result of the work, which runs when it is its owner's turn.
+   * @throws the signal's reason if that aborts before
    */
   take<Result>(owner: { readonly signal: AbortSignal; key: object }, work: () => Promise<Result>): Promise<Result>
 }
 
-/** Turns of which so many are taken at the same time. */
+/** Allows `most` turns at the same time. */
 export function turnsOf(most: number): Turns {
-  // In the order in which owners have their next turn.
+  // In the order of the owners' next turns.
   const waiting = new Map<object, (() => void)[]>()
   let taken = 0
   const next = () => {

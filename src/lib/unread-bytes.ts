@@ -1,18 +1,21 @@
-// What a client on this machine has not read yet. A reset throws that away in most clients, so a client that had no processor
-// for a moment would lose what had reached its machine before.
+// Bytes that a client on this machine has not read yet. In most clients a reset discards them, so a client without a
+// processor for a moment would lose what had already arrived.
 import { readFile } from 'node:fs/promises'
 import { realClock } from './clock.ts'
 import { monotonicMs } from './monotonic.ts'
 
-/** The connections of this machine (Linux, proc(5)): each line has both ends, the state and the bytes in both queues, in hexadecimal. */
+/**
+ * The connections of this machine (Linux, proc(5)): each line has both ends, the state and the size of both queues, in
+ * hexadecimal.
+ */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
-/** A client whose program has stopped reads nothing; it is not waited for. */
+/** Maximum wait: a client that is stopped reads nothing. */
 const MAX_WAIT_MS = 300
 const LOOK_MS = 5
 
 /**
- * Resolves when a client on this machine has read all that has reached it, after 300 ms at most; at once for clients on other
- * machines and on systems that do not show it.
+ * Resolves when a client on this machine has read all that arrived, after at most 300 ms; at once for clients on other
+ * machines, and on systems without this information.
  * @param peer the client's end of the connection, as `address:port`
  */
 export async function allRead(peer: string): Promise<void> {
@@ -21,7 +24,7 @@ export async function allRead(peer: string): Promise<void> {
   while ((await unreadBytes(port)) > 0 && monotonicMs() < end) await realClock.sleep(LOOK_MS)
 }
 
-/** Bytes that the kernel keeps for the connections with a local port. */
+/** Bytes in the kernel's queues of the connections with a local port. */
 async function unreadBytes(port: number): Promise<number> {
   const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   let unread = 0

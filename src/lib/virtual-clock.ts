@@ -1,14 +1,14 @@
-// A clock whose time passes in no time: it jumps from wait to wait when nothing else can run. Latency alone takes real time.
+// A clock that skips from wait to wait when nothing else can run. Only latency takes real time.
 import { createSilences, LAST_INSTANT, type VirtualClock, withSkippedLatency } from './clock.ts'
 import { createLatencies } from './latencies.ts'
 
 /** The instant at which every virtual clock starts: 2025-01-01T00:00:00Z. */
 export const VIRTUAL_START = Date.UTC(2025, 0, 1)
 
-/** Event-loop turns without new waits after which a virtual clock takes it that nothing else can run. */
+/** Turns of the event loop without new waits after which nothing else can be running. */
 const IDLE_TURNS = 3
 
-/** The latest instant to which a clock goes: waits end here that would be due later. */
+/** The latest instant of a clock. Waits that are due later end here. */
 const NEVER = Number.MAX_SAFE_INTEGER
 
 /** A wait of a virtual clock. */
@@ -18,14 +18,14 @@ interface VirtualWait {
   fail(reason: unknown): void
 }
 
-/** The waits of a virtual clock, the next due first; those that are due at once keep their order. */
+/** The waits of a virtual clock, the next due first. Waits that are due at the same time keep their order. */
 function createWaits() {
   let waits: VirtualWait[] = []
   return {
     size: () => waits.length,
-    /** Takes out the first wait, unless it is due after `horizon`. */
+    /** Removes the first wait, unless it is due after `horizon`. */
     next: (horizon: number) => ((waits[0]?.due ?? NEVER) > horizon ? undefined : waits.shift()),
-    /** Resolves when its wait is woken; rejects with the signal's reason when that is aborted first. */
+    /** Resolves when its wait is woken. Rejects with the signal's reason if that is aborted first. */
     until(due: number, signal?: AbortSignal): Promise<void> {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       if (signal?.aborted) reject(signal.reason)
@@ -45,7 +45,7 @@ function createWaits() {
       }
       return promise
     },
-    /** Makes all of them due so many ms later. */
+    /** Postpones all of them by so many ms. */
     shift(ms: number) {
       for (const wait of waits) wait.due += ms
     },
@@ -55,13 +55,16 @@ function createWaits() {
   }
 }
 
-/** Calls `idle` once nothing else can run: some turns of the event loop after the last news, and after all work outside the clock. */
+/**
+ * Calls `idle` when nothing else can run: some turns of the event loop after the last activity, and after all work
+ * outside the clock.
+ */
 function whenIdle(idle: () => void, isAwaited: () => boolean) {
   let turnsLeft = 0
-  // Work outside the clock that is not done.
+  // Running work outside the clock.
   let working = 0
   const turn = () => {
-    // The end of the work watches again.
+    // The end of the work starts the count again.
     if (working > 0) turnsLeft = 0
     else if (--turnsLeft > 0) setImmediate(turn)
     else idle()
@@ -83,20 +86,20 @@ function whenIdle(idle: () => void, isAwaited: () => boolean) {
   }
 }
 
-/** Where a virtual clock stands, and how far it may go by itself. */
+/** The position of a virtual clock, and how far it may advance by itself. */
 function createHand(start: number) {
   let now = start
-  // The instant at which it began, had it always shown the time that it shows now.
+  // Its start, if it had always shown the current time.
   let origin = start
-  // Waits that are due later are left alone: the instant up to which a frozen clock may go.
+  // The instant up to which a frozen clock may advance. Waits that are due later stay.
   let horizon = NEVER
-  // The instant up to which it was told to go, past latencies that have not ended too.
-  let told = start
+  // The instant up to which it was advanced explicitly, beyond latencies that have not ended too.
+  let advancedTo = start
   return {
     now: () => now,
     passed: () => now - origin,
-    /** How far it may go by itself while a latency ends at `bound`. */
-    horizon: (bound: number) => Math.min(horizon, Math.max(bound, told)),
+    /** How far it may advance by itself while a latency ends at `bound`. */
+    horizon: (bound: number) => Math.min(horizon, Math.max(bound, advancedTo)),
     frozen: () => horizon < NEVER,
     freeze() {
       horizon = now
@@ -104,21 +107,21 @@ function createHand(start: number) {
     resume() {
       horizon = NEVER
     },
-    /** Lets it go on for so many ms, even when it is frozen. */
+    /** Allows it to advance by so many ms, even if it is frozen. */
     allow(ms: number) {
-      told = Math.max(told, now + ms)
+      advancedTo = Math.max(advancedTo, now + ms)
       if (horizon < NEVER) horizon = Math.max(horizon, now + ms)
     },
-    /** Goes on to an instant, unless that is over; says how many ms have passed. */
+    /** Advances to an instant, unless it is in the past. Returns the number of ms. */
     goTo(due: number): number {
       const before = now
       now = Math.max(now, due)
       return now - before
     },
-    /** Says another time; how far it may go stays as it is. */
+    /** Sets another time. How far it may advance stays the same. */
     set(to: number) {
       if (horizon < NEVER) horizon += to - now
-      told += to - now
+      advancedTo += to - now
       origin += to - now
       now = to
     },
@@ -129,13 +132,13 @@ function createHand(start: number) {
 function createSteps(hand: ReturnType<typeof createHand>) {
   const waits = createWaits()
   let jumped = 0
-  // The instant up to which somebody outside has really waited.
+  // The instant up to which a client has really waited.
   let waited = hand.now()
   const goTo = (instant: number) => (hand.frozen() ? 0 : hand.goTo(instant))
   /** Ends what is due next. */
   const step = () => {
     const ended = latencies.next()
-    // What is due before the end of a latency comes before it.
+    // A wait that is due before the end of a latency ends first.
     const next = waits.next(Math.min(ended?.due ?? NEVER, hand.horizon(ended?.due ?? latencies.bound())))
     if (next) {
       const passed = hand.goTo(next.due)
@@ -149,7 +152,7 @@ function createSteps(hand: ReturnType<typeof createHand>) {
   }
   const latencies = createLatencies({
     now: hand.now,
-    left: goTo,
+    canceled: goTo,
     changed: () => isAwaited() && watch(),
   })
   const isAwaited = () => waits.size() > 0 || latencies.anyOver()
@@ -160,12 +163,12 @@ function createSteps(hand: ReturnType<typeof createHand>) {
     watch,
     work,
     jumped: () => jumped,
-    /** Somebody outside has waited so many ms: to go on by them is no jump, whatever else ends meanwhile. */
+    /** A client has waited so many ms: advancing by them is no skip, whatever else ends meanwhile. */
     follow(ms: number) {
       waited = Math.max(waited, hand.now() + ms)
     },
     size: () => waits.size() + latencies.size(),
-    /** Says another time, without letting any pass. */
+    /** Sets another time without letting any pass. */
     set(to: number) {
       const by = to - hand.now()
       waits.shift(by)
@@ -180,23 +183,26 @@ function createSteps(hand: ReturnType<typeof createHand>) {
   }
 }
 
-/** A clock that stands still until nothing else can run, then jumps to the next due wait; equal due times keep their order. */
+/**
+ * A clock that stands still until nothing else can run, then skips to the next due wait. Equal due times keep their
+ * order.
+ */
 export function virtualClock(start = VIRTUAL_START): VirtualClock {
   const hand = createHand(start)
   const steps = createSteps(hand)
   const { waits, latencies, watch, work, jumped } = steps
   const silences = createSilences()
   let skipsLatency = false
-  let over: { reason: unknown } | undefined
+  let ended: { reason: unknown } | undefined
 
   const sleep = (ms: number, signal?: AbortSignal) => {
-    if (over) return Promise.reject(over.reason)
+    if (ended) return Promise.reject(ended.reason)
     const slept = waits.until(Math.min(NEVER, hand.now() + Math.max(0, ms)), signal)
     watch()
     return slept
   }
   const latency = (ms: number, signal?: AbortSignal) => {
-    if (over) return Promise.reject(over.reason)
+    if (ended) return Promise.reject(ended.reason)
     return skipsLatency
       ? withSkippedLatency({ sleep, until: silences.until }, ms, signal)
       : latencies.begin(Math.max(0, ms), signal)
@@ -242,7 +248,7 @@ export function virtualClock(start = VIRTUAL_START): VirtualClock {
     },
     set: steps.set,
     end(reason) {
-      over = { reason }
+      ended = { reason }
       steps.end(reason)
     },
   }

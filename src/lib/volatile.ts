@@ -1,13 +1,16 @@
-// What a program writes anew into a prompt each time that it builds it: times of day, dates and random ids.
+// Parts of a prompt that a program renews each time it builds it: times, dates and random ids.
 
 /** One such part of a text. */
 export interface VolatilePart {
   /** `time` is an instant, `date` a day, `clock` a time of day, `id` anything random. */
   kind: 'time' | 'date' | 'clock' | 'id'
   text: string
-  /** Milliseconds: since the epoch of an instant and of the beginning of a day, since midnight of a time of day; NaN of an id. */
+  /**
+   * Milliseconds: since the epoch for an instant or the start of a day, since midnight for a time of day; NaN for an
+   * id.
+   */
   at: number
-  /** Whether the text itself says that this is the time of the call, or an id of it, as in `Now: 10:15`. */
+  /** Whether the text says that this is the time or an id of the call itself, as in `Now: 10:15`. */
   isOwn: boolean
 }
 
@@ -16,7 +19,7 @@ const WEEKDAY = '(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\\.?,? )?'
 const CLOCK = '\\d{1,2}:\\d\\d(?::\\d\\d(?:[.,]\\d{1,9})?)?(?:\\s?[ap]\\.?m\\b\\.?)?'
 const ISO_DAY = '\\d{4}-\\d\\d-\\d\\d'
 
-/** Each kind as it is written, the longest first. */
+/** The format of each kind, the longest first. */
 const WRITTEN: readonly [kind: VolatilePart['kind'], pattern: string][] = [
   ['time', `${ISO_DAY}[t ]\\d\\d:\\d\\d(?::\\d\\d(?:[.,]\\d{1,9})?)?(?: ?z|[+-]\\d\\d:?\\d\\d)?`],
   ['id', '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'],
@@ -29,21 +32,21 @@ const WRITTEN: readonly [kind: VolatilePart['kind'], pattern: string][] = [
   ['time', '1[5-9]\\d{8}(?:\\d{3})?'],
   ['id', '(?:[a-z]{1,12}[_-])?[a-z0-9]{16,64}'],
 ]
-/** Letters and digits take turns in ULIDs, nano ids and digests, and not in words and numbers. */
+/** ULIDs, nano ids and digests alternate letters and digits; words and numbers do not. */
 const isRandom = (text: string) => text.includes('-', 20) || (text.match(/[a-z]\d|\d[a-z]/gi)?.length ?? 0) >= 4
 const PARTS = new RegExp(`(?<![a-z0-9])(?:${WRITTEN.map(([, pattern]) => `(${pattern})`).join('|')})(?![a-z0-9])`, 'gi')
 const PLACE = '\u0001'
 
-/** What stands before the time of a call, and before an id of it, with up to two words between. */
+/** Words before the time or an id of the call itself, with up to two words in between. */
 const OWN_TIME = /\b(?:now|time(?:stamp)?|today|current(?:ly)?|clock|it is|it's|it’s)\b\W{0,4}(?:\w{1,9}\W{1,4}){0,2}$/i
 const OWN_ID = /\b(?:request|trace|run|call|attempt|correlation|session|nonce|seed)(?:[ _-]?id)?\b\W{0,4}$/i
 const CUE_LENGTH = 40
 
-/** A text with a mark in the place of each such part, and the parts. */
+/** A text with a mark in place of each such part, and the parts. */
 export function withoutVolatile(text: string): { text: string; parts: VolatilePart[] } {
   const parts: VolatilePart[] = []
   if (!/\d/.test(text)) return { text, parts }
-  const left = text.replace(PARTS, (found: string, ...groups: unknown[]) => {
+  const marked = text.replace(PARTS, (found: string, ...groups: unknown[]) => {
     const kind = WRITTEN[groups.findIndex((group) => group !== undefined)]?.[0] ?? 'id'
     const before = text.slice(0, Number(groups[WRITTEN.length]))
     const at = AT[kind](found)
@@ -51,14 +54,14 @@ export function withoutVolatile(text: string): { text: string; parts: VolatilePa
     parts.push({ kind, text: found, at, isOwn: (kind === 'id' ? OWN_ID : OWN_TIME).test(before.slice(-CUE_LENGTH)) })
     return `${PLACE}${kind}`
   })
-  return { text: left, parts }
+  return { text: marked, parts }
 }
 
 const DAY_MS = 86_400_000
 const dayOf = (text: string): number => {
   const [, first = '', second = '', year = ''] = /^(\d{1,2})[./](\d{1,2})[./](\d{4})$/.exec(text) ?? []
   if (year === '') return Date.parse(`${text.replace(/(\d)(?:st|nd|rd|th|\.)/gi, '$1')} UTC`)
-  // Which of the two is the month differs from country to country.
+  // Which of the two is the month depends on the country.
   const [day, month] = text.includes('.') || Number(first) > 12 ? [first, second] : [second, first]
   return Date.UTC(Number(year), Number(month) - 1, Number(day))
 }
@@ -78,24 +81,24 @@ const AT: Record<VolatilePart['kind'], (text: string) => number> = {
   },
 }
 
-/** Two calls whose texts differ in such parts: when they came, by each clock that is known, in ms since the epoch. */
+/** Two calls whose texts differ in such parts: their times by each known clock, in ms since the epoch. */
 interface RebuildTimes {
   before: readonly number[]
   after: readonly number[]
 }
 
-/** How certain it is that a text was built anew: its times are those of the calls; they fit; or it is another text. */
+/** How certain it is that a text was rebuilt: its times are those of the calls; they fit; or it is another text. */
 export type Rebuilt = 'certain' | 'possible' | 'different'
 
-/** Programs and machines may be in any time zone: these differ by so much, or a multiple of it. */
+/** Time zones of programs and machines differ by a multiple of this. */
 const ZONE_MS = 15 * 60_000
 const NEAR_MS = 38 * 3_600_000
-/** Clocks of test doubles go as they like, but not by much. */
+/** Clocks of test doubles may run differently, but not by much. */
 const SLACK_MS = 10 * 60_000
-/** Minutes are written without their seconds, and clocks differ. */
+/** Minutes are written without seconds, and clocks differ. */
 const PROMPT_MS = 2 * 60_000
 
-/** Whether a second text is the first one built anew a little later, by the parts in which they differ. */
+/** Whether a second text is the first one rebuilt a little later, by the parts in which they differ. */
 export function rebuiltText(
   before: readonly VolatilePart[],
   after: readonly VolatilePart[],
@@ -107,7 +110,7 @@ export function rebuiltText(
   })
   if (changes.includes('different')) return 'different'
   if (changes.includes('possible')) return 'possible'
-  // Ids alone may be those of what is asked about.
+  // Ids alone may be those of the subject of the request.
   const isOwn = before.every(({ kind, text }, index) => {
     const second = after[index]
     return kind !== 'id' || text === second?.text || (second?.isOwn === true && before[index]?.isOwn === true)
@@ -129,11 +132,11 @@ function rebuiltPart(first: VolatilePart, second: VolatilePart, { before, after 
 
 const pastMidnight = (change: number) => (change < -DAY_MS / 2 ? change + DAY_MS : change)
 
-/** Whether a day began between two instants, somewhere. */
+/** Whether a day started between two instants, in any time zone. */
 const isMidnight = (day: number, before: number, after: number): boolean =>
   Math.floor((after - day) / ZONE_MS) > Math.floor((before - day) / ZONE_MS) && Math.abs(after - day) < NEAR_MS
 
-/** Whether a part tells the time of a call. */
+/** Whether a part is the time of a call. */
 function isNow({ kind, at }: VolatilePart, calls: readonly number[]): boolean {
   return calls.some((call) => {
     if (kind !== 'clock') return Math.abs(call - at) <= NEAR_MS

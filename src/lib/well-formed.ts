@@ -1,18 +1,18 @@
-// Half of a character: UTF-16 writes those beyond the first 65,536 in two halves (surrogates), and a text may hold one alone,
-// which no UTF-8 can say, so neither a file nor a hash nor another program takes it.
+// Lone surrogates: UTF-16 writes code points above 65,535 as two surrogates, and a text may contain only one of them,
+// which UTF-8 cannot represent, so that no file, hash or other program accepts it.
 
-/** Whether the JSON or YAML may hold one: only an escape can say it. */
+/** Whether JSON or YAML may contain one: only an escape can represent it. */
 export const mayHoldHalf = (text: string): boolean => text.includes('\\u') || text.includes('\\U')
 
-/** Where the first text with a lone surrogate stands in a value, keys included; undefined when there is none. */
+/** The position of the first text with a lone surrogate in a value, keys included; undefined if there is none. */
 export function halfCharacterIn(value: unknown): { path: (string | number)[]; half: string } | undefined {
   const seen = new Set<object>()
   const search = (inner: unknown): { path: (string | number)[]; half: string } | undefined => {
     if (typeof inner === 'string') return inner.isWellFormed() ? undefined : { path: [], half: halfOf(inner) }
-    // Files of YAML may refer to themselves.
+    // YAML may contain references to itself.
     if (typeof inner !== 'object' || inner === null || seen.has(inner)) return undefined
     seen.add(inner)
-    // To list the entries of an array takes long.
+    // Listing the entries of an array is slow.
     const entries = Array.isArray(inner) ? inner.entries() : Object.entries(inner)
     for (const [key, item] of entries) {
       if (typeof key === 'string' && !key.isWellFormed()) return { path: [], half: halfOf(key) }
@@ -23,7 +23,7 @@ export function halfCharacterIn(value: unknown): { path: (string | number)[]; ha
   return search(value)
 }
 
-/** What is wrong with a text that holds it; ends a sentence that begins with the name of the text. */
+/** The problem of a text that contains it, as the continuation of a sentence. */
 export const halfCharacterProblem = (half: string): string =>
   `has half of a character in it (${half}, a lone surrogate): a text must be of whole characters`
 
@@ -32,7 +32,7 @@ const halfOf = (text: string): string => {
   return `U+${half.charCodeAt(0).toString(16).toUpperCase()}`
 }
 
-/** The value with U+FFFD in the place of every half character, in keys too. */
+/** The value with U+FFFD in place of every lone surrogate, in keys too. */
 export function wholeCharacters(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (Array.isArray(value)) return value.map(wholeCharacters)
@@ -40,7 +40,7 @@ export function wholeCharacters(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wholeCharacters(inner)]))
 }
 
-/** The beginning of a text, of at most so many UTF-16 units, cut between characters. */
+/** The start of a text, of at most so many UTF-16 units, without a cut surrogate pair. */
 export function cutWhole(text: string, length: number): string {
   const cut = text.slice(0, length)
   return cut.isWellFormed() || !text.isWellFormed() ? cut : cut.slice(0, -1)

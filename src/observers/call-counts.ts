@@ -1,15 +1,15 @@
-// Counts of calls since the start, for metrics: adding a call costs little, so nobody has to ask for them.
+// Counts of calls since the start, for metrics. Adding a call is cheap, so they are always counted.
 import type { CallCounts, CountedObservation, CountFamily } from '../contract/core/observation.ts'
 import type { AttemptRecord } from '../contract/core/trace.ts'
 import { newFindings } from './new-findings.ts'
 
-/** Series of a family; anybody can make up names of rules and scenarios. */
+/** Maximum number of series of a family: rules and scenarios may have any names. */
 const MAX_SERIES = 500
 const OTHER = 'other'
 /** Upper bounds in seconds. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
-/** Series by the values of their labels, one after another: a text of all of them would have to be made for every call. */
+/** Series by the values of their labels, one after another: a joined key would have to be built for every call. */
 function seriesOf<Value extends object>(labels: number, make: () => Value) {
   type Branch = Map<string, Branch | Value>
   const root: Branch = new Map()
@@ -87,7 +87,7 @@ const providerOf = (target: string) => target.slice(0, Math.max(0, target.indexO
 type CountedCall = Extract<CountedObservation, { type: 'trace-saved' }>
 type CountedVerdict = Extract<CountedObservation, { type: 'session-verified' }>
 
-/** Counts that are all 0. */
+/** A new set of counts. */
 export function createCallCounts(): CallCounts {
   const calls = counter({
     name: 'understudy_calls_total',

@@ -1,16 +1,16 @@
-// The list of those who observe calls and sessions: the seam on which verify, live lists and exports hang.
+// The list of observers of calls and sessions, for verify, live lists and exports.
 import type { CountedObservation, Observation, Observer, Observers } from '../contract/core/observation.ts'
 import { lazy } from '../lib/lazy.ts'
 import { monotonicMs } from '../lib/monotonic.ts'
 import { once } from '../lib/once.ts'
 
 const counting = lazy<typeof import('./call-counts.ts')>(() => require('./call-counts.ts'))
-/** So many calls wait to be counted: a start does not bring what counts them. */
+/** Maximum number of calls that wait to be counted: the counting code is not loaded at start. */
 const FIRST_CALLS = 64
 
-/** A list with nobody on it; an observer that fails is reported, and harms neither the call nor the others. */
+/** An empty list. A failing observer is reported, and affects neither the call nor the others. */
 export function createObservers(report: (error: unknown) => void): Observers {
-  // Replaced, never changed: who joins or leaves while others are notified disturbs nobody.
+  // Replaced, never changed: adding or removing an observer during a notification affects no other.
   let observers: readonly Observer[] = []
   let first: CountedObservation[] | undefined = []
   const made = once(() => {
@@ -41,7 +41,7 @@ export function createObservers(report: (error: unknown) => void): Observers {
     notify(observation, call) {
       if (observation.type === 'trace-saved' || observation.type === 'session-verified') count(observation)
       if (observers.length === 0) return
-      // The observation is made for this, so it is completed and not copied.
+      // The observation was created for this call, so it is completed and not copied.
       const timed: Observation = Object.assign(observation, { at: monotonicMs() })
       for (const observer of observers) {
         try {

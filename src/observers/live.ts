@@ -1,40 +1,40 @@
-// GET /_understudy/live as a stream of server-sent events for one client; what waits for a slow one is bounded.
+// GET /_understudy/live as a stream of server-sent events for one client, with a limited buffer for a slow one.
 import type { CallsChanged } from '../contract/core/call-row.ts'
 import type { Observation, Observers } from '../contract/core/observation.ts'
 import type { CacheSize } from '../lib/byte-cache.ts'
 import { realClock } from '../lib/clock.ts'
 import { dataEvent, encodeEvent, type StreamEvent } from '../lib/sse.ts'
 
-/** Bytes of events that wait for a client that does not read; later ones are left out and counted. */
+/** Bytes of events that wait for a client that does not read; later ones are dropped and counted. */
 const MAX_WAITING_BYTES = 4_000_000
-/** The same for all clients together: anybody may open a thousand of them. */
+/** The same for all clients together: there may be a thousand. */
 const MAX_BYTES = 32_000_000
-/** Bytes that are given to the connection at a time: what it does not take, it keeps. */
+/** Bytes per write; what the connection does not accept, it buffers. */
 const PIECE_BYTES = 128_000
-/** Changes that wait for a client that does not read; with more of them it is to look at everything again. */
+/** Changes that wait for a client that does not read. With more of them it must reload everything. */
 const MAX_CHANGES = 10_000
-/** What happens within so long is sent together: a piece of its own costs calls more than its bytes. */
+/** Events within this time are sent together: a separate write costs calls more than its bytes. */
 const TOGETHER_MS = 25
-/** How often a silent stream shows that it is still there. */
+/** Interval of keep-alive comments in a silent stream. */
 const ALIVE_EVERY_MS = 15_000
 
-/** What a client is sent. */
+/** What a client receives. */
 export interface LiveOptions {
-  /** Name of the session; every one when undefined. */
+  /** Name of the session; all sessions if undefined. */
   session: string | undefined
-  /** Aborted when the client has gone. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
-  /** `events` for each observation, whole; `numbers` for what has changed, to be asked for. */
+  /** `events` for each observation, complete; `numbers` for what has changed and must be requested. */
   as: 'events' | 'numbers'
 }
 
-/** What waits for one client. */
+/** The buffer of one client. */
 interface Waiting {
   add(observation: Observation): void
   readonly isEmpty: boolean
-  /** Some of what waits, which is not empty. */
+  /** A part of the buffer, which is not empty. */
   take(): Uint8Array
-  /** Nobody takes the rest. */
+  /** Discards the rest. */
   clear(): void
 }
 
@@ -42,10 +42,10 @@ const encoder = new TextEncoder()
 const bytesOf = (event: StreamEvent) => encoder.encode(encodeEvent(event))
 
 const all = { clients: 0, bytes: 0 }
-/** How many clients watch, and how many bytes wait for them. */
+/** Number of clients, and of bytes buffered for them. */
 export const liveSize = (): CacheSize => ({ entries: all.clients, bytes: all.bytes, limit: MAX_BYTES })
 
-/** The stream of what happens from now on; it begins with `ready`. */
+/** A stream of events from now on; it starts with `ready`. */
 export function liveStream(observers: Observers, { session, signal, as }: LiveOptions): ReadableStream<Uint8Array> {
   const ready = dataEvent({ session: session ?? null }, { event: 'ready' })
   const waiting = as === 'numbers' ? changesWaiting(ready) : eventsWaiting(ready)
@@ -89,12 +89,12 @@ export function liveStream(observers: Observers, { session, signal, as }: LiveOp
       },
       cancel: end,
     },
-    // Nothing is taken before the client wants it: what waits is counted in one place.
+    // Nothing is taken before the client wants it, so that the buffer is counted in one place.
     { highWaterMark: 0 },
   )
 }
 
-/** Each observation as an event; `dropped` says how many were left out. */
+/** Each observation as an event; `dropped` is the number of dropped ones. */
 function eventsWaiting(ready: StreamEvent): Waiting {
   let events: Uint8Array[] = []
   let size = 0
@@ -113,7 +113,7 @@ function eventsWaiting(ready: StreamEvent): Waiting {
       return size === 0
     },
     add(observation) {
-      // Whoever reads gets what comes, however much waits for others; what is left out is left out in one place.
+      // A client that reads receives everything, however much waits for others. Drops happen only here.
       const full = dropped > 0 || size >= MAX_WAITING_BYTES || (size > 0 && all.bytes >= MAX_BYTES)
       if (full) dropped++
       else push(bytesOf(dataEvent(observation, { event: observation.type })))
@@ -137,13 +137,13 @@ function eventsWaiting(ready: StreamEvent): Waiting {
   }
 }
 
-/** Changes after which a session has none of the calls that it had. */
+/** Changes after which a session has none of its earlier calls. */
 const ENDING: ReadonlySet<string> = new Set(['deleted', 'reset', 'replaced'])
 
-/** What has changed, an event for each session and kind of change: it grows with sessions, and not with their calls. */
+/** The changes, one event for each session and kind of change: its size grows with sessions, not with their calls. */
 function changesWaiting(ready: StreamEvent): Waiting {
   const changes = new Map([['', ready]])
-  /** Sessions by the ids of the traces of their calls. */
+  /** Sessions by the trace ids of their calls. */
   const underWay = new Map<string, string>()
   const above = new Map<string, number>()
   let callsChanged = false
@@ -181,7 +181,7 @@ function changesWaiting(ready: StreamEvent): Waiting {
     add(observation) {
       add(observation)
       if (changes.size + above.size <= MAX_CHANGES) return
-      // A client that has missed something looks at everything again.
+      // A client that has missed something must reload everything.
       clear()
       changes.set('', ready)
     },

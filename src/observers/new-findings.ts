@@ -1,10 +1,10 @@
-// Verdicts are asked for again and again: which of their findings are new?
+// Finds the new findings of repeated verdicts.
 import type { Finding } from '../contract/core/finding.ts'
 
-/** So many findings are remembered; nobody finds more. */
+/** Maximum number of remembered findings. */
 const MAX_SEEN = 10_000
 
-/** A function that gives the findings of a session that it was not asked about before. */
+/** A function that returns the findings of a session that were not passed to it before. */
 export function newFindings(): (session: string, findings: readonly Finding[]) => Finding[] {
   const seen = new Set<string>()
   return (session, findings) =>

@@ -1,22 +1,22 @@
-// Which call of a client began the turn of an agent's task: what its connection carries belongs to the trace of that turn.
+// Finds the client call that started a task's turn: its wire data belongs to the trace of that turn.
 import type { Session } from '../sessions/sessions.ts'
 
-/** The turn that a call began. */
+/** The turn that a call started. */
 export interface BegunTurn {
   session: Session
   /** The id of its trace. */
   trace: string
-  /** When it began, in ms of the session's clock. */
+  /** When it started, in ms of the session's clock. */
   started: number
 }
 
-/** The calls that are under way, by the signal of their request. */
+/** The calls in progress, by the signal of their request. */
 export interface TurnCalls {
   begun(request: AbortSignal, turn: BegunTurn): void
   of(request: AbortSignal): BegunTurn | undefined
 }
 
-/** No calls yet. */
+/** An empty list of calls. */
 export function createTurnCalls(): TurnCalls {
   const turns = new WeakMap<AbortSignal, BegunTurn>()
   return {

@@ -1,32 +1,32 @@
-// Calls of the workspace API, for a judge: they leave no traces. Only those that failed are kept, and what was called behind them,
-// so that a program that works costs nothing. In memory: nobody knows of those of an earlier process.
+// Calls of the workspace API for verdicts: they have no traces. Only failed ones and their successors are stored, so
+// that a working program costs nothing. In memory: calls of an earlier process are unknown.
 import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { Session } from '../sessions/session.ts'
 
-/** What is known of the workspace calls of a session since its scenario began. */
+/** The workspace calls of a session since its scenario started. */
 export interface WorkspaceCallList {
   count: number
-  /** How many are under way in the session of that name. */
+  /** Number of calls in progress in the session of that name. */
   underWay: number
-  /** Those that failed, and later ones of the same paths, in the order in which they came. */
+  /** Failed calls, and later ones of the same paths, in order of arrival. */
   calls: readonly WorkspaceCallNote[]
 }
 
-/** How a call ended: what is worked out only where it is kept. */
+/** How a call ended; computed only if it is stored. */
 export type WorkspaceCallEnd = Pick<WorkspaceCallNote, 'outcome'> & {
   /** Method and path, without the query. */
   place: string
   note(): Omit<WorkspaceCallNote, 'number' | 'until' | 'outcome'>
 }
 
-/** Knows the workspace calls of all sessions. */
+/** The workspace calls of all sessions. */
 export interface WorkspaceCalls {
-  /** A call has come in the session of a name; to be ended in the generation that it was answered in. */
+  /** A call has arrived in the session of a name. End it in the generation that handled it. */
   begin(name: string): { end(session: Session, end: WorkspaceCallEnd): void }
   of(session: Session): WorkspaceCallList
 }
 
-/** Of a session in which more fail, those that failed first are kept. */
+/** Maximum number of calls of a session; those that failed first are kept. */
 const MAX_CALLS = 5_000
 
 interface Kept {
@@ -35,7 +35,7 @@ interface Kept {
   failing: Set<string>
 }
 
-/** Knows of no calls yet. */
+/** An empty list of calls. */
 export function createWorkspaceCalls(): WorkspaceCalls {
   const generations = new WeakMap<Session, Kept>()
   const underWay = new Map<string, number>()
@@ -46,8 +46,8 @@ export function createWorkspaceCalls(): WorkspaceCalls {
       underWay.set(name, (underWay.get(name) ?? 0) + 1)
       return {
         end(session, { outcome, place, note }) {
-          const left = (underWay.get(name) ?? 1) - 1
-          if (left > 0) underWay.set(name, left)
+          const remaining = (underWay.get(name) ?? 1) - 1
+          if (remaining > 0) underWay.set(name, remaining)
           else underWay.delete(name)
           const kept = generations.get(session) ?? { count: 0, calls: [], failing: new Set() }
           generations.set(session, kept)

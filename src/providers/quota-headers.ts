@@ -1,5 +1,6 @@
 // The headers in which providers tell when to call again and how much of a quota is left.
 
+/** How a provider writes the time until the next call: seconds, a date, or milliseconds. */
 export const RETRY_FORMS = ['seconds', 'date', 'ms'] as const
 type RetryForm = (typeof RETRY_FORMS)[number]
 

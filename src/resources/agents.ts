@@ -1,4 +1,4 @@
-// Agents: stored as they were written, with what it refers to looked up, and answered in the form that the API gives them.
+// Agents: stored as written, with resolved references, and shown in the format of the API.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Agent, AgentBody, AgentPatch, type AgentTool, TOOL_TIMEOUT } from '../contract/workspace/agent.ts'
@@ -27,7 +27,7 @@ const support = {
   settings: { tools: [{ type: 'current_date' }] },
 }
 
-/** What a turn of a task reads of a stored agent. */
+/** The fields of a stored agent that a task's turn reads. */
 const StoredAgent = z.looseObject({
   key: z.string(),
   role: z.string(),
@@ -49,6 +49,7 @@ const StoredAgent = z.looseObject({
   tool_entries: z.array(z.looseObject({ id: z.string() })),
 })
 
+/** Agents of the workspace (the specification, "Agent"). */
 export const agents: Resource = defineResource({
   kind: 'agent',
   noun: 'agent',
@@ -79,7 +80,7 @@ export const agents: Resource = defineResource({
   pageSize: null,
   filter: {
     query: { type: z.enum(['internal', 'a2a']).optional().describe('Only agents of this type.') },
-    includes: ({ type = 'internal' }, { type: wanted }) => type === wanted,
+    includes: ({ type = 'internal' }, { type: expected }) => type === expected,
   },
   versioned: true,
   fill: (input, work, { before }) => {
@@ -94,7 +95,7 @@ export const agents: Resource = defineResource({
       variables: { ...named, ...keptVariables(agent, named, before) },
       tool_entries: agent.settings.tools.map((tool) => entryOf(tool, agent.key, work)),
       total_cost: before?.total_cost ?? 0,
-      // Counted up when the change is stored.
+      // Incremented when the change is stored.
       ...(before && { version: before.version }),
     }
   },
@@ -110,19 +111,23 @@ export const agents: Resource = defineResource({
   show: shownAgent,
 })
 
+/** The versions of agents. */
 export const agentVersions = versionsOf(agents, {})
 
 type ModelChoice = AgentBody['model']
 const modelId = (model: ModelChoice) => (typeof model === 'string' ? model : model.id)
 
-/** The models of an agent with what each is asked with, and where that stands. */
+/** The models of an agent with their parameters, and their paths in the request. */
 const modelsOf = ({ model, fallback_models }: AgentBody): [choice: ModelChoice, param: string][] => [
   [model, 'model'],
   ...(fallback_models ?? []).map((one, index): [ModelChoice, string] => [one, `fallback_models[${index}]`]),
 ]
 const parametersOf = (choice: ModelChoice) => (typeof choice === 'string' ? undefined : choice.parameters)
 
-/** Only models that can call tools run agents (the specification, "Create an agent"). */
+/**
+ * Checks that the models support tool calls (the specification, "Create an agent").
+ * @throws ApiError
+ */
 function checkModels(agent: AgentBody): void {
   const all = modelsOf(agent).flatMap(([choice, param]): [string, string][] => {
     const { fallbacks, load_balancer } = parametersOf(choice) ?? {}
@@ -141,7 +146,7 @@ function checkModels(agent: AgentBody): void {
     }
 }
 
-/** The variables that an agent was given; those that came from texts which no longer name them go. */
+/** The variables of an agent, without those from texts that no longer name them. */
 function keptVariables(agent: AgentBody, named: Fields, before: Fields | undefined): Fields {
   const known = (before?.variables ?? {}) as Fields
   const isLeft = ([name, value]: [string, unknown]) =>
@@ -149,7 +154,10 @@ function keptVariables(agent: AgentBody, named: Fields, before: Fields | undefin
   return Object.fromEntries(Object.entries(agent.variables).filter((one) => !isLeft(one)))
 }
 
-/** Everything that an agent names must be in the workspace: by key or id. */
+/**
+ * Checks that everything an agent names exists in the workspace, by key or id.
+ * @throws ApiError
+ */
 function checkReferences(agent: AgentBody, work: Transaction, before: Fields | undefined): void {
   const check = (resource: Resource, names: readonly [string, string][]) => {
     for (const [name, param] of names)
@@ -197,7 +205,10 @@ function checkReferences(agent: AgentBody, work: Transaction, before: Fields | u
     }
 }
 
-/** A tool that is referred to must be of the type that the agent says, and have the tool of a server that is meant. */
+/**
+ * Checks that a referenced tool has the type that the agent gives, and contains the selected tool of a server.
+ * @throws ApiError
+ */
 function checkTool(
   { type, key, id, tool_id }: AgentBody['settings']['tools'][number],
   work: Transaction,
@@ -238,7 +249,7 @@ function unknownReference(
   return new ApiError(404, `${resource.kind}_not_found`, message, { param })
 }
 
-/** The variables of the instructions and the system prompt, without values. */
+/** The variables in the instructions and the system prompt, without values. */
 function variablesIn({ instructions, system_prompt }: AgentBody): Record<string, unknown> {
   const names = [...`${instructions}\n${system_prompt ?? ''}`.matchAll(/\{\{\{?\s*([A-Za-z_][\w.-]*)\s*\}?\}\}/g)].map(
     ([, name = '']) => name,
@@ -246,7 +257,7 @@ function variablesIn({ instructions, system_prompt }: AgentBody): Record<string,
   return Object.fromEntries(names.map((name) => [name, null]))
 }
 
-/** An entry of `settings.tools` as it is answered: what the request named, looked up. */
+/** An entry of `settings.tools` in a response, with its resolved reference. */
 function entryOf(tool: AgentBody['settings']['tools'][number], agent: string, work: Transaction): AgentTool {
   const { type, key, id, tool_id, requires_approval = false, timeout = TOOL_TIMEOUT } = tool
   const found = key !== undefined || id !== undefined ? find(tools, work, String(key ?? id)) : undefined

@@ -1,7 +1,8 @@
-// Contacts: creating one whose external id is known already changes it.
+// Contacts: creating one with a known external id updates it.
 import { Contact, ContactBody, ContactPatch, contactId } from '../contract/workspace/contact.ts'
 import { defineResource, PAGED } from './define.ts'
 
+/** Contacts (the specification, "Contact"). */
 export const contacts = defineResource({
   kind: 'contact',
   noun: 'contact',

@@ -1,12 +1,13 @@
-// Datapoints: the rows of a dataset. What a call changes of them is a new version of the dataset.
+// Datapoints: the rows of a dataset. A change of them creates a new version of the dataset.
 
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { Datapoint, DatapointBody } from '../contract/workspace/dataset.ts'
+import type { Fields } from '../contract/workspace/record.ts'
 import { Deleted, ulidForm } from '../contract/workspace/shared.ts'
 import { countsOf, datasets } from './datasets.ts'
-import { defineResource, PAGED, recordOf } from './define.ts'
+import { defineResource, PAGED, recordOf, type Transaction } from './define.ts'
 import type { ResourceDeps } from './routes.ts'
-import { deleteRecords, findRecord, saveRecord } from './verbs.ts'
+import { findRecord, saveRecord } from './verbs.ts'
 import { versionName } from './versions.ts'
 import { workOf } from './work.ts'
 
@@ -18,6 +19,7 @@ const question = {
   expected_output: 'Ask for the order number.',
 }
 
+/** Datapoints of a dataset (the specification, "Datapoint"). */
 export const datapoints = defineResource({
   kind: 'datapoint',
   noun: 'datapoint',
@@ -57,15 +59,18 @@ export const datapoints = defineResource({
     const snapshot_version = versionName(countsOf(dataset).total_versions)
     return (body) => ({ ...body, snapshot_version })
   },
-  changed(work, { verb, parents, records }) {
-    const dataset = recordOf(datasets, work, parents[0] ?? '').body
-    const counts = countsOf(dataset)
-    const metadata = { ...counts, datapoints_count: counts.datapoints_count + STEPS[verb] * records.length }
-    saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
-  },
+  changed: (work, { verb, parents, records }) =>
+    count(work, recordOf(datasets, work, parents[0] ?? '').body, STEPS[verb] * records.length),
 })
 
-/** Clears a dataset. */
+/** Counts datapoints that were added to a dataset or deleted from it, which is a new version. */
+function count(work: Transaction, dataset: Fields, more: number): void {
+  const counts = countsOf(dataset)
+  const metadata = { ...counts, datapoints_count: counts.datapoints_count + more }
+  saveRecord(datasets, work, { parents: [], before: dataset }, { ...dataset, metadata })
+}
+
+/** The route that clears a dataset. */
 export const clearRoute = ({ callOf }: ResourceDeps): Route =>
   asRoute({
     method: 'delete',
@@ -81,9 +86,9 @@ export const clearRoute = ({ callOf }: ResourceDeps): Route =>
       const { session, caller } = await callOf(request)
       await session.transact(() => {
         const work = workOf(session, caller)
-        const parent = String(findRecord(datasets, work, params)._id)
-        const { data } = work.records.page({ kind: datapoints.kind, workspace: caller.workspace, parent })
-        deleteRecords(datapoints, work, data, params)
+        const dataset = findRecord(datasets, work, params)
+        const deleted = work.records.empty({ kind: datapoints.kind, parent: String(dataset._id) })
+        if (deleted > 0) count(work, dataset, -deleted)
       })
       return {}
     },

@@ -15,6 +15,7 @@ interface Counts {
 export const countsOf = (dataset: Fields | undefined): Counts =>
   (dataset?.metadata as Counts | undefined) ?? { total_versions: 0, datapoints_count: 0 }
 
+/** Datasets (the specification, "Dataset"). */
 export const datasets = defineResource({
   kind: 'dataset',
   noun: 'dataset',
@@ -48,4 +49,5 @@ export const datasets = defineResource({
   },
 })
 
+/** The versions of datasets. */
 export const datasetVersions = versionsOf(datasets, {})

@@ -1,4 +1,4 @@
-// Feedback: submitted and removed by events, so that what clients see is what was dispatched, not yet what is stored.
+// Feedback: submitted and removed by events, so that the response shows what was dispatched, not yet what is stored.
 import { ApiError } from '../contract/core/error.ts'
 import { asRoute, type Route } from '../contract/core/route.ts'
 import { Feedback, FeedbackAnswer, FeedbackBody, FeedbackRemoval } from '../contract/workspace/feedback.ts'
@@ -12,6 +12,7 @@ import { createRecord, saveRecord } from './verbs.ts'
 import { noteWarning } from './warnings.ts'
 import { workOf } from './work.ts'
 
+/** Feedback on traces (the specification, "Feedback record"). */
 export const feedback = defineResource({
   kind: 'feedback',
   noun: 'feedback',
@@ -32,7 +33,7 @@ const REMOVED = 'feedback.removed'
 const storedFeedback = ({ records, caller }: Transaction, data: Fields): Fields | undefined =>
   records.byKey(feedback.kind, caller.workspace, '', String(data.id))
 
-/** What the events of feedback do. */
+/** The handlers of feedback events. */
 export const feedbackHandlers: Record<string, EventHandler> = {
   [SUBMITTED]: async (data) => (work) => {
     const before = storedFeedback(work, data)
@@ -47,7 +48,7 @@ export const feedbackHandlers: Record<string, EventHandler> = {
 
 const EXAMPLE = { id: '01JGFJJZ00Q8VN5K2ZC3R7WXYA', trace_id: '01JGFJJZ0036VRWY9BQ6JFZ8CK' }
 
-/** Submit and remove. */
+/** The routes for submitting and removing feedback. */
 export const feedbackRoutes = (deps: ResourceDeps): Route[] => [submitRoute(deps), removeRoute(deps)]
 
 const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
@@ -69,19 +70,19 @@ const submitRoute = ({ callOf, wake, strict }: ResourceDeps): Route =>
     errors: [404],
     async handle({ request, body }) {
       const { session, caller } = await callOf(request)
-      const known = session.traces.has(body.trace_id)
+      const exists = session.traces.has(body.trace_id)
       const warning = `there is no trace with the id ${JSON.stringify(body.trace_id)} in this session`
-      if (!known && strict) throw new ApiError(404, 'trace_not_found', warning, { param: 'trace_id' })
+      if (!exists && strict) throw new ApiError(404, 'trace_not_found', warning, { param: 'trace_id' })
       const answer = await session.transact(() => {
         const work = workOf(session, caller)
         const { id = work.newId(ulidForm, feedback.kind).id, property, value, trace_id, product } = body
         const data = { property, value, trace_id, id, product }
         dispatch(work, { type: SUBMITTED, subject: String(id), data })
-        if (!known) noteWarning(work, trace_id, `feedback ${JSON.stringify(id)}: ${warning}`)
+        if (!exists) noteWarning(work, trace_id, `feedback ${JSON.stringify(id)}: ${warning}`)
         return data
       })
       wake(session)
-      return Response.json(answer, known ? {} : { headers: { 'x-understudy-warning': headerText(warning) } })
+      return Response.json(answer, exists ? {} : { headers: { 'x-understudy-warning': headerText(warning) } })
     },
   })
 

@@ -1,4 +1,4 @@
-// The registry of the workspace: one line a resource.
+// The registry of workspace resources: one line each.
 import type { Route } from '../contract/core/route.ts'
 import { agents, agentVersions } from './agents.ts'
 import { contacts } from './contacts.ts'
@@ -23,7 +23,7 @@ import { type ResourceDeps, routesOf } from './routes.ts'
 import { stateRoutes } from './seeds/state.ts'
 import { tools, toolVersions } from './tools.ts'
 
-/** All resources, each after the one it lies in. */
+/** All resources, each after its parent. */
 export const resources: readonly Resource[] = [
   projects,
   datasets,
@@ -48,7 +48,7 @@ export const resources: readonly Resource[] = [
   events,
 ]
 
-/** What the bodies of records must be, by kind. */
+/** The schemas of record bodies, by kind. */
 export const recordShapes = shapesOf(resources)
 
 /** All routes of the workspace. */
@@ -64,5 +64,5 @@ export const resourceRoutes = (deps: ResourceDeps): readonly Route[] => [
   ...stateRoutes(deps, recordShapes),
 ]
 
-/** What events do, by type. */
+/** The handlers of events, by type. */
 export const eventHandlers: Record<string, EventHandler> = { ...feedbackHandlers, ...chunkHandlers }

@@ -1,4 +1,4 @@
-// The lists of the resources: pages by cursors, narrowed by what a resource lets clients ask for.
+// The lists of resources: pages with cursors, and the filters that a resource allows.
 import { z } from 'zod'
 import type { Fields } from '../contract/workspace/record.ts'
 import { listOf, type PageQuery, pageQuery } from '../contract/workspace/shared.ts'
@@ -12,13 +12,13 @@ type Reading = Pick<Transaction, 'records' | 'caller'>
 const DEFAULT_PAGE = 50
 const pageSizeOf = ({ pageSize }: Resource) => (pageSize === undefined ? DEFAULT_PAGE : pageSize)
 
-/** The query of a list, and the answer to it. */
+/** The query and the response of a list. */
 interface ListSchemas {
   query: z.ZodType
   answer: z.ZodType
 }
 
-/** The schemas of a resource's list: made once in a process, however many servers it has. */
+/** The schemas of a resource's list: created once per process, however many servers it has. */
 export const listSchemasOf = onceFor((resource: Resource): ListSchemas => {
   const { plainList, record, filter, mostInPage: most, limitDescription: described } = resource
   if (plainList) return { query: z.strictObject(filter?.query ?? {}), answer: z.array(record) }
@@ -26,7 +26,10 @@ export const listSchemasOf = onceFor((resource: Resource): ListSchemas => {
   return { query, answer: listOf(record) }
 })
 
-/** A list as it is answered. */
+/**
+ * A list as a response.
+ * @throws ApiError 404 for an unknown cursor
+ */
 export function listRecords(resource: Resource, work: Reading, params: PathParams, query: PageQuery & Fields): object {
   const { starting_after: after, ending_before: before } = query
   const parent = parentsOf(resource, work, params).at(-1) ?? ''
@@ -43,16 +46,16 @@ export function listRecords(resource: Resource, work: Reading, params: PathParam
   return resource.plainList ? answers : { object: 'list', data: answers, has_more: hasMore }
 }
 
-/** Whether a query asks for less than the whole list. */
+/** Whether a query filters the list. */
 const narrowed = ({ filter }: Resource, query: Fields): boolean =>
   Object.keys(filter?.query ?? {}).some((name) => query[name] !== undefined)
 
 type Page = Parameters<Reading['records']['page']>[0]
 
-/** Records that are looked at in one go. */
+/** Records that are scanned at once. */
 const TOGETHER = 200
 
-/** The next records that are in the list, in the direction of paging. */
+/** The next matching records, in the direction of paging. */
 function filteredPage(
   resource: Resource,
   { records }: Reading,

@@ -1,4 +1,4 @@
-// Memory stores: what agents remember of an entity, as documents. Nothing is written into them but by those who ask for it.
+// Memory stores: documents about entities. Only explicit calls write them.
 import { z } from 'zod'
 import {
   Memory,
@@ -19,6 +19,7 @@ import { deleteRecord, type PathParams } from './verbs.ts'
 
 const answers = { createdStatus: 201, deletedStatus: 204, ...PAGED } as const
 
+/** Memory stores. */
 export const memoryStores = defineResource({
   ...answers,
   kind: 'memory_store',
@@ -49,6 +50,7 @@ export const memoryStores = defineResource({
   show: ({ path: _, project_id: __, workspace_id: ___, ...store }) => store,
 })
 
+/** The entities of a memory store. */
 export const memories = defineResource({
   ...answers,
   kind: 'memory',
@@ -78,6 +80,7 @@ export const memories = defineResource({
   }),
 })
 
+/** The documents of an entity. */
 export const memoryDocuments = defineResource({
   ...answers,
   kind: 'memory_document',
@@ -104,11 +107,11 @@ export const memoryDocuments = defineResource({
   },
 })
 
-/** What is remembered at this instant: all that is not older than its store says; undefined where that says nothing. */
+/** The creation time of the oldest remembered document at this instant, by the store's `ttl`; undefined without one. */
 export const rememberedSince = ({ ttl }: Fields, now: number): number | undefined =>
   typeof ttl === 'number' ? now - ttl * 1000 : undefined
 
-/** Removes the documents that have expired, from the memory that a path goes through or else from all of the store. */
+/** Removes expired documents from the memory in a path, or else from the whole store. */
 function forgetExpired(work: Transaction, params: PathParams): void {
   const { records, caller, now } = work
   const { workspace } = caller

@@ -1,4 +1,4 @@
-// The people on whose behalf calls are made: contacts of the workspace from their first call on.
+// The end users of calls: contacts of the workspace from their first call on.
 import { ContactBody } from '../contract/workspace/contact.ts'
 import type { Fields } from '../contract/workspace/record.ts'
 import type { Settings } from '../gateway/settings.ts'
@@ -8,25 +8,25 @@ import { contacts } from './contacts.ts'
 import { createRecord } from './verbs.ts'
 import { workOf } from './work.ts'
 
-/** Makes contacts of people; `prepare` fills the workspace of a session that is new. */
+/** Creates contacts for end users; `prepare` seeds the workspace of a new session. */
 export const peopleOf = (prepare: (session: Session) => Promise<void>): People => ({
   async meet(identity, { session, caller: who }) {
     const caller = who()
-    const known = () => session.records.byKey(contacts.kind, caller.workspace, '', identity.id) !== undefined
-    if (known()) return
+    const exists = () => session.records.byKey(contacts.kind, caller.workspace, '', identity.id) !== undefined
+    if (exists()) return
     const contact = contactOf(identity)
     if (!contact) return
     await prepare(session)
     await session.transact(() => {
-      // Calls at the same time may bring the same person.
-      if (!known()) createRecord(contacts, workOf(session, caller, identity.id), contact)
+      // Concurrent calls may name the same person.
+      if (!exists()) createRecord(contacts, workOf(session, caller, identity.id), contact)
     })
   },
 })
 
-/** The contact that a person is, with the fields that a contact can have; nobody when the id is none for contacts. */
+/** The contact of a person, with the fields that a contact can have; undefined if the id is not valid for a contact. */
 function contactOf({ id, display_name, email, logo_url, tags, metadata }: NonNullable<Settings['identity']>) {
-  const given = {
+  const fields = {
     external_id: id,
     display_name,
     email,
@@ -35,7 +35,7 @@ function contactOf({ id, display_name, email, logo_url, tags, metadata }: NonNul
     metadata: metadata && Object.assign({}, ...metadata),
   }
   const fits = ([field, value]: [string, unknown]) =>
-    value !== undefined && ContactBody.shape[field as keyof typeof given].safeParse(value).success
-  const contact: Fields = Object.fromEntries(Object.entries(given).filter(fits))
+    value !== undefined && ContactBody.shape[field as keyof typeof fields].safeParse(value).success
+  const contact: Fields = Object.fromEntries(Object.entries(fields).filter(fits))
   return contact.external_id === undefined ? undefined : contact
 }

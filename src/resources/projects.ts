@@ -1,4 +1,4 @@
-// Projects and their folders, made on the way by the paths of other records.
+// Projects and their folders, created by the paths of other records.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { Project, ProjectBody, ProjectPatch } from '../contract/workspace/project.ts'
@@ -7,6 +7,7 @@ import { uuidForm } from '../contract/workspace/shared.ts'
 import { defineResource, recordOf, type Transaction } from './define.ts'
 import { createRecord, saveRecord } from './verbs.ts'
 
+/** Projects, which the paths of other records create when they first name them. */
 export const projects = defineResource({
   kind: 'project',
   noun: 'project',
@@ -30,10 +31,10 @@ export const projects = defineResource({
   },
 })
 
-/** The project's own name when neither path nor token says one. */
+/** The name of the project if neither path nor token gives one. */
 const DEFAULT_PROJECT = 'Default'
 
-/** The id of the project that a path means; project and folders that are not there yet are made. */
+/** The id of the project in a path. Missing projects and folders are created. */
 export function projectOf(work: Transaction, path: string): string {
   const names = path === '' ? [] : path.split('/')
   const name = work.caller.project ?? names.shift() ?? DEFAULT_PROJECT
@@ -48,12 +49,12 @@ export function projectOf(work: Transaction, path: string): string {
   return String(project._id)
 }
 
-/** The project of a record that may name one by id, or by path; a path that is new wins over the id that was there before. */
+/** The project of a record, by id or by path. A new path takes precedence over an existing id. */
 export function chosenProject(work: Transaction, input: Fields, before: Fields | undefined): string {
   if (typeof input.project_id === 'string' && (input.project_id !== before?.project_id || input.path === undefined)) {
     recordOf(projects, work, input.project_id)
     return input.project_id
   }
-  // Without a path a project token puts things straight into its project.
+  // Without a path, a token with a project puts records directly into it.
   return projectOf(work, String(input.path ?? (work.caller.project === undefined ? DEFAULT_PROJECT : '')))
 }

@@ -1,4 +1,4 @@
-// What the bodies of records must be, by kind: for those that are read from a file, and those of a snapshot.
+// The schemas of record bodies by kind, for files and snapshots.
 import { z } from 'zod'
 import { TASK_SHAPES } from '../contract/workspace/task-shapes.ts'
 import type { RecordShape, RecordShapes } from '../db/record-shapes.ts'
@@ -6,10 +6,10 @@ import { WARNING } from '../sessions/warnings.ts'
 import type { Resource } from './define.ts'
 
 const Identified = z.looseObject({ _id: z.string().min(1) })
-/** Of what belongs to no resource. */
+/** Schemas of records that belong to no resource. */
 const OTHERS = { ...TASK_SHAPES, [WARNING]: z.looseObject({ message: z.string() }) }
 
-/** The shapes of resources and of everything else that is a record. */
+/** The schemas of resources and of all other records. */
 export function shapesOf(resources: readonly Resource[]): RecordShapes {
   const shapes = new Map<string, RecordShape>(Object.entries(OTHERS).map(([kind, stored]) => [kind, { stored }]))
   for (const { kind, record, stored, show } of resources)

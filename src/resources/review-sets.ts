@@ -6,6 +6,7 @@ import { ulidForm } from '../contract/workspace/shared.ts'
 import { defineResource, recordOf } from './define.ts'
 import { projectOf, projects } from './projects.ts'
 
+/** Human review sets (the specification, "Human review set"). */
 export const reviewSets = defineResource({
   kind: 'human_review_set',
   noun: 'human review set',
@@ -43,7 +44,7 @@ export const reviewSets = defineResource({
   create: ReviewSetBody,
   update: ReviewSetPatch,
   record: ReviewSet,
-  // Only the value of the filter that it has now stays.
+  // The value is kept only for the current filter.
   merge: (before, patch) => {
     const { filter_values, filter_value, ...rest } = { ...before, ...patch } as Fields
     return rest.filter_type === 'span_type' ? { ...rest, filter_values } : { ...rest, filter_value }

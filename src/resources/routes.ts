@@ -1,4 +1,4 @@
-// The routes of the resources: one for each verb that a resource has.
+// The routes of the resources: one for each verb of a resource.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import type { Observers } from '../contract/core/observation.ts'
@@ -24,22 +24,22 @@ import {
 } from './verbs.ts'
 import { workOf } from './work.ts'
 
-/** What the routes of the workspace work on. */
+/** The dependencies of the workspace routes. */
 export interface ResourceDeps {
-  /** The session that a request means, its workspace filled, and who asks. */
+  /** The session and caller of a request; the session's workspace is seeded. */
   callOf(request: Request): Promise<{ session: Session; caller: Caller }>
-  /** The session that a request means, as it is. */
+  /** The session of a request, as it is. */
   sessionOf(request: Request): Session
-  /** Has the events of a session applied that wait for their turn, and ends what works for records that are gone. */
+  /** Applies the waiting events of a session, and ends work for deleted records. */
   wake(session: Session): void
-  /** Told that everything that a session holds is about to be replaced; what it returns, that it was. */
+  /** Notified that all data of a session is about to be replaced. Call the returned function afterwards. */
   replacing(session: Session): () => void
-  /** Calls and sessions as they change. */
+  /** Observers of calls and sessions. */
   observers: Observers
-  /** Guardrails by id, and how a model is asked. */
+  /** Guardrails by id, and how a model is called. */
   guardrails: GuardrailDirectory
   ask: AskModel
-  /** Whether what looks like a mistake is refused instead of noted. */
+  /** Whether suspicious input is rejected instead of noted as a warning. */
   strict: boolean
 }
 
@@ -88,14 +88,14 @@ const SENTENCES: Record<Verb, (resource: Resource) => string> = {
 }
 
 function errorsOf({ parent, plainList, refers }: Resource, verb: Verb): number[] {
-  // What makes a record may name another, such as its project, and what lists them names where a page begins.
+  // A create body may refer to another record, such as its project; a list query names a cursor.
   const names = { create: refers, list: !plainList, get: true, update: true, delete: true }[verb]
   return names || parent ? [404] : []
 }
 
 type Parts = Pick<Route, 'query' | 'body' | 'response' | 'status' | 'examples' | 'handle'>
 
-/** What clients change records with. */
+/** The context of a client's change. */
 const clientWork = (session: Session, caller: Caller, { guardrails }: ResourceDeps): Transaction => ({
   ...workOf(session, caller),
   guardrailIds: () => guardrails.ids(),
@@ -103,14 +103,14 @@ const clientWork = (session: Session, caller: Caller, { guardrails }: ResourceDe
 
 function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
   const { record, examples } = resource
-  /** Runs a change in one transaction and answers with what it gives. */
+  /** Runs a change in one transaction, and responds with its result. */
   const change = async (request: Request, params: PathParams, run: (work: Transaction) => Fields | Fields[]) => {
     const { session, caller } = await deps.callOf(request)
     const changed = await session.transact(() => run(tidied(resource, clientWork(session, caller, deps), params)))
     deps.wake(session)
     return Array.isArray(changed) ? changed.map((one) => shown(resource, one)) : shown(resource, changed)
   }
-  /** What a path is read with. */
+  /** The context of a read. */
   const reading = async (request: Request, params: PathParams) => {
     const { session, caller } = await deps.callOf(request)
     if (resource.tidy) await session.transact(() => tidied(resource, workOf(session, caller), params))
@@ -123,7 +123,7 @@ function partsOf(resource: Resource, verb: Verb, deps: ResourceDeps): Parts {
         ...(resource.createdStatus && { status: resource.createdStatus }),
         ...(examples?.create && { examples: examples.create }),
         async handle({ request, params, body }) {
-          // To check thousands of records takes a turn of the event loop, and to write them another one.
+          // Validating thousands of records takes a turn of the event loop, and writing them another one.
           if (Array.isArray(body)) await nextTurn()
           return change(request, params, (work) =>
             Array.isArray(body)
@@ -174,7 +174,7 @@ function deleteParts(resource: Resource, deps: ResourceDeps): Parts {
   }
 }
 
-/** What makes records of a resource, one or several at once, and what is answered. */
+/** The body that creates one or several records, and the response. */
 const createdOf = onceFor(({ create, record, mostAtOnce: most }: Resource): Pick<Route, 'body' | 'response'> => {
   if (!create || most === undefined) return { body: create as never, response: record }
   const several = z.array(create).max(most).describe(`Several at once, at most ${most}.`)
@@ -194,7 +194,7 @@ const withTextErrors =
     }
   }
 
-/** The work, after what has come to its end is removed. */
+/** The context, after expired records are removed. */
 function tidied(resource: Resource, work: Transaction, params: PathParams): Transaction {
   resource.tidy?.(work, params)
   return work

@@ -1,4 +1,4 @@
-// Answers calls of the workspace through the faults of the active scenario.
+// Workspace calls with the faults of the active scenario.
 import { FAULTS } from '../contract/core/answer-headers.ts'
 import { ApiError, refusalBody } from '../contract/core/error.ts'
 import { type Reply, valueReply } from '../contract/core/reply.ts'
@@ -10,18 +10,18 @@ import type { ScenarioRuns } from '../scenarios/runs.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { whileSession } from './while-session.ts'
 
-/** What the faults of the workspace depend on. */
+/** The dependencies of workspace faults. */
 export interface WorkspaceDeps {
   runs: ScenarioRuns
   sessionOf(request: Request): Session
-  /** A session that was only looked at is used: its scenario has counted a call. */
+  /** Marks a transient session as used: its scenario has counted a call. */
   count(session: Session): void
 }
 
-/** The paths of the API, and those of agents over A2A. */
+/** The paths of the API, and those of A2A. */
 export const EMULATED = /^\/(v2|a2a)\//
 
-/** Makes the routes of the workspace answer through the faults of scenarios; leaves those of the emulator as they are. */
+/** Applies the faults of scenarios to the workspace routes. The routes of the emulator itself are unchanged. */
 export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route: Route) => Route {
   const handleOf = (route: Route) => async (input: RouteInput) => {
     const session = sessionOf(input.request)
@@ -37,12 +37,12 @@ export function throughFaults({ runs, sessionOf, count }: WorkspaceDeps): (route
 
 interface WorkspaceCall {
   session: Session
-  /** Aborted when the client has gone or the session begins anew. */
+  /** Aborts when the client disconnects or the session is reset. */
   signal: AbortSignal
   run: ScenarioRun
 }
 
-/** The response through the faults of a scenario, which also remembers what was read. */
+/** The response through the faults of a scenario, which also records reads. */
 async function responseUnder(
   route: Route,
   input: RouteInput,
@@ -75,7 +75,7 @@ async function responseUnder(
   return toResponse({ ...reply, headers: { ...reply.headers, ...headers } })
 }
 
-/** The reply of a route, an error too. */
+/** The reply of a route, including errors. */
 async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
   try {
     const answer = await route.handle(input)
@@ -85,7 +85,7 @@ async function replyOf(route: Route, input: RouteInput): Promise<Reply> {
     }
     const { 'content-type': contentType = '', ...headers } = Object.fromEntries(answer.headers)
     const reply = { ...valueReply(undefined), status: answer.status, headers }
-    // What comes in its own time is handed on in that.
+    // A stream is passed on as it comes.
     if (contentType.startsWith('text/event-stream') && answer.body)
       return { ...reply, body: { kind: 'bytes', contentType, bytes: answer.body } }
     const bytes = await answer.bytes()

@@ -25,6 +25,7 @@ const weather = {
   },
 }
 
+/** Tools (the specification, "Tool"). */
 export const tools = defineResource({
   kind: 'tool',
   noun: 'tool',
@@ -51,11 +52,12 @@ export const tools = defineResource({
   merge: (before, patch) => ofOneType({ ...before, ...patch }, patch),
 })
 
-/** The tools of an MCP server, each by an id. */
+/** The tools of an MCP server, each with an id. */
 function withIds({ key, mcp }: { key?: unknown } & ToolParts): ToolParts {
   if (!mcp) return {}
   const tools = mcp.tools.map((tool) => ({ ...tool, id: tool.id ?? fingerprint(`${key}:${tool.name}`) }))
   return { mcp: { ...mcp, tools } }
 }
 
+/** The versions of tools (the specification, "Version record"). */
 export const toolVersions = versionsOf(tools, { shown: ['get'] })

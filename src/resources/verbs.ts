@@ -1,4 +1,4 @@
-// What the verbs do, for any resource. Each function that changes something belongs inside one transaction.
+// The verbs of every resource. Functions that change something must be called inside a transaction.
 import { ApiError } from '../contract/core/error.ts'
 import type { Fields } from '../contract/workspace/record.ts'
 import { readRow } from '../db/damaged-rows.ts'
@@ -7,14 +7,17 @@ import { parseRequest } from '../schema/validation.ts'
 import { oneOf, type RecordContext, type Resource, recordIn, type Transaction, type VersionNote } from './define.ts'
 import { addVersion } from './versions.ts'
 
-/** Path parameters by name, or what stands for them. */
+/** Path parameters by name. */
 export type PathParams = Record<string, string>
 
-/** The resources that one lies in, outermost first. */
+/** The parent resources, outermost first. */
 const ancestorsOf = (resource: Resource): readonly Resource[] =>
   resource.parent ? [...ancestorsOf(resource.parent), resource.parent] : []
 
-/** Ids of the records that a path goes through; 404 when one is not there, or lies elsewhere. */
+/**
+ * Ids of the parent records in a path.
+ * @throws ApiError 404 if one is missing, or has another parent
+ */
 export function parentsOf(
   resource: Resource,
   work: Pick<Transaction, 'records' | 'caller'>,
@@ -28,7 +31,10 @@ export function parentsOf(
   return ids
 }
 
-/** One record as stored, found by the path's parameters. */
+/**
+ * The stored record that a path names.
+ * @throws ApiError 404 if there is none
+ */
 export function findRecord(
   resource: Resource,
   work: Pick<Transaction, 'records' | 'caller'>,
@@ -61,7 +67,7 @@ function refuseTaken(resource: Resource, work: Transaction, parent: string, body
   )
 }
 
-/** Makes a record of a valid body, or changes the one that has its key where the resource wants that. */
+/** Creates a record from a valid body, or updates the one with the same key where the resource allows it. */
 export function putRecord(resource: Resource, work: Transaction, input: Fields, params: PathParams): Fields {
   const key = resource.upsert ? keyOf(resource, input) : null
   const existing = key === null ? undefined : work.records.byKey(resource.kind, work.caller.workspace, '', key)
@@ -70,26 +76,30 @@ export function putRecord(resource: Resource, work: Transaction, input: Fields, 
     : createRecord(resource, work, input, { params })
 }
 
-/** Where a new record goes, and what is stored beside it under its number. */
+/** The position of a new record, and its binary content, stored under its number. */
 interface NewRecordOptions {
   params?: PathParams
-  beside?: ((made: { seq: number }) => void) | undefined
+  storeContent?: ((made: { seq: number }) => void) | undefined
 }
 
-/** Makes a record of a valid body. */
+/** Creates a record from a valid body. */
 export function createRecord(
   resource: Resource,
   work: Transaction,
   input: Fields,
-  { params = {}, beside }: NewRecordOptions = {},
+  { params = {}, storeContent }: NewRecordOptions = {},
 ): Fields {
   const parents = parentsOf(resource, work, params)
-  const record = insertRecord(resource, work, input, { parents, beside, stamp: resource.stamp?.(work, { parents }) })
+  const record = insertRecord(resource, work, input, {
+    parents,
+    storeContent,
+    stamp: resource.stamp?.(work, { parents }),
+  })
   resource.changed?.(work, { verb: 'create', parents, records: [record] })
   return record
 }
 
-/** Makes several records of valid bodies, in their order; what follows from them follows once. */
+/** Creates several records from valid bodies, in order, with one common side effect. */
 export function createRecords(
   resource: Resource,
   work: Transaction,
@@ -103,8 +113,8 @@ export function createRecords(
   return records
 }
 
-/** Where a new record is put, what its last touches are, and what is stored beside it. */
-interface Insertion extends Pick<NewRecordOptions, 'beside'>, Pick<RecordContext, 'parents'> {
+/** The position, final changes and binary content of a new record. */
+interface Insertion extends Pick<NewRecordOptions, 'storeContent'>, Pick<RecordContext, 'parents'> {
   stamp: ((body: Fields) => Fields) | undefined
 }
 
@@ -112,7 +122,7 @@ function insertRecord(
   resource: Resource,
   work: Transaction,
   input: Fields,
-  { parents, stamp, beside }: Insertion,
+  { parents, stamp, storeContent }: Insertion,
 ): Fields {
   const { records, caller, now } = work
   const { kind } = resource
@@ -131,12 +141,12 @@ function insertRecord(
   const parent = parents.at(-1) ?? ''
   refuseTaken(resource, work, parent, body)
   records.insert({ seq, kind, id, workspace: caller.workspace, parent, key: keyOf(resource, body), body })
-  beside?.({ seq })
+  storeContent?.({ seq })
   if (resource.versioned) addVersion(resource, work, body)
   return body
 }
 
-/** Merges a valid patch into a record; one that changes nothing leaves no mark. */
+/** Merges a valid patch into a record. A patch that changes nothing is not stored. */
 export function updateRecord(resource: Resource, work: Transaction, given: Fields, params: PathParams): Fields {
   const { version_increment, version_description, ...patch } = given
   const note = { increment: version_increment, description: version_description } as VersionNote
@@ -151,7 +161,7 @@ export function updateRecord(resource: Resource, work: Transaction, given: Field
   return same ? before : saveRecord(resource, work, { parents, before, note }, body)
 }
 
-/** Stores a record that has changed, with time and author. */
+/** Stores a changed record, with time and author. */
 export function saveRecord(resource: Resource, work: Transaction, at: RecordContext, changed: Fields): Fields {
   const { parents } = at
   const signed: Fields = { ...changed, updated_by_id: work.caller.user, updated: work.now }
@@ -163,7 +173,7 @@ export function saveRecord(resource: Resource, work: Transaction, at: RecordCont
   return body
 }
 
-/** Deletes a record with everything in it. */
+/** Deletes a record with all its children. */
 export function deleteRecord(resource: Resource, work: Transaction, params: PathParams): Fields {
   const record = findRecord(resource, work, params)
   const parents = parentsOf(resource, work, params)
@@ -173,7 +183,7 @@ export function deleteRecord(resource: Resource, work: Transaction, params: Path
   return { _id: record._id, deleted: true }
 }
 
-/** Deletes several records of one list; what follows from them follows once. */
+/** Deletes several records of one list, with one common side effect. */
 export function deleteRecords(
   resource: Resource,
   work: Transaction,

@@ -1,4 +1,4 @@
-// Version records: what a record was after each of its changes, numbered without gaps.
+// Version records: the state of a record after each of its changes, numbered without gaps.
 import type { Fields } from '../contract/workspace/record.ts'
 import { ulidForm, VersionRecord } from '../contract/workspace/shared.ts'
 import { checksumOf } from '../lib/canonical.ts'
@@ -9,7 +9,7 @@ const kindOf = (resource: Pick<Resource, 'kind'>) => `${resource.kind}.version`
 /** The semantic version of a record's nth change, from 0. */
 export const versionName = (count: number): string => `1.0.${count}`
 
-/** How many versions a record has. */
+/** Number of versions of a record. */
 export const countVersions = (
   resource: Pick<Resource, 'kind'>,
   { records, caller }: Transaction,
@@ -19,14 +19,14 @@ export const countVersions = (
   return last ? Number(String(last.version).split('.')[2]) + 1 : 0
 }
 
-/** The version after another. */
+/** The next version. */
 function nextVersion(last: string, increment: VersionNote['increment'] = 'patch'): string {
   const [major = 0, minor = 0, patch = 0] = last.split('.').map(Number)
   if (increment === 'major') return `${major + 1}.0.0`
   return increment === 'minor' ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`
 }
 
-/** Writes the version that a record has come to. */
+/** Stores the new version of a record. */
 export function addVersion(resource: Resource, work: Transaction, data: Fields, note: VersionNote = {}): void {
   const { records, caller, now } = work
   const kind = kindOf(resource)

@@ -5,7 +5,7 @@ import { unlessAborted } from '../lib/deadline.ts'
 import { resetError } from '../sessions/data.ts'
 import type { Session } from '../sessions/sessions.ts'
 
-/** What the work gives; 409 when the session begins anew before, and nothing for a client that has gone. */
+/** The result of the work; 409 if the session is reset before, and nothing for a client that has disconnected. */
 export async function whileSession<Answer>(
   session: Session,
   request: Request,

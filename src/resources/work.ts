@@ -1,12 +1,13 @@
-// What a change is made with, from the session and the caller: the instant, and ids that repeat.
+// The context of a change, from the session and the caller: the instant, and ids that repeat.
 import type { Caller } from '../contract/workspace/record.ts'
 import { ulidOf, uuidOf } from '../lib/ids.ts'
 import type { Session } from '../sessions/sessions.ts'
 import type { Transaction } from './define.ts'
 
 /**
- * The work of one transaction; made inside it, so that its instant is that of the transaction.
- * @param key tells what it makes from all else in the session: ids are then functions of it, whatever is made beside it
+ * The context of one transaction. Create it inside, so that its instant is that of the transaction.
+ * @param key distinguishes what it creates from everything else in the session: ids are then a function of it,
+ *   independent of concurrent changes
  */
 export function workOf({ clock, contents, name, records, seed }: Session, caller: Caller, key?: string): Transaction {
   const now = clock.now()

@@ -91,6 +91,7 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
     )
   }
   const run: ScenarioRun = {
+    history: scenario.history,
     name: scenario.name,
     scenario,
     started: now,

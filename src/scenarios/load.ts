@@ -132,7 +132,7 @@ function fileSource(path: string, notify: (problem: FileError) => void): Scenari
  * @param operations names of the router's operations
  * @param locationOf where a rule stands; the scenario's location when left out
  */
-export function idleRules(
+export function rulesWithoutEffect(
   { rules, location }: Scenario,
   operations: readonly string[],
   locationOf = (_: number) => location,

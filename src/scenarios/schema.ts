@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { FAULT_POINTS } from '../contract/core/fault.ts'
 import { FindingKind } from '../contract/core/finding.ts'
+import { HistoryModeSchema } from '../contract/core/history.ts'
 import { OutcomeKind } from '../contract/core/trace.ts'
 import { TASK_STATES } from '../contract/workspace/agent-task.ts'
 import { faultKinds } from '../faults/index.ts'
@@ -18,6 +19,7 @@ const Phase = z.strictObject({
   from: z.number().min(0).max(1).optional().describe('Probability at the start of a ramp.'),
   to: z.number().min(0).max(1).optional().describe('Probability at the end of a ramp.'),
 })
+/** A phase of a rule's `schedule`; durations are milliseconds. */
 export type Phase = z.infer<typeof Phase>
 
 /** When a matching attempt is hit; every condition given must hold. */
@@ -48,6 +50,7 @@ const Fault = z.discriminatedUnion(
   faultOptions as unknown as [(typeof faultOptions)[number], ...typeof faultOptions],
 )
 
+/** One rule of a scenario: which attempts it matches, when it is active, and its fault. */
 export const Rule = z
   .strictObject({
     name: z.string().min(1).describe('Name in reports and traces.'),
@@ -88,6 +91,7 @@ const Like = z.strictObject({
   rule: z.string().optional().describe('Name of a rule whose fault was injected.'),
   cache: z.enum(['hit', 'miss']).optional().describe('Result of the cache lookup.'),
 })
+/** Conditions on a call or an attempt, as expectations use them. */
 export type CallPattern = z.infer<typeof Like>
 const Attempt = Like.extend({
   status: z.int().describe('Status of the response, or the status that represents the failure.').optional(),
@@ -102,6 +106,7 @@ const TaskLike = z.strictObject({
     .optional()
     .describe('For tool calls: name of the function, or key of the agent of a sub-task; `*` matches any characters.'),
 })
+/** Conditions on an agent task, as expectations use them. */
 export type TaskPattern = z.infer<typeof TaskLike>
 
 /** What is counted of tasks. */
@@ -177,6 +182,9 @@ export const ScenarioFile = z
       .describe(
         'Whether injected latency, such as a delay or a slow stream, takes real time on a virtual clock or is skipped; `real` by default.',
       ),
+    history: HistoryModeSchema.optional().describe(
+      'Whether conversations that their providers would reject are rejected (`strict`), only reported (`lenient`), or not checked (`off`).',
+    ),
     needs: Needs.optional(),
     rules: z.array(Rule).min(1).max(MAX_RULES).describe('Which faults, on which calls, and when.'),
     expect: z.array(Expectation).max(MAX_RULES).default([]).describe('What must have happened in the end.'),

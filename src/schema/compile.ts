@@ -1,18 +1,18 @@
-// The outline of a schema: what zod knows of it, as plain data.
+// Compiles a zod schema to plain data.
 import { z } from 'zod'
 import { type RuleName, rules } from '../contract/core/rules.ts'
 import { type CompiledSchema, NOT_VALID, type SchemaRule } from './compiled-schema.ts'
 
 const ruleNames = new Map<unknown, RuleName>(Object.entries(rules).map(([name, rule]) => [rule, name as RuleName]))
 
-/** The outline of a schema; what cannot be said as data asks zod. */
+/** The compiled form of a schema; what plain data cannot express is delegated to zod. */
 export function compileSchema(schema: z.core.$ZodType): CompiledSchema {
-  const outline = kindOf(schema as z.core.$ZodTypes)
-  if (!outline) return asksZod(schema)
+  const compiled = kindOf(schema as z.core.$ZodTypes)
+  if (!compiled) return asksZod(schema)
   const { _zod: internals } = schema as z.core.$ZodTypes
   const own = internals.traits.has('$ZodCheck') ? [schema as unknown as z.core.$ZodCheck] : []
   const checks = [...own, ...(internals.def.checks ?? [])].filter(({ _zod: { def } }) => !SAYS_NOTHING.has(def.check))
-  return checks.length === 0 ? outline : { ...outline, rules: checks.map(ruleOf) }
+  return checks.length === 0 ? compiled : { ...compiled, rules: checks.map(ruleOf) }
 }
 const SAYS_NOTHING = new Set(['describe', 'meta'])
 
@@ -24,14 +24,14 @@ const asksZod = (schema: z.core.$ZodType): CompiledSchema => ({
   },
 })
 
-/** An outline as JSON, in which whatever asks zod is null: it takes nothing. */
-export const compiledAsJson = (outline: CompiledSchema): string =>
-  JSON.stringify(outline, (_, one: Partial<{ is: string; rules: SchemaRule[] }> | null) => {
+/** A compiled schema as JSON. Parts that need zod become null, which accepts nothing. */
+export const compiledAsJson = (compiled: CompiledSchema): string =>
+  JSON.stringify(compiled, (_, one: Partial<{ is: string; rules: SchemaRule[] }> | null) => {
     const isLive = one?.is === 'live' || (one?.is !== undefined && one.rules?.some((rule) => rule.is === 'live'))
     return isLive ? null : one
   })
 
-/** A check as a rule, in the order in which zod has them. */
+/** A check as a rule, in zod's order. */
 function ruleOf({ _zod: check }: z.core.$ZodCheck): SchemaRule {
   const def = check.def as z.core.$ZodChecks['_zod']['def'] & { fn?: unknown }
   const live: SchemaRule = { is: 'live', check: check as Extract<SchemaRule, { is: 'live' }>['check'] }
@@ -71,7 +71,7 @@ function patternOf({ format, pattern }: z.core.$ZodCheckRegexDef): SchemaRule | 
 
 const isPlain = (value: unknown) => Bun.deepEquals(value, JSON.parse(JSON.stringify(value) ?? 'null'), true)
 
-/** The outline of a kind that is known here, without its rules. */
+/** The compiled form of a supported type, without its rules. */
 function kindOf(schema: z.core.$ZodTypes): CompiledSchema | undefined {
   const { def } = schema._zod
   switch (def.type) {
@@ -139,7 +139,7 @@ function choiceOutline({ discriminator: by, options }: z.core.$ZodDiscriminatedU
     names: (all[index] ?? []) as string[],
     outline: compileSchema(option),
   }))
-  // JSON has no undefined, which is a default's.
+  // JSON has no undefined, which only a default can yield.
   return {
     is: 'choice',
     by,

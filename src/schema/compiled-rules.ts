@@ -1,9 +1,9 @@
-// The rules of an outline as functions.
+// The rules of a compiled schema as functions.
 
 import { rules } from '../contract/core/rules.ts'
 import { type Findings, type LiveCheck, NOT_VALID, type Parser, type SchemaRule } from './compiled-schema.ts'
 
-/** What a rule leaves of a value: the value, unless it is one that changes it. */
+/** The value after a rule: unchanged, unless the rule transforms it. */
 export function checkOf(rule: SchemaRule): Parser {
   switch (rule.is) {
     case 'min':
@@ -35,7 +35,10 @@ export function checkOf(rule: SchemaRule): Parser {
 }
 
 type Sized = string | readonly unknown[]
-/** Texts are as long as they have code points, which are one or two units: they are counted when the units do not say it. */
+/**
+ * The length of a text is its number of code points, which are one or two units each: they are counted only if the
+ * number of units does not decide.
+ */
 const pointsOf = (text: string) => [...text].length
 const isShorter = (value: Sized, length: number) =>
   value.length < length ||

@@ -1,13 +1,13 @@
-// What a schema takes, as plain data: made of the schema (outline-of-schema.ts), and read by outline-parser.ts. The build leaves the outlines of
-// what a start needs in the executable, where neither zod nor the schema is loaded before something is refused.
+// A schema as plain data, created by compile.ts and read by parser.ts. The build embeds the compiled schemas that a
+// start needs, so that neither zod nor the schema is loaded before a value is rejected.
 import type { RuleName } from '../contract/core/rules.ts'
 
-/** What stands for a value that is not known to be valid. */
+/** Returned for a value that is not known to be valid. */
 export const NOT_VALID = Symbol('refused')
-/** What a schema makes of a value, or `REFUSED`. */
+/** Parses a value, or returns `NOT_VALID`. */
 export type Parser = (value: unknown) => unknown
 
-/** One rule that a value of the right kind has to follow; a live one is zod's own. */
+/** A rule for a value of the right type; a live one is zod's own. */
 export type SchemaRule =
   | { is: 'min' | 'max'; length: number }
   | { is: 'above' | 'below'; limit: number; inclusive: boolean }
@@ -15,12 +15,12 @@ export type SchemaRule =
   | { is: 'pattern'; source: string; flags: string }
   | { is: 'test' | 'finds'; name: RuleName }
   | { is: 'live'; check: LiveCheck }
-/** A value that zod's rules look at, and what they find. */
+/** A value and the issues that zod's rules find. */
 export interface Findings {
   value: unknown
   issues: object[]
 }
-/** A rule of zod's. */
+/** A rule of zod. */
 export interface LiveCheck {
   check(findings: Findings): unknown
   def: { when?: (findings: Findings) => boolean }
@@ -29,12 +29,12 @@ export interface LiveCheck {
 /** A field of an object. */
 export interface CompiledField {
   name: string
-  /** What becomes of one that is not there: it stays so, or its parser says it; otherwise there is none without it. */
+  /** What happens to an absent field: it is omitted, its parser supplies a value, or the object is rejected. */
   absent: 'left out' | 'parsed' | 'refused'
   outline: CompiledSchema
 }
 
-/** What a schema takes, without its rules. */
+/** A type of values, without its rules. */
 export type CompiledKind =
   | { is: 'string' | 'boolean' | 'number' | 'unknown' }
   | { is: 'values'; values: readonly unknown[] }
@@ -51,5 +51,5 @@ export type CompiledKind =
     }
   | { is: 'object'; fields: readonly CompiledField[]; others: 'kept' | 'dropped' | 'refused' }
   | { is: 'live'; parse: Parser }
-/** What a schema takes; null is nothing that is known. */
+/** A compiled schema; null means unknown. */
 export type CompiledSchema = (CompiledKind & { rules?: readonly SchemaRule[] }) | null

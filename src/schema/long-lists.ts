@@ -1,14 +1,14 @@
-// Validates bodies with very long lists slice by slice: between the slices other calls are answered.
+// Validates bodies with very long lists in slices, so that other calls are answered in between.
 import { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import { nextTurn } from '../lib/bare-socket.ts'
 import { sliceEnd } from '../lib/slices.ts'
 import { formatPath, parseRequest } from './validation.ts'
 
-/** Items that are validated in one go. */
+/** Items that are validated at once. */
 const TOGETHER = 500
 
-/** A schema, and the field of it that may hold very many items, which its rules look at one by one. */
+/** A schema, and its field that may have very many items, which its rules check one by one. */
 interface LongListSchema<T> {
   schema: z.ZodObject & z.ZodType<T>
   field: string | undefined
@@ -17,8 +17,8 @@ interface LongListSchema<T> {
 }
 
 /**
- * The value as the schema makes it, as `parseRequest` gives it.
- * @throws ApiError for the first field at fault
+ * The parsed value, as `parseRequest` returns it.
+ * @throws ApiError for the first invalid field
  */
 export async function parseLongList<T>({ schema, field, status }: LongListSchema<T>, value: unknown): Promise<T> {
   const list = field === undefined ? undefined : (value as Record<string, unknown> | null)?.[field]
@@ -29,11 +29,11 @@ export async function parseLongList<T>({ schema, field, status }: LongListSchema
   const first = parseRequest(schema, { ...(value as object), [field]: list.slice(0, TOGETHER) }, { status })
   const alone = z.object({ [field]: inner })
   const items = [...itemsIn(first, field)]
-  let over = sliceEnd()
+  let isSliceOver = sliceEnd()
   for (let at = TOGETHER; at < list.length; at += TOGETHER) {
-    if (over()) {
+    if (isSliceOver()) {
       await nextTurn()
-      over = sliceEnd()
+      isSliceOver = sliceEnd()
     }
     const some = parseItems(alone, { field, at, list, status })
     for (const item of some) items.push(item)
@@ -43,7 +43,7 @@ export async function parseLongList<T>({ schema, field, status }: LongListSchema
 
 const itemsIn = (parsed: unknown, field: string): unknown[] => (parsed as Record<string, unknown[]>)[field] ?? []
 
-/** Some of the items, whose places are told as those in the whole list. */
+/** Validates some of the items; problems have their index in the whole list. */
 function parseItems(
   schema: z.ZodObject,
   { field, at, list, status }: { field: string; at: number; list: readonly unknown[]; status: number | undefined },

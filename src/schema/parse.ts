@@ -1,7 +1,8 @@
-// Parses values as their schemas do, without what zod needs to say what is wrong: that is half of its time, and nearly all values
-// are valid. It says only that a value is valid, and what the schema makes of it; whatever it does not take is parsed by zod,
-// whose verdict and words then count (test/unit/quick-parse.test.ts holds the two together). What it knows of a schema is its outline
-// (outline.ts), so that in the executable neither zod nor the schema is loaded for a valid value.
+// Parses values as their schemas do, without the work that zod needs for error messages: that is half of its time, and
+// nearly all values are valid. It only decides that a value is valid, and returns the parsed value. Everything else is
+// parsed by zod, whose result and messages then count (test/unit/quick-parse.test.ts compares the two). It works on the
+// compiled schema (compiled-schema.ts), so that in the executable neither zod nor the schema is loaded for a valid
+// value.
 import type { z } from 'zod'
 import { lazy } from '../lib/lazy.ts'
 import { NOT_VALID, type Parser } from './compiled-schema.ts'
@@ -11,38 +12,41 @@ import { parseRequest } from './validation.ts'
 
 const schemas = lazy<typeof import('./compile.ts')>(() => require('./compile.ts'))
 
-/** An operation, or what else has a schema for what it is given, by a name. */
+/** An operation, or something else with a named request schema. */
 interface Asked<T = unknown> {
   readonly name: string
   readonly request: z.ZodObject & z.ZodType<T>
 }
 
-/** Values that zod has to look at after which a parser is made of the schema itself: a start has few calls. */
+/** Values that zod has to parse before a parser is compiled from the schema itself: a start has few calls. */
 const OFTEN = 16
 interface Known {
   parse: Parser | undefined
   fields: ReadonlySet<string>
   slow: number
 }
-const known = new WeakMap<object, Known>()
+const cached = new WeakMap<object, Known>()
 
-function knownOf(asked: Asked): Known {
-  const found = known.get(asked)
+function knownOf(named: Asked): Known {
+  const found = cached.get(named)
   if (found) return found
-  const outline = embeddedSchema(requestSchemaName(asked.name))
-  const names = outline?.is === 'object' ? outline.fields.map(({ name }) => name) : Object.keys(asked.request.shape)
-  const made: Known = { parse: outline ? compiledParser(outline) : undefined, fields: new Set(names), slow: 0 }
-  known.set(asked, made)
+  const compiled = embeddedSchema(requestSchemaName(named.name))
+  const names = compiled?.is === 'object' ? compiled.fields.map(({ name }) => name) : Object.keys(named.request.shape)
+  const made: Known = { parse: compiled ? compiledParser(compiled) : undefined, fields: new Set(names), slow: 0 }
+  cached.set(named, made)
   return made
 }
 
-/** The name of the outline of an operation's request. */
+/** The name of the compiled schema of an operation's request. */
 export const requestSchemaName = (operation: string): string => `request-${operation}`
 
-/** The names of the fields that a request may have. */
-export const fieldsOf = (asked: Asked): ReadonlySet<string> => knownOf(asked).fields
+/** The names of a request's fields. */
+export const fieldsOf = (named: Asked): ReadonlySet<string> => knownOf(named).fields
 
-/** The body of a call as its schema makes it; a 400 that names the first field at fault otherwise. */
+/**
+ * The parsed body of a call.
+ * @throws ApiError 400 with the first invalid field
+ */
 export function parseCall<T>(asked: Asked<T>, value: unknown, { status = 400 } = {}): T {
   const found = knownOf(asked)
   const parsed = found.parse ? found.parse(value) : NOT_VALID
@@ -53,9 +57,9 @@ export function parseCall<T>(asked: Asked<T>, value: unknown, { status = 400 } =
 
 const byName = new Map<string, Parser>()
 
-/** What the schema whose outline has a name makes of a value; `REFUSED` when that has to say it itself. */
+/** Parses a value by the compiled schema with a name; `NOT_VALID` if zod must decide. */
 export const parseCompiled = (name: string, value: unknown): unknown =>
   byName.getOrInsertComputed(name, () => compiledParser(embeddedSchema(name) ?? null))(value)
 
-/** What gives, for a value that a schema takes, what it makes of it; `REFUSED` for what zod has to look at. */
+/** A fast parser for a schema: returns the parsed value, or `NOT_VALID` if zod must decide. */
 export const quickParser = (schema: z.ZodType): Parser => compiledParser(schemas().compileSchema(schema))

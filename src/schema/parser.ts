@@ -1,4 +1,4 @@
-// Makes the parser of an outline: quick, and without a word on what is wrong.
+// Creates the parser of a compiled schema: fast, and without messages.
 
 import { rules } from '../contract/core/rules.ts'
 import { isObject, type JsonObject } from '../lib/values.ts'
@@ -13,14 +13,14 @@ import {
 
 type KindOf<Is extends CompiledKind['is']> = Extract<CompiledKind, { is: Is }>
 
-/** What gives, for a value that an outline takes, what its schema makes of it; `REFUSED` for what zod has to look at. */
+/** A function that parses a value by a compiled schema; `NOT_VALID` if zod must decide. */
 export function compiledParser(outline: CompiledSchema): Parser {
   const parser = parserOf(outline)
   return (value) => {
     try {
       return parser(value)
     } catch {
-      // A rule that cannot read the value: zod meets it again, and then it counts.
+      // A rule that cannot read the value: zod runs into it again, and its result counts.
       return NOT_VALID
     }
   }
@@ -28,11 +28,11 @@ export function compiledParser(outline: CompiledSchema): Parser {
 
 const refuse: Parser = () => NOT_VALID
 
-function parserOf(outline: CompiledSchema): Parser {
-  if (!outline) return refuse
-  const parser = parserOfKind(outline)
-  if (!outline.rules) return parser
-  const checks = outline.rules.map(checkOf)
+function parserOf(compiled: CompiledSchema): Parser {
+  if (!compiled) return refuse
+  const parser = parserOfKind(compiled)
+  if (!compiled.rules) return parser
+  const checks = compiled.rules.map(checkOf)
   const [only] = checks
   if (checks.length === 1 && only) {
     return (value) => {
@@ -50,61 +50,61 @@ function parserOf(outline: CompiledSchema): Parser {
   }
 }
 
-/** The parser of a kind, without its rules. */
-function parserOfKind(outline: CompiledKind): Parser {
-  switch (outline.is) {
+/** The parser of a type, without its rules. */
+function parserOfKind(compiled: CompiledKind): Parser {
+  switch (compiled.is) {
     case 'string':
     case 'boolean':
-      return (value) => (typeof value === outline.is ? value : NOT_VALID)
+      return (value) => (typeof value === compiled.is ? value : NOT_VALID)
     case 'number':
       return (value) => (Number.isFinite(value) ? value : NOT_VALID)
     case 'unknown':
       return (value) => value
     case 'values': {
-      const values = new Set(outline.values)
+      const values = new Set(compiled.values)
       return (value) => (values.has(value) ? value : NOT_VALID)
     }
     case 'nullable': {
-      const inner = parserOf(outline.of)
+      const inner = parserOf(compiled.of)
       return (value) => (value === null ? null : inner(value))
     }
     case 'optional': {
-      const inner = parserOf(outline.of)
+      const inner = parserOf(compiled.of)
       return (value) => (value === undefined ? undefined : inner(value))
     }
     case 'default': {
-      const inner = parserOf(outline.of)
-      return (value) => (value === undefined ? copyOf(outline.value) : inner(value))
+      const inner = parserOf(compiled.of)
+      return (value) => (value === undefined ? copyOf(compiled.value) : inner(value))
     }
     case 'prefault': {
-      const inner = parserOf(outline.of)
-      return (value) => inner(value === undefined ? copyOf(outline.value) : value)
+      const inner = parserOf(compiled.of)
+      return (value) => inner(value === undefined ? copyOf(compiled.value) : value)
     }
     case 'array':
-      return arrayParser(parserOf(outline.of))
+      return arrayParser(parserOf(compiled.of))
     case 'record':
-      return recordParser(parserOf(outline.key), parserOf(outline.of))
+      return recordParser(parserOf(compiled.key), parserOf(compiled.of))
     case 'pipe': {
-      const [first, second] = [parserOf(outline.of), parserOf(outline.to)]
+      const [first, second] = [parserOf(compiled.of), parserOf(compiled.to)]
       return (value) => {
         const parsed = first(value)
         return parsed === NOT_VALID ? NOT_VALID : second(parsed)
       }
     }
     case 'made':
-      return rules[outline.by] as Parser
+      return rules[compiled.by] as Parser
     case 'union':
-      return unionParser(outline)
+      return unionParser(compiled)
     case 'choice':
-      return choiceParser(outline)
+      return choiceParser(compiled)
     case 'object':
-      return objectParser(outline)
+      return objectParser(compiled)
     case 'live':
-      return outline.parse
+      return compiled.parse
   }
 }
 
-/** A default as a value of its own. */
+/** A copy of a default. */
 const copyOf = (value: unknown) => (typeof value === 'object' && value !== null ? structuredClone(value) : value)
 
 function arrayParser(element: Parser): Parser {
@@ -120,7 +120,7 @@ function arrayParser(element: Parser): Parser {
   }
 }
 
-/** An object with any keys; one that is no plain object is left to zod. */
+/** An object with any keys. One that is not a plain object is left to zod. */
 function recordParser(key: Parser, element: Parser): Parser {
   return (value) => {
     if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return NOT_VALID
@@ -135,15 +135,15 @@ function recordParser(key: Parser, element: Parser): Parser {
   }
 }
 
-/** What is made of an outline when it is first met: of most outlines little is used. */
+/** Created on first use: little of most schemas is used. */
 interface Later {
   outline: CompiledSchema
   parse?: Parser
 }
 
-/** The first of some schemas that takes a value. */
+/** The first of several schemas that accepts a value. */
 function unionParser({ options }: KindOf<'union'>): Parser {
-  const all = options.map((outline): Later => ({ outline }))
+  const all = options.map((compiled): Later => ({ outline: compiled }))
   return (value) => {
     for (const option of all) {
       option.parse ??= parserOf(option.outline)
@@ -154,7 +154,7 @@ function unionParser({ options }: KindOf<'union'>): Parser {
   }
 }
 
-/** The schema that a field names. */
+/** The schema that a discriminator selects. */
 function choiceParser({ by, options }: KindOf<'choice'>): Parser {
   const byName = new Map<unknown, Later>()
   for (const { names, absent, outline } of options) {
@@ -170,10 +170,10 @@ function choiceParser({ by, options }: KindOf<'choice'>): Parser {
   }
 }
 
-/** A field with its place among those of the schema, which is its place in what is parsed. */
+/** A field with its position in the schema, which is its position in the parsed object. */
 type Field = CompiledField & Later & { place: number }
 
-/** Puts a field at its place among some. */
+/** Inserts a field at its position. */
 function insert(fields: Field[], field: Field): void {
   let at = fields.length
   while (at > 0 && (fields[at - 1]?.place ?? 0) > field.place) at--
@@ -181,7 +181,10 @@ function insert(fields: Field[], field: Field): void {
   else fields.splice(at, 0, field)
 }
 
-/** An object; fields that are kept come behind those of the schema. Of these most are not there, so only those are looked at that are. */
+/**
+ * An object; unknown fields come after those of the schema. Most optional fields are absent, so only present ones are
+ * visited.
+ */
 function objectParser({ fields, others }: KindOf<'object'>): Parser {
   const all = fields.map((field, place): Field => ({ ...field, place }))
   const byName = new Map(all.map((field) => [field.name, field]))

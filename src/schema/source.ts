@@ -1,4 +1,4 @@
-// Files that people write, as YAML or JSON: read strictly, with the place of every mistake.
+// Files in YAML or JSON, read strictly, with the position of every mistake.
 
 import type { Problem } from '../contract/core/problem.ts'
 import { printableLine } from '../lib/printable.ts'
@@ -7,9 +7,13 @@ import { type Yaml, yaml } from '../lib/yaml.ts'
 import { formatPath, valueAt } from './validation.ts'
 import { FILE_LIMITS, type ReadYaml, readYaml, YamlError, type YamlLimits } from './yaml-text.ts'
 
-/** Files that cannot be used; the message has a line a problem, each with file, line and path. */
+/**
+ * Invalid files; the message has one line per problem, each with file, line and path.
+ * @example
+ * new FileError(['a.yaml:1:1: rule must be a list']).problems // => ['a.yaml:1:1: rule must be a list']
+ */
 export class FileError extends Error {
-  /** The lines: names of files and what is in them may hold line feeds, which are escaped. */
+  /** The lines. Line feeds in names and content of files are escaped. */
   readonly problems: readonly string[]
   constructor(problems: string | readonly string[]) {
     const lines = (typeof problems === 'string' ? [problems] : problems).map(printableLine)
@@ -18,7 +22,7 @@ export class FileError extends Error {
   }
 }
 
-/** What is wrong with a file that cannot be read or used, a line each. */
+/** The problems of a file that cannot be read or used, one per line. */
 export const problemsIn = (error: unknown): readonly string[] =>
   error instanceof FileError ? error.problems : [printableLine(error instanceof Error ? error.message : String(error))]
 
@@ -26,17 +30,25 @@ export const problemsIn = (error: unknown): readonly string[] =>
 export interface SourceFile {
   path: string
   value: unknown
-  /** `file:line:column` of the key or item at a path, or of the nearest one above it. */
+  /** `file:line:column` of the key or item at a path, or of its nearest existing parent. */
   at(path: readonly PropertyKey[]): string
-  /** A line for what is wrong: its place, its path or `whole`, and what to do where that can be said. */
+  /** A line for a problem: its position, its path or `whole`, and a remedy if there is one. */
   line(problem: Problem, whole?: string): string
-  /** The text with the present names in the place of the former ones that problems report; all else stays byte for byte. */
+  /**
+   * The text with the present names in place of the former ones that problems report; everything else is unchanged byte
+   * for byte.
+   */
   renamed(problems: readonly Problem[]): string
 }
 
 /**
- * Parses a file of YAML or JSON, or a text in a request that is written like one.
- * @throws FileError where it is neither, or more than `limits`.
+ * Parses a file of YAML or JSON, or such a text in a request.
+ * @throws FileError if it is neither, or exceeds `limits`
+ * @example
+ * const source = parseSource('a.yaml', 'rules: [1, 2]')
+ * source.value // => { rules: [1, 2] }
+ * source.at(['rules', 1]) // => 'a.yaml:1:12'
+ * parseSource('a.yaml', 'rules: [1') // throws a.yaml:1:
  */
 export function parseSource(path: string, text: string, limits: YamlLimits = FILE_LIMITS): SourceFile {
   const lines = new (yaml().LineCounter)()
@@ -75,7 +87,7 @@ export function parseSource(path: string, text: string, limits: YamlLimits = FIL
   return { path, value, at, line, renamed }
 }
 
-/** What to do where YAML has made something of a text that was not meant. */
+/** The remedy if YAML has parsed a text as something else. */
 function remedy(value: unknown, written: string, message: string): string {
   if (value === null && /^[^:]*:\s*#/.test(written))
     return ': what begins with # is a comment, unless it stands in quotes'

@@ -1,4 +1,4 @@
-// Turns what zod found wrong into one sentence a person can act on: the value, what would be valid, where.
+// Turns zod's issues into one sentence for the user: the value, what is valid, and the path.
 import type { z } from 'zod'
 import { ApiError } from '../contract/core/error.ts'
 import type { Problem } from '../contract/core/problem.ts'
@@ -7,34 +7,44 @@ import { suggestion } from '../lib/likely-name.ts'
 import { cutWhole } from '../lib/well-formed.ts'
 
 type Issue = z.core.$ZodIssue
-/** `messages[0].content` from its steps; the empty string is the whole value. */
+/**
+ * A path as text, such as `messages[0].content`; empty for the whole value.
+ * @example
+ * formatPath(['messages', 0, 'content']) // => 'messages[0].content'
+ * formatPath([]) // => ''
+ */
 export const formatPath = (path: readonly PropertyKey[]): string =>
   path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`
     return text === '' ? String(step) : `${text}.${String(step)}`
   }, '')
 
-/** Characters of a quoted value. */
+/** Maximum length of a quoted value. */
 const QUOTED = 80
 
-/** A value as it is quoted in an error: JSON, cut when long. */
+/**
+ * A value as an error quotes it: JSON, shortened if long.
+ * @example
+ * quote('a') // => '"a"'
+ * quote(undefined) // => 'nothing'
+ */
 export function quote(value: unknown): string {
   if (value === undefined) return 'nothing'
   const text = JSON.stringify(value, beginningOf) ?? String(value)
   return text.length > QUOTED ? `${cutWhole(text, QUOTED - 3)}...` : text
 }
 
-/** No more of a value than can be quoted: to write down all of a large one takes long. */
+/** Only as much of a value as can be quoted: serializing all of a large one takes long. */
 function beginningOf(_: string, value: unknown): unknown {
   const cut = (typeof value === 'string' || Array.isArray(value)) && value.length > QUOTED
   return cut ? value.slice(0, QUOTED) : value
 }
 
-/** The value at a path of steps, undefined where there is none. */
+/** The value at a path; undefined if there is none. */
 export const valueAt = (root: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((value, step) => (value as Record<PropertyKey, unknown> | null | undefined)?.[step], root)
 
-// A choice that may also be left out lists undefined, which nobody can write.
+// An optional choice lists undefined, which no one can write.
 const list = (values: readonly unknown[]) =>
   values.flatMap((value) => (value === undefined ? [] : [JSON.stringify(value)])).join(', ')
 const article = (noun: string) => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`)
@@ -43,7 +53,7 @@ const UNITS: Record<string, string> = { string: ' characters', array: ' items', 
 const TYPE_NAMES: Record<string, string> = { int: 'integer', record: 'object' }
 
 function expectation(issue: Issue): string {
-  // A schema that says itself what it wants knows best.
+  // A message of the schema itself takes precedence.
   if (issue.message.startsWith('must ')) return issue.message
   switch (issue.code) {
     case 'invalid_type':
@@ -67,14 +77,14 @@ function expectation(issue: Issue): string {
   }
 }
 
-/** What a value may be when each branch of a union refused it at its root: the choices, joined. */
+/** What a value may be if every branch of a union rejected it at its root: the choices, joined. */
 const unionOf = (branches: Issue[][]): string => {
   const choices = branches.flatMap((branch) => branch.filter((issue) => issue.path.length === 0).map(expectation))
   if (choices.length === 0) return 'has no valid form'
   return [...new Set(choices)].map((text, index) => (index === 0 ? text : text.replace(/^must be /, ''))).join(', or ')
 }
 
-/** The problem the writer most likely means: in a union, the one of the branch that got furthest. */
+/** The problem that the author most likely means: in a union, that of the branch that got furthest. */
 function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = []): Problem {
   const path = [...base, ...issue.path]
   if (issue.code === 'unrecognized_keys') {
@@ -105,7 +115,7 @@ function deepest(issue: Issue, root: unknown, base: readonly PropertyKey[] = [])
   }
 }
 
-/** How `safeParse` begins what it says of a key that is not known. */
+/** Start of the message for an unknown key. */
 const UNKNOWN_KEY = 'is not known; valid: '
 
 const validKeys = ({ message }: Issue): string[] =>
@@ -122,7 +132,7 @@ function renameOf(part: 'key' | 'value', written: string, valid: readonly string
   return to === undefined ? {} : { rename: { part, to } }
 }
 
-/** The texts that are valid where a choice is demanded. */
+/** The valid texts of a choice. */
 function choicesOf(issue: Issue): string[] {
   const choices: unknown =
     issue.code === 'invalid_value'
@@ -137,17 +147,26 @@ const dropEcho = (path: PropertyKey[], issue: { discriminator?: string }) =>
   path.at(-1) === issue.discriminator ? path : [...path, issue.discriminator ?? '']
 
 const uses = new WeakMap<z.ZodType, number>()
-/** Uses of a schema after which zod may compile it: that takes as long as some dozen parses, and most of a start are the only one. */
+/**
+ * Uses of a schema after which zod may compile it: that takes as long as some dozen parses, and most uses at start are
+ * the only one.
+ */
 const COMPILED_AFTER = 32
 
-/** Whether a schema is to be parsed as it is, since nobody knows yet that it is used often; counts this use. */
+/** Whether a schema is parsed uncompiled, since it is not known yet to be used often. Counts this use. */
 function isRare(schema: z.ZodType): boolean {
   const count = uses.get(schema) ?? 0
   if (count < COMPILED_AFTER) uses.set(schema, count + 1)
   return count < COMPILED_AFTER
 }
 
-/** Parses as the schema does, with the valid keys in the message of a key that is not known. */
+/**
+ * Parses as the schema does, but lists the valid keys in the message for an unknown key.
+ * @example
+ * import { z } from 'zod'
+ * safeParse(z.int(), 3).data // => 3
+ * safeParse(z.int(), 'three').success // => false
+ */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> {
   const isLarge = hasLongList(value)
   const tooLong = isLarge ? tooLongList(schema, value) : undefined
@@ -163,7 +182,7 @@ export function safeParse<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafePar
   }
 }
 
-/** @param first whether to look no further than the first mistake of each list */
+/** @param first whether to stop at the first mistake of each list */
 const parsed = <T>(schema: z.ZodType<T>, value: unknown, first: boolean): z.ZodSafeParseResult<T> =>
   schema.safeParse(value, {
     jitless: isRare(schema),
@@ -179,14 +198,14 @@ const failed = <T>(issue: Issue): z.ZodSafeParseResult<T> => ({
   error: { issues: [issue] } as unknown as z.ZodError<T>,
 })
 
-/** Items of a list from which on it is long: zod gathers every mistake in it, takes seconds for a million and fails then. */
+/** Length from which a list is long: zod collects every mistake in it, takes seconds for a million and fails then. */
 const LONG = 1_000
-/** How much of long lists is looked at first. */
+/** Lengths of the beginnings of long lists that are checked first. */
 const BEGINNINGS = [100, 10_000]
 /** So many mistakes are those of items, and not of a list that is too short. */
 const MANY = 64
 
-/** Whether there is a long list anywhere in a value, which may have parts in several places, as YAML's aliases make them. */
+/** Whether a value contains a long list. YAML aliases may repeat parts. */
 function hasLongList(value: unknown, seen = new Set<object>()): boolean {
   if (typeof value !== 'object' || value === null || seen.has(value)) return false
   seen.add(value)
@@ -195,7 +214,7 @@ function hasLongList(value: unknown, seen = new Set<object>()): boolean {
   return parts.some((part) => hasLongList(part, seen))
 }
 
-/** The first list that is longer than its schema allows, whatever its items are: these need no look then. */
+/** The first list that exceeds its maximum, so that its items need not be checked. */
 function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[] = []): Issue | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { def } = (schema as z.core.$ZodTypes)._zod
@@ -224,7 +243,7 @@ function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly Pro
     case 'default':
       return tooLongList(def.innerType, value, path)
     case 'union': {
-      // It is too long when it is so for each branch that a list or an object can be of.
+      // It is too long if it is for each branch that allows a list or an object.
       const branches = def.options.filter((option) => !SCALARS.has(option._zod.def.type))
       const found = branches.map((branch) => tooLongList(branch, value, path))
       return found.every((issue) => issue !== undefined) ? found[0] : undefined
@@ -234,10 +253,10 @@ function tooLongList(schema: z.core.$ZodType, value: unknown, path: readonly Pro
   }
 }
 
-/** Types of schemas that no list and no object is valid for. */
+/** Types of schemas for which no list and no object is valid. */
 const SCALARS = new Set(['string', 'number', 'boolean', 'null', 'literal', 'enum'])
 
-/** The most items that a schema of lists allows. */
+/** The maximum number of items that a list schema allows. */
 const maximumOf = ({ checks = [] }: z.core.$ZodArrayDef): number =>
   Math.min(
     ...checks.map(({ _zod: { def } }) =>
@@ -245,7 +264,7 @@ const maximumOf = ({ checks = [] }: z.core.$ZodArrayDef): number =>
     ),
   )
 
-/** The first result that is one, of a function called with each item in turn. */
+/** The first defined result of a function for the items. */
 function firstOf<T, R>(items: Iterable<T>, of: (item: T) => R | undefined): R | undefined {
   for (const item of items) {
     const result = of(item)
@@ -254,20 +273,20 @@ function firstOf<T, R>(items: Iterable<T>, of: (item: T) => R | undefined): R | 
   return undefined
 }
 
-/** What is found in the beginnings of long lists, where nearly all of them is wrong. */
+/** The mistakes in the beginnings of long lists, if nearly all of their items are invalid. */
 function mistakesAtTheBeginning<T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResult<T> | undefined {
   for (const most of BEGINNINGS) {
     try {
       const result = parsed(schema, beginningsOf(value, most), false)
       if (!result.success && result.error.issues.flatMap(mistakesIn).length >= MANY) return result
     } catch {
-      // What the whole value is worth is found out by itself.
+      // The rest of the value is validated by itself.
     }
   }
   return undefined
 }
 
-/** A mistake, and those that the branches of a union have found. */
+/** A mistake, and those of the branches of a union. */
 const mistakesIn = (issue: Issue): readonly Issue[] =>
   issue.code === 'invalid_union' && issue.errors.length > 0 ? issue.errors.flat().flatMap(mistakesIn) : [issue]
 
@@ -276,15 +295,20 @@ function beginningsOf(value: unknown, most: number, made = new Map<object, unkno
   if (typeof value !== 'object' || value === null) return value
   const before = made.get(value)
   if (before !== undefined) return before
-  const isList = Array.isArray(value)
-  if (!isList && Object.getPrototypeOf(value) !== Object.prototype) return value
-  const beginning: unknown[] | Record<string, unknown> = isList ? [] : {}
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    made.set(value, list)
+    for (const part of value.slice(0, most)) list.push(beginningsOf(part, most, made))
+    return list
+  }
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  const beginning: Record<string, unknown> = {}
   made.set(value, beginning)
-  const parts = Object.entries(isList ? value.slice(0, most) : value)
+  const parts = Object.entries(value)
   return Object.assign(beginning, Object.fromEntries(parts.map(([key, part]) => [key, beginningsOf(part, most, made)])))
 }
 
-// Checks of a length read it of objects too, whose `length` may be an object that is no text and no number.
+// Checks of a length also read the `length` of objects, which may be neither a text nor a number.
 const isUnreadable = (error: unknown) => error instanceof TypeError && /default value|primitive/.test(error.message)
 const UNREADABLE: Issue = {
   code: 'custom',
@@ -299,10 +323,16 @@ const TOO_MANY: Issue = {
   input: undefined,
 }
 
-/** Problems that are told at a time. */
+/** Maximum number of reported problems. */
 const MAX_PROBLEMS = 100
 
-/** The problems of a failed parse, in the order zod found them; every key that is not known is one. */
+/**
+ * The problems of a failed parse, in zod's order; each unknown key is one.
+ * @example
+ * import { z } from 'zod'
+ * const { error } = z.strictObject({ a: z.int() }).safeParse({ a: 1, b: 2 })
+ * problemsOf(error, { a: 1, b: 2 })[0].path // => ['b']
+ */
 export const problemsOf = (
   { issues }: Pick<z.core.$ZodError, 'issues'>,
   root: unknown,
@@ -318,7 +348,14 @@ export const problemsOf = (
     .slice(0, most)
     .map((issue) => deepest(issue, root))
 
-/** The value as the schema makes it; a 400 that names the first field at fault, below `under`, or `whole`, otherwise. */
+/**
+ * The parsed value. The error names the first invalid field, below `under`, or `whole` for the value itself.
+ * @throws ApiError with `status`, default 400
+ * @example
+ * import { z } from 'zod'
+ * parseRequest(z.object({ n: z.int() }), { n: 2 }) // => { n: 2 }
+ * parseRequest(z.object({ n: z.int() }), { n: 'two' }) // throws 'n' must be a number
+ */
 export function parseRequest<T>(
   schema: z.ZodType<T>,
   value: unknown,

@@ -1,7 +1,7 @@
-// What is probably wrong where the YAML library finds a mistake: what it says is about its grammar, not about what was meant.
+// Explains mistakes that the YAML library reports: its messages are about the grammar, not about what was intended.
 import { type Yaml, yaml } from '../lib/yaml.ts'
 
-/** A mistake, and where in the text. */
+/** A mistake, and its offset in the text. */
 interface YamlMistake {
   offset: number
   message: string
@@ -15,10 +15,10 @@ const TEMPLATE = `a text that begins with a template ({{...}}) ${QUOTES}`
 
 /** The rest of a line from an offset on. */
 const restOfLine = (text: string, offset: number) => text.slice(offset).split('\n', 1)[0] ?? ''
-/** The line that an offset is in. */
+/** The line of an offset. */
 const lineOf = (text: string, offset: number) => restOfLine(text, text.lastIndexOf('\n', offset - 1) + 1)
 
-/** By the library's name of the mistake: what to do. */
+/** Remedies, by the library's code of the mistake. */
 const REASONS: Record<string, (text: string, offset: number, message: string) => string | undefined> = {
   TAB_AS_INDENT: () => 'indent with spaces',
   BAD_ALIAS: () => `a text that begins with * ${QUOTES}`,
@@ -42,7 +42,7 @@ const REASONS: Record<string, (text: string, offset: number, message: string) =>
   },
 }
 
-/** The first mistake in a document, undefined when it can be read. */
+/** The first mistake in a document; undefined if it is valid. */
 export function yamlMistake(document: YamlDocument, text: string): YamlMistake | undefined {
   const [broken] = [...document.errors, ...document.warnings]
   if (!broken) return keyOrAliasMistake(document, text)
@@ -54,7 +54,9 @@ export function yamlMistake(document: YamlDocument, text: string): YamlMistake |
 const isOpenQuote = ({ code, message }: { code: string; message: string }) =>
   code === 'MISSING_CHAR' && message.includes('quote')
 
-/** Where a text begins whose quotation mark is never closed: it goes to the end of the file, so it is the last one. */
+/**
+ * The start of a text whose quotation mark is never closed: it extends to the end of the file, so it is the last one.
+ */
 function openQuote(document: YamlDocument): number | undefined {
   let found: number | undefined
   yaml().visit(document, {
@@ -67,7 +69,7 @@ function openQuote(document: YamlDocument): number | undefined {
 
 const isPlain = (node: { type?: string | undefined }) => node.type === 'PLAIN'
 
-/** What the library lets pass: an alias of nothing, a key that is there twice or is no text, a merge key. */
+/** Mistakes that the library accepts: an unknown alias, a key that is repeated or is not a text, a merge key. */
 function keyOrAliasMistake(document: YamlDocument, text: string): YamlMistake | undefined {
   let found: YamlMistake | undefined
   const anchors = new Set<string>()

@@ -1,25 +1,25 @@
-// YAML of people and programs, read within limits: the library has none of its own, and takes quadratic time for some texts.
+// Reads YAML within limits: the library has none of its own, and takes quadratic time for some texts.
 import { MAX_DEPTH, nestingProblem } from '../lib/nesting.ts'
 import { type Yaml, yaml } from '../lib/yaml.ts'
 import { yamlMistake } from './yaml-mistakes.ts'
 
-/** How much YAML is read: characters, and tokens (words, punctuation, line breaks), which take about 10 microseconds each. */
+/** Limits on YAML: characters, and tokens (words, punctuation, line breaks), which take about 10 microseconds each. */
 export interface YamlLimits {
   characters: number
   tokens: number
 }
 
-/** Of a file on disk, which is read at start-up and when it changes. */
+/** For a file on disk, which is read at start and when it changes. */
 export const FILE_LIMITS: YamlLimits = { characters: 16_000_000, tokens: 500_000 }
-/** Of a text in a request: some 2,000 lines. */
+/** For a text in a request: some 2,000 lines. */
 export const REQUEST_LIMITS: YamlLimits = { characters: 256_000, tokens: 20_000 }
 const MAX_ALIASES = 1_000
 /** Tokens that stand for no characters: a document, the end of a flow collection and a scalar begin with them. */
-/** Stands before a scalar, whatever that looks like. */
+/** Precedes a scalar, whatever the scalar looks like. */
 const SCALAR = '\x1f'
 const MARKS = new Set(['\x02', '\x18', SCALAR])
 
-/** A text that cannot be read as YAML; `offset` is where, in UTF-16 units. */
+/** A text that cannot be read as YAML; `offset` is the position, in UTF-16 units. */
 export class YamlError extends Error {
   readonly offset: number
   constructor(message: string, offset: number) {
@@ -28,10 +28,10 @@ export class YamlError extends Error {
   }
 }
 
-/** A text that was read. */
+/** A parsed text. */
 export interface ReadYaml {
   document: ReturnType<Yaml['parseDocument']>
-  /** As JSON has it: no cycle, nothing but objects, arrays and scalars. */
+  /** Only JSON: no cycle, nothing but objects, arrays and scalars. */
   value: unknown
 }
 
@@ -39,7 +39,7 @@ type LineCounter = InstanceType<Yaml['LineCounter']>
 
 /**
  * Reads one document of YAML 1.2 or JSON.
- * @param lines told of the beginning of each line
+ * @param lines receives the start of each line
  * @throws YamlError for a mistake, and for a text that is larger, deeper or more repetitive than `limits` allow
  */
 export function readYaml(text: string, lines: LineCounter, limits: YamlLimits): ReadYaml {
@@ -52,13 +52,13 @@ export function readYaml(text: string, lines: LineCounter, limits: YamlLimits): 
   try {
     return parse(text, lines, limits)
   } catch (error) {
-    // The library calls itself for each level.
+    // The library recurses for each level.
     if (error instanceof RangeError) throw new YamlError('the text is nested too deeply', 0)
     throw error
   }
 }
 
-/** Tells where the lines begin up to a place in a text that is not parsed. */
+/** Finds the line starts up to an offset in a text that is not parsed. */
 function countLines(text: string, lines: LineCounter, until: number): void {
   lines.addNewLine(0)
   for (let end = text.indexOf('\n'); end >= 0 && end < until; end = text.indexOf('\n', end + 1))
@@ -68,10 +68,10 @@ function countLines(text: string, lines: LineCounter, until: number): void {
 function checkSize(text: string, { characters, tokens }: YamlLimits): void {
   if (text.length > characters)
     throw new YamlError(`the text is longer than ${characters} characters, got ${text.length}`, 0)
-  // Each token has a character at least.
+  // Each token has at least one character.
   if (text.length <= Math.min(tokens, MAX_ALIASES)) return
   let [count, aliases, offset] = [0, 0, 0]
-  // Levels of lists and mappings that are open in this line, and of those in brackets: the parser takes quadratic time for them.
+  // Depth of open lists and mappings in this line, and of those in brackets: the parser takes quadratic time for them.
   let [inLine, inBrackets] = [0, 0]
   let before = ''
   for (const token of new (yaml().Lexer)().lex(text)) {
@@ -92,7 +92,7 @@ function checkSize(text: string, { characters, tokens }: YamlLimits): void {
 }
 
 function parse(text: string, lines: LineCounter, limits: YamlLimits): ReadYaml {
-  // Unique keys: `yamlMistake` looks for them, since the library compares each with each. YAML 1.1's tags make no JSON.
+  // Unique keys are checked by `yamlMistake`, since the library compares each with each. Tags of YAML 1.1 are not JSON.
   const document = yaml().parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -101,7 +101,7 @@ function parse(text: string, lines: LineCounter, limits: YamlLimits): ReadYaml {
     resolveKnownTags: false,
   })
   const mistake = yamlMistake(document, text)
-  // The library reports a stack that ran out as a mistake of the text.
+  // The library reports a stack overflow as a mistake of the text.
   if (mistake?.message.startsWith('Maximum call stack')) throw new RangeError(mistake.message)
   if (mistake) throw new YamlError(mistake.message, mistake.offset)
   let value: unknown
@@ -109,7 +109,7 @@ function parse(text: string, lines: LineCounter, limits: YamlLimits): ReadYaml {
     value = document.toJS()
   } catch (error) {
     if (error instanceof RangeError) throw error
-    // Such as aliases that stand for too much.
+    // Such as aliases that expand to too much.
     throw new YamlError((error as Error).message, 0)
   }
   if (!text.includes('*')) return { document, value: checkedDepth(value) }
@@ -126,10 +126,10 @@ function checkedDepth(value: unknown): unknown {
   return value
 }
 
-/** How many values there are in one, each alias counted as what it stands for; undefined where that has no end. */
+/** Number of values in a value, each alias counted as its target; undefined for a cycle. */
 function expandedSize(value: unknown, sizes: Map<object, number | undefined>): number | undefined {
   if (typeof value !== 'object' || value === null) return 1
-  // What is still being counted is in the map without a number.
+  // A value that is still being counted is in the map without a number.
   if (sizes.has(value)) return sizes.get(value)
   sizes.set(value, undefined)
   let sum = 1

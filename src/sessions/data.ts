@@ -1,4 +1,5 @@
-// What a session stores. A database in memory is opened at its first use, and can sleep as a few compressed kilobytes.
+// The data of a session. An in-memory database is opened on first use, and can be unloaded to a few compressed
+// kilobytes.
 import { ApiError } from '../contract/core/error.ts'
 import { checkpointer } from '../db/checkpoint.ts'
 import { byteSize, type Database, keyedKinds, openClone, openSecond } from '../db/open.ts'
@@ -26,44 +27,47 @@ import {
   storesOver,
 } from './stores.ts'
 
-/** Everything that a session stores, until a reset or a snapshot puts other data in its place. */
+/** All data of a session, until a reset or a snapshot replaces it. */
 export interface SessionData extends Stores {
-  /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
+  /** Makes atomic changes to the records. Resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
-  /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
+  /** Kinds of records of which at least one has a key, such as waiting events. Loads nothing. */
   keyedKinds(): readonly string[]
-  /** Everything that is stored, as it is now; read in slices. */
+  /** All current data, read in slices. */
   snapshot(): Promise<Snapshot>
-  /** The last instant that it tells of, in ms since the epoch; 0 when it tells of none. */
+  /** The last instant in the data, in ms since the epoch; 0 if there is none. */
   lastInstant(): number
-  /** Data with the content of a snapshot, or with nothing, in the place of this; rejects when it cannot be loaded. */
+  /** Replaces the data by a snapshot, or by nothing. Rejects if it cannot be loaded. */
   replaced(snapshot: Snapshot | null): Promise<SessionData>
-  /** How many calls have begun. */
+  /** Number of calls so far. */
   calls: number
-  /** The numbers of the calls that are under way. */
+  /** The numbers of the calls in progress. */
   readonly underWay: Set<number>
   /** Whether an earlier process has left it. */
   readonly restored: boolean
-  /** Why its file could not be used the last time; undefined when it could, or in memory. */
+  /** Why its file could not be used the last time; undefined if it could, or in memory. */
   readonly problem?: string | undefined
-  /** Throws the 507 of its file where that cannot be used; memory always can. */
+  /** Throws the 507 of its file if it cannot be used; memory always can. */
   check?(): void
   /** Whether its database is open. */
-  readonly awake: boolean
-  /** Whether nothing waits to be written. */
+  readonly loaded: boolean
+  /** Whether no write is waiting. */
   readonly idle: boolean
-  /** What health counts; wakes nothing. */
+  /** The counts for health. Loads nothing. */
   counts(): DataCounts
-  /** Closes a database in memory that is small and at rest; it is as it was at its next use. */
+  /** Closes an in-memory database that is small and idle. It is restored at its next use. */
   sleep(): void
-  /** It is no session's any more: whoever still uses it does so to the end. */
+  /** Detaches it from its session. Users in progress may finish. */
   leave(): void
-  /** Other data has its place, or none, and nobody uses it: gives back what it has in memory, which the collector would do much later. Data in a file has none. */
+  /**
+   * Frees its memory after it was replaced or deleted and no one uses it, long before the garbage collector would. Data
+   * in a file has none.
+   */
   discard?(): void
   close(): void
 }
 
-/** What calls of a session end with when it begins anew. */
+/** The error of a session's calls when it is reset. */
 export const resetError = (what = 'the session was reset'): ApiError =>
   new ApiError(409, 'session_reset', `${what} while this call was answered: make it again`)
 
@@ -79,7 +83,7 @@ const opened = (database: Database, options: DataOptions, continued: DataHistory
   return { database, writer, stores, dropped: continued.dropped }
 }
 
-/** What is left of a database that was closed. */
+/** What is left of a closed database. */
 interface SleepingData {
   bytes: Uint8Array
   counts: DataCounts
@@ -88,17 +92,17 @@ interface SleepingData {
 }
 
 const nothing = (limit = Number.POSITIVE_INFINITY): StoreSize => ({ entries: 0, bytes: 0, limit, dropped: 0 })
-/** What an empty database holds. */
+/** The counts of an empty database. */
 export const nothingStored = (keep: DataLimits): DataCounts => ({
   traces: nothing(keep.traceBytes),
   keyValues: nothing(keep.answerBytes),
 })
-/** Bytes of a database beyond which it stays open: what it costs is what it holds. */
+/** Size in bytes beyond which a database stays open: its cost is its content. */
 const MAX_ASLEEP_SIZE = 2 * 2 ** 20
 
 /**
- * Replaces everything in a database in one transaction over many turns of the event loop: nobody else may use the connection. Throws
- * what a step throws, or `ended` returns, and then nothing is replaced.
+ * Replaces everything in a database in one transaction over many turns of the event loop. The connection must not be
+ * used otherwise. Throws what a step throws, or `ended` returns, and then nothing is replaced.
  */
 async function replaceAll(
   database: Database,
@@ -114,7 +118,7 @@ async function replaceAll(
   database.exec('COMMIT')
 }
 
-/** Everything that a connection reads, which is then closed; `source` is the database that it stands for. */
+/** Everything that a connection reads; it is closed afterwards. `source` is the database that it belongs to. */
 async function dumpWith(reader: Database, source: Database): Promise<Snapshot> {
   try {
     return await dump(reader, source)
@@ -123,21 +127,21 @@ async function dumpWith(reader: Database, source: Database): Promise<Snapshot> {
   }
 }
 
-/** Data in memory; `empty` gives the bytes of an empty database, which it begins with unless one is open. */
+/** In-memory data; `empty` returns the bytes of an empty database, with which it starts unless one is open. */
 export function memoryData(empty: () => Buffer, options: DataOptions, begun?: OpenData): SessionData {
-  let awake = begun
-  let asleep: SleepingData | undefined
+  let loaded = begun
+  let unloaded: SleepingData | undefined
   const dropped = begun?.dropped ?? nothingDropped()
   const none = nothingStored(options.keep)
   const use = (): OpenData => {
-    if (awake) return awake
-    const bytes = asleep ? Buffer.from(Bun.zstdDecompressSync(asleep.bytes)) : empty()
-    // What is not shown any more is in the database all the same.
-    const counts = dropped.traces.last > 0 ? undefined : (asleep?.counts ?? none)
-    awake = opened(openClone(bytes), options, { dropped, number: asleep?.number, counts })
-    asleep = undefined
+    if (loaded) return loaded
+    const bytes = unloaded ? Buffer.from(Bun.zstdDecompressSync(unloaded.bytes)) : empty()
+    // Hidden traces are in the database all the same.
+    const counts = dropped.traces.last > 0 ? undefined : (unloaded?.counts ?? none)
+    loaded = opened(openClone(bytes), options, { dropped, number: unloaded?.number, counts })
+    unloaded = undefined
     options.opened?.()
-    return awake
+    return loaded
   }
   return {
     traces: onUse(() => use().stores.traces),
@@ -146,7 +150,7 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
     contents: onUse(() => use().stores.contents),
     sequences: onUse(() => use().stores.sequences),
     transact: (run) => use().writer.transact(run),
-    keyedKinds: () => (awake ? keyedKinds(awake.database) : (asleep?.keyedKinds ?? [])),
+    keyedKinds: () => (loaded ? keyedKinds(loaded.database) : (unloaded?.keyedKinds ?? [])),
     snapshot() {
       const { database } = use()
       return dumpWith(openClone(database.serialize()), database)
@@ -164,67 +168,67 @@ export function memoryData(empty: () => Buffer, options: DataOptions, begun?: Op
       return memoryData(empty, options, opened(database, options, { dropped: nothingDropped() }))
     },
     restored: false,
-    calls: awake?.stores.traces.lastSeq() ?? 0,
+    calls: loaded?.stores.traces.lastSeq() ?? 0,
     underWay: new Set(),
-    get awake() {
-      return awake !== undefined
+    get loaded() {
+      return loaded !== undefined
     },
     get idle() {
-      return awake?.writer.idle ?? true
+      return loaded?.writer.idle ?? true
     },
-    counts: () => awake?.stores.counts() ?? asleep?.counts ?? none,
+    counts: () => loaded?.stores.counts() ?? unloaded?.counts ?? none,
     sleep() {
-      if (!awake?.writer.idle || byteSize(awake.database) > MAX_ASLEEP_SIZE) return
-      const { database, writer, stores } = awake
-      asleep = {
+      if (!loaded?.writer.idle || byteSize(loaded.database) > MAX_ASLEEP_SIZE) return
+      const { database, writer, stores } = loaded
+      unloaded = {
         bytes: Bun.zstdCompressSync(database.serialize()),
         counts: stores.counts(),
         keyedKinds: keyedKinds(database),
         number: stores.lastNumber(),
       }
-      awake = undefined
+      loaded = undefined
       writer.close()
     },
     leave() {},
     discard() {
-      awake?.writer.close()
-      awake = undefined
+      loaded?.writer.close()
+      loaded = undefined
     },
-    close: () => awake?.writer.close(),
+    close: () => loaded?.writer.close(),
   }
 }
 
-/** A file that is open; `release` lets another process have it, and `restored` says whether one had it before. */
+/** An open file; `release` frees it for another process, and `restored` tells whether it existed before. */
 interface FileDatabase {
   database: Database
   restored: boolean
   release(): void
-  /** Opens it a second time, for one transaction that others write or read nothing of. */
-  beside?(): Database
-  /** Told before it is closed, when nothing waits to be written any more. */
+  /** Opens it a second time, for one isolated transaction. */
+  openBeside?(): Database
+  /** Called before it is closed, when no write is waiting. */
   closing?(): void
 }
 
-/** What began before everything was replaced leaves nothing behind, not even in the same transaction. */
-function writesUntil(over: () => boolean, writer: Writer): Writes {
-  const unlessOver = (run: () => void) => () => (over() ? undefined : run())
+/** Writes that started before everything was replaced are dropped, even in the same transaction. */
+function writesUntil(isEnded: () => boolean, writer: Writer): Writes {
+  const unlessOver = (run: () => void) => () => (isEnded() ? undefined : run())
   const stepsOf = <Write extends LargeWrite>(large: Write): Write =>
-    large.ahead?.length ? { ...large, ahead: large.ahead.map(unlessOver) } : large
+    large.steps?.length ? { ...large, steps: large.steps.map(unlessOver) } : large
   return {
     batched<Item extends LargeWrite>(kind: WriteKind<Item>): BatchedWrite<Item> {
-      const queue = writer.batched<Item>({ ...kind, put: (items) => (over() ? undefined : kind.put(items)) })
-      return (item) => (over() ? Promise.resolve() : queue(stepsOf(item)))
+      const queue = writer.batched<Item>({ ...kind, put: (items) => (isEnded() ? undefined : kind.put(items)) })
+      return (item) => (isEnded() ? Promise.resolve() : queue(stepsOf(item)))
     },
   }
 }
 
-/** Data in memory that is open from the start, so that whatever prevents it is known then. */
+/** In-memory data that is open from the start, so that a failure is known then. */
 export const loadedMemoryData = (empty: () => Buffer, options: DataOptions): SessionData =>
   memoryData(empty, options, opened(openClone(empty()), options, { dropped: nothingDropped() }))
 
 /** Data in a file. */
 export function fileData(
-  { database, restored, release, closing, beside = () => openSecond(database.name) }: FileDatabase,
+  { database, restored, release, closing, openBeside: beside = () => openSecond(database.name) }: FileDatabase,
   options: DataOptions,
 ): SessionData {
   const checkpoints = checkpointer(database)
@@ -233,11 +237,11 @@ export function fileData(
   let replacing: Database | undefined
   const end = () => {
     ended = resetError()
-    // Undoes what it has done, for which others would wait.
+    // Rolls back, for which others would have to wait.
     replacing?.close()
   }
   const replace = async (snapshot: Snapshot | null, done: () => void) => {
-    // What is written meanwhile waits for the other connection, and what is read is as it was.
+    // Writes meanwhile wait for the other connection, and reads return the old data.
     const release = await writer.hold()
     try {
       if (ended) throw ended
@@ -252,10 +256,10 @@ export function fileData(
     }
   }
   const begin = (): SessionData => {
-    let over = false
+    let isReplaced = false
     const own = storesOver(
       database,
-      writesUntil(() => over, writer),
+      writesUntil(() => isReplaced, writer),
       { ...options, dropped: nothingDropped() },
     )
     const stores: Stores = {
@@ -267,13 +271,13 @@ export function fileData(
     }
     return {
       ...stores,
-      awake: true,
+      loaded: true,
       get idle() {
         return writer.idle
       },
       transact: (run) =>
         writer.transact(() => {
-          if (over) throw resetError()
+          if (isReplaced) throw resetError()
           return run()
         }),
       keyedKinds: () => keyedKinds(database),
@@ -285,7 +289,7 @@ export function fileData(
       lastInstant: () => lastInstantIn(database),
       async replaced(snapshot) {
         await replace(snapshot, () => {
-          over = true
+          isReplaced = true
         })
         return begin()
       },

@@ -1,4 +1,4 @@
-// The folder in which named sessions outlive the process: a database file for each. Whatever else is in the folder is left alone.
+// The folder in which named sessions outlive the process: one database file each. Other files in it are left alone.
 import { lstatSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../contract/core/error.ts'
@@ -13,46 +13,54 @@ import { fileData, nothingStored, type SessionData } from './data.ts'
 import { foreignFile, isName, UnusableSession, unrestorable, unwritable } from './refusals.ts'
 import { type DataCounts, type DataOptions, type Guard, guardedLater, guardedOnUse } from './stores.ts'
 
-/** What a session was made with, as the control API was asked for it. */
+/** The settings with which a session was created over the control API. */
 export type GeneratedWith = Record<string, unknown>
 
 /** The databases of named sessions. */
 export interface SessionFolder {
-  /** Whether an earlier process, or this one, has left a session of a name, or a file of another program has its place. */
+  /**
+   * Whether this or an earlier process has left a session of this name, or a file of another program is in its place.
+   */
   has(name: string): boolean
-  /** What was left of it, or else nothing, in a file that is there with what the session is `made` with, or not at all. */
+  /** Its data, restored or new. `made` are the settings to store in a new file, or undefined for none. */
   data(name: string, options: DataOptions, made: GeneratedWith | undefined): SessionData
-  /** What one that was left was made with; undefined when it began by being called. */
+  /** The settings of a restored session; undefined if its first call created it. */
   madeWith(name: string): GeneratedWith | undefined
-  /** The sessions that there are files of, be they sound or not. */
+  /** The sessions with files, valid or not. */
   names(): string[]
-  /** When the file of a session was last written, in ms since the epoch; undefined when there is none. */
+  /** When the file of a session was last written, in ms since the epoch; undefined if there is none. */
   lastWritten(name: string): number | undefined
-  /** Forgets what a session holds, which nobody uses now, and keeps what it was made with. */
+  /** Deletes the data of an unused session, and keeps its settings. */
   clear(name: string): void
-  /** Removes a session; 507 when the file of the name belongs to another program, which stays, or cannot be removed. */
+  /**
+   * Removes a session.
+   * @throws ApiError 507 if the file belongs to another program or cannot be removed
+   */
   remove(name: string): void
-  /** Lets another process have the folder. */
+  /** Frees the folder for another process. */
   close(): void
 }
 
-/** What a folder of sessions is made with. */
+/** The dependencies of a folder. */
 interface FolderOptions {
   /** File of the default session's database, or `:memory:`. */
   db: string
   /** An empty database. */
   empty(): Buffer
-  /** Closes what is open beside it where files are scarce. */
-  awake: { opening(): void; makeRoom(): boolean }
+  /** Closes other files when file descriptors are scarce. */
+  loaded: { opening(): void; makeRoom(): boolean }
 }
 
-/** What ends the name of each file that is ours. */
+/** The suffix of our files. */
 const SUFFIX = '.session.db'
-/** What SQLite keeps beside a database. */
+/** Files that SQLite keeps beside a database. */
 const COMPANIONS = ['-wal', '-shm', '-journal']
 
-/** The sessions of a folder, for this process alone; throws `DatabaseError` when it cannot be used. */
-export function openFolder(folder: string, { db, empty, awake }: FolderOptions): SessionFolder {
+/**
+ * The sessions of a folder, for this process alone.
+ * @throws DatabaseError if it cannot be used
+ */
+export function openFolder(folder: string, { db, empty, loaded: awake }: FolderOptions): SessionFolder {
   const release = locked(folder, db)
   const fileOf = (name: string) => join(folder, fileName(name) + SUFFIX)
   const withRoom: Guard = (run) => {
@@ -116,7 +124,7 @@ export function openFolder(folder: string, { db, empty, awake }: FolderOptions):
       checkState(name, fileOf(name))
       const text = withRoom(() => settingsText(name, fileOf(name)))
       cared(name, () => {
-        // A log that is left would be taken for that of the new file.
+        // A left-over log would be taken for that of the new file.
         for (const end of COMPANIONS) removeFile(fileOf(name) + end)
         writeWhole(fileOf(name), text === undefined ? empty() : withSettings(empty(), text))
       })
@@ -125,7 +133,10 @@ export function openFolder(folder: string, { db, empty, awake }: FolderOptions):
   }
 }
 
-/** Does something with the file of a session; 503 where no more files can be opened, 507 when the system does not let us. */
+/**
+ * Works on the file of a session.
+ * @throws ApiError 503 if no more files can be opened, 507 if the system denies it
+ */
 function cared<Result>(name: string, run: () => Result): Result {
   try {
     return run()
@@ -136,11 +147,11 @@ function cared<Result>(name: string, run: () => Result): Result {
   }
 }
 
-/** What SQLite would use or write beside a file and is no file, such as a folder or a link: it is left alone. */
+/** Anything that is not a file, such as a folder or a link, in the place of SQLite's files: it is left alone. */
 const foreignCompanion = (file: string): string | undefined =>
   COMPANIONS.map((end) => file + end).find((one) => lstatSync(one, { throwIfNoEntry: false })?.isFile() === false)
 
-/** 507 where something else than a file has the place of one that SQLite keeps beside the file of a session. */
+/** @throws ApiError 507 if something other than a file is in the place of one of SQLite's files */
 function checkCompanions(name: string, file: string): void {
   const foreign = cared(name, () => foreignCompanion(file))
   if (foreign !== undefined) throw foreignFile(name, foreign)
@@ -148,7 +159,7 @@ function checkCompanions(name: string, file: string): void {
 
 const PROBLEMS = { missing: 'is gone', empty: 'is empty', older: 'was made by an older build' }
 
-/** 507 when there is not what we wrote where the file of a session must be. */
+/** @throws ApiError 507 if the file of a session is missing or is not ours */
 function checkState(name: string, file: string): void {
   const state = cared(name, () => fileState(file))
   if (state === 'foreign') throw foreignFile(name, file)
@@ -156,7 +167,7 @@ function checkState(name: string, file: string): void {
   if (state !== 'own') throw unrestorable(name, `its file ${file} ${PROBLEMS[state]}`)
 }
 
-/** What opening a database has thrown, as the refusal of a session. */
+/** An error of opening a database as that of a session. */
 function refusalOf(name: string, error: unknown): unknown {
   if (isOutOfFiles(error)) return tooManyFiles(errorCode(error))
   if (error instanceof DatabaseError) return unrestorable(name, error.problem)
@@ -171,7 +182,7 @@ function settingsText(name: string, file: string): string | undefined {
   }
 }
 
-/** Whether a path holds one of our databases, one of an older build, nothing, a file without content, or something of another program. */
+/** Whether a path is one of our databases, one of an older build, missing, empty, or a file of another program. */
 function fileState(file: string): 'missing' | 'empty' | 'own' | 'older' | 'foreign' {
   const stat = lstatSync(file, { throwIfNoEntry: false })
   if (!stat) return 'missing'
@@ -184,13 +195,13 @@ function removeFile(file: string): void {
   if (lstatSync(file, { throwIfNoEntry: false })?.isFile()) rmSync(file, { force: true })
 }
 
-/** Names that Windows has for devices, whatever stands behind the first dot. */
+/** Device names of Windows, with any extension. */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
-/** The name of a session as that of a file, which no other session has where capital letters are small ones. */
+/** The file name of a session, unique on case-insensitive file systems, too. */
 const fileName = (name: string) =>
   DEVICE.test(name) ? `==${name}` : name.replace(/[A-Z]/g, (letter) => `=${letter.toLowerCase()}`)
 
-/** The session that a file belongs to by its name; undefined of other files. */
+/** The session of a file, by its name; undefined for other files. */
 function nameOf(file: string): string | undefined {
   if (!file.endsWith(SUFFIX)) return undefined
   const written = file.slice(0, -SUFFIX.length)
@@ -217,7 +228,7 @@ function locked(folder: string, db: string): () => void {
     what: `sessions folder ${folder}`,
     advice: 'name another folder with --sessions-dir',
   })
-  // What a process that was killed had begun to write.
+  // Drafts of a killed process.
   for (const name of readdirSync(folder)) {
     const file = join(folder, name)
     if (name.endsWith(SUFFIX + DRAFT) && fileState(file) === 'own') removeFile(file)
@@ -225,13 +236,13 @@ function locked(folder: string, db: string): () => void {
   return release
 }
 
-/** Whether a file is, or would be, inside a folder, by whatever links one gets there. */
+/** Whether a file is, or would be, inside a folder, through any links. */
 function isInside(file: string, folder: string): boolean {
   const path = relative(realpathSync(folder), realPath(resolve(file)))
   return path !== '..' && !path.startsWith(`..${sep}`) && resolve(path) !== path
 }
 
-/** The path without links of something that need not exist. */
+/** The real path of something that need not exist. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)
@@ -242,11 +253,11 @@ function realPath(path: string): string {
 }
 
 const DRAFT = '.new'
-/** Renamed into place, so that nobody ever finds half of it. */
+/** Renamed into place, so that no one ever finds a partial file. */
 function writeWhole(file: string, content: Buffer): void {
   const draft = file + DRAFT
   if (fileState(draft) !== 'foreign') removeFile(draft)
-  // Whatever else is there is not written over.
+  // Anything else of that name is not overwritten.
   writeNewPrivateFile(draft, content)
   try {
     renameSync(draft, file)
@@ -261,16 +272,18 @@ interface SessionFile {
   name: string
   file: string
   restored: boolean
-  /** 507 when it is not there as it was left. */
+  /** @throws ApiError 507 if it is not as it was left */
   check(): void
-  /** Does something for which files are opened, once there is room for them. */
+  /** Runs work that opens files, once there is room for them. */
   withRoom: Guard
 }
 
 const openData = (source: SessionFile, options: DataOptions, wasDamaged = false): SessionData =>
   source.withRoom(() => openFile(source, options, wasDamaged))
 
-/** Opens the file of a session; one that `wasDamaged` is read as a whole, which takes long, to see whether it still is. */
+/**
+ * Opens the file of a session. One that `wasDamaged` is read as a whole, which takes long, to see whether it still is.
+ */
 function openFile(
   { name, file, restored, check, withRoom }: SessionFile,
   options: DataOptions,
@@ -283,9 +296,9 @@ function openFile(
     database = opened
     const found = wasDamaged ? String(opened.pragma('quick_check(1)', { simple: true })) : HEALTHY
     if (found !== HEALTHY) throw unrestorable(name, `what is in ${file} cannot be read: ${found}`)
-    const beside = () => withRoom(() => openAgain(name, file))
+    const openBeside = () => withRoom(() => openAgain(name, file))
     return fileData(
-      { database, restored, beside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
+      { database, restored, openBeside, closing: () => closesAtOnce(opened), release: () => syncLater(file) },
       options,
     )
   } catch (error) {
@@ -304,39 +317,39 @@ function openAgain(name: string, file: string): Database {
   }
 }
 
-/** What SQLite finds where nothing is damaged. */
+/** SQLite's report on an intact database. */
 const HEALTHY = 'ok'
 
-/** What a session that sleeps is known to hold. */
+/** The known counts of an unloaded session. */
 interface RestingCounts {
   counts: DataCounts
   keyedKinds: readonly string[]
   calls: number
 }
 
-/** Data in a file that is open only while somebody uses it. */
+/** Data in a file that is open only while it is used. */
 function restingData(source: SessionFile, options: DataOptions, begun?: SessionData): SessionData {
   const { name } = source
-  // Opened at once: what cannot be opened is no session, which would be counted and listed.
-  let awake: SessionData | undefined = begun ?? openData(source, options)
-  let known: RestingCounts = { counts: nothingStored(options.keep), keyedKinds: [], calls: 0 }
+  // Opened at once: a file that cannot be opened is no session to count and list.
+  let loaded: SessionData | undefined = begun ?? openData(source, options)
+  let lastKnown: RestingCounts = { counts: nothingStored(options.keep), keyedKinds: [], calls: 0 }
   /** Why it could not be opened the last time, and why something in it could not be read. */
   let [closedBy, spoiledBy]: (UnusableSession | undefined)[] = []
   const use = (): SessionData => {
-    if (awake) return awake
+    if (loaded) return loaded
     try {
-      awake = openData(source, options, spoiledBy !== undefined)
+      loaded = openData(source, options, spoiledBy !== undefined)
     } catch (error) {
       closedBy = error instanceof UnusableSession ? error : undefined
       throw error
     }
     closedBy = undefined
     spoiledBy = undefined
-    // Calls that were refused before they were written have had their numbers too.
-    awake.calls = Math.max(awake.calls, known.calls)
-    return awake
+    // Calls that were rejected before they were written have numbers, too.
+    loaded.calls = Math.max(loaded.calls, lastKnown.calls)
+    return loaded
   }
-  /** A file that turns out to be damaged where it is read is an error of this session. */
+  /** Damage that is found while reading is an error of this session. */
   const guard: Guard = (run) => {
     try {
       return run()
@@ -346,7 +359,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       throw spoiledBy
     }
   }
-  /** What was known before, when that is so. */
+  /** The last known value, if reading fails. */
   const readOr = <Result>(run: () => Result, before: Result): Result => {
     try {
       return guard(run)
@@ -356,20 +369,20 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     }
   }
   const rest = () => {
-    if (!awake?.idle) return
-    const resting = awake
-    known = { counts: countsOf(resting), keyedKinds: kindsOf(resting), calls: resting.calls }
-    awake = undefined
+    if (!loaded?.idle) return
+    const resting = loaded
+    lastKnown = { counts: countsOf(resting), keyedKinds: kindsOf(resting), calls: resting.calls }
+    loaded = undefined
     readOr(() => resting.close(), undefined)
   }
-  /** What was found damaged is opened again, since it may have been mended meanwhile. */
+  /** A damaged file is opened again, since it may have been repaired meanwhile. */
   const useAgain = (): SessionData => {
     if (spoiledBy) rest()
     return use()
   }
   const store = <Store extends object>(of: (data: SessionData) => Store) => guardedOnUse(() => of(use()), guard)
-  const countsOf = (data: SessionData) => readOr(() => data.counts(), known.counts)
-  const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), known.keyedKinds)
+  const countsOf = (data: SessionData) => readOr(() => data.counts(), lastKnown.counts)
+  const kindsOf = (data: SessionData) => readOr(() => data.keyedKinds(), lastKnown.keyedKinds)
   return {
     traces: store((data) => data.traces),
     keyValues: store((data) => data.keyValues),
@@ -377,7 +390,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
     contents: store((data) => data.contents),
     sequences: store((data) => data.sequences),
     transact: (run) => use().transact(run),
-    keyedKinds: () => (awake ? kindsOf(awake) : known.keyedKinds),
+    keyedKinds: () => (loaded ? kindsOf(loaded) : lastKnown.keyedKinds),
     snapshot: () => guardedLater(() => use().snapshot(), guard),
     lastInstant: () => guard(() => use().lastInstant()),
     replaced: async (snapshot) => restingData(source, options, await use().replaced(snapshot)),
@@ -387,25 +400,25 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       return (closedBy ?? spoiledBy)?.message
     },
     get calls() {
-      return awake?.calls ?? known.calls
+      return loaded?.calls ?? lastKnown.calls
     },
     set calls(count) {
       useAgain().calls = count
     },
-    get awake() {
-      return awake !== undefined
+    get loaded() {
+      return loaded !== undefined
     },
     get idle() {
-      return awake?.idle ?? true
+      return loaded?.idle ?? true
     },
-    counts: () => (awake ? countsOf(awake) : known.counts),
+    counts: () => (loaded ? countsOf(loaded) : lastKnown.counts),
     check() {
       const { traces } = useAgain()
       try {
         source.check()
         guard(() => traces.list({ limit: 1 }))
       } catch (error) {
-        // What is used next is refused for the same reason, until that is mended.
+        // The next use fails for the same reason, until it is repaired.
         if (error instanceof UnusableSession) {
           closedBy = error
           rest()
@@ -414,7 +427,7 @@ function restingData(source: SessionFile, options: DataOptions, begun?: SessionD
       }
     },
     sleep: rest,
-    leave: () => awake?.leave(),
-    close: () => readOr(() => awake?.close(), undefined),
+    leave: () => loaded?.leave(),
+    close: () => readOr(() => loaded?.close(), undefined),
   }
 }

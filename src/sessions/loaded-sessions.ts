@@ -1,5 +1,5 @@
-// Which sessions have their databases open, and for how long: what one in memory takes is not given back to the system when it is closed, and
-// a system lets a process have so many files open. Sessions that nobody uses are unloaded, and after a time they are dropped.
+// Limits which sessions have their databases open, and for how long: the memory of a closed one is not returned to the
+// system, and the number of open files is limited. Unused sessions are unloaded, and dropped after a time.
 
 import { everySoOften } from '../lib/clock.ts'
 import { once } from '../lib/once.ts'
@@ -8,132 +8,144 @@ import { inSlices } from '../lib/slices.ts'
 import { DEFAULT_SESSION } from './session.ts'
 import type { OwnedSession } from './session-handle.ts'
 
-/** Enough that parallel tests seldom pay for opening one again, which takes milliseconds. */
+/** Enough that parallel tests seldom have to open one again, which takes milliseconds. */
 const MAX_AWAKE = 128
 /** How many more are closed then. */
 const SPARE = 16
-/** Files that a session has open: the database, its log, and the log's index twice. */
+/** Open files per session: the database, its log, and the log's index twice. */
 const FILES_EACH = 4
-/** How much of the files of a process they may be: the others are connections, mostly. */
+/** Their maximum share of the files of a process: the others are mostly connections. */
 const SHARE = 1 / 4
-/** Fewer are never open at a time, however few files may be. */
+/** Minimum number of open sessions, however few files are allowed. */
 const FEWEST_OPEN = 4
 /** How many are closed when the system opens no more files. */
 const CLOSED_AT_ONCE = 16
 
 /** A session, and when it was last used (ms of real time). */
 export interface SessionEntry {
-  readonly slot: OwnedSession
+  readonly handle: OwnedSession
   used: number
 }
 
-/** Keeps the number of open databases small: closes those that were not used for longest when there are too many. */
+/** Limits the number of open databases: closes the least recently used ones when there are too many. */
 export function limitLoaded(entries: () => Iterable<SessionEntry>, fileLimit = openFileLimit()) {
   const mostFiles = Math.max(FEWEST_OPEN, Math.min(MAX_AWAKE, Math.floor((fileLimit * SHARE) / FILES_EACH)))
   let open = 0
   let closing = false
   let stopped = false
-  const awake = () => [...entries()].filter(({ slot }) => slot.awake)
+  const loaded = () => [...entries()].filter(({ handle }) => handle.loaded)
   const close = async () => {
-    const all = awake()
-    const idle = all.filter(({ slot }) => slot.active === 0).sort((one, other) => one.used - other.used)
-    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ slot }) => {
+    const all = loaded()
+    const idle = all.filter(({ handle }) => handle.active === 0).sort((one, other) => one.used - other.used)
+    await inSlices(idle.slice(0, Math.max(0, all.length - MAX_AWAKE + SPARE)), ({ handle }) => {
       // It may have been used again.
-      if (!stopped && slot.active === 0) slot.sleep()
+      if (!stopped && handle.active === 0) handle.sleep()
     })
-    open = awake().length
+    open = loaded().length
     return idle.length > 0 && open > MAX_AWAKE
   }
   const closeUntilFew = async () => {
     while (!stopped && (await close()));
     closing = false
   }
-  /** Closes files at once, those of sessions in which nothing is under way first: one that is used is opened again at its next use. */
+  /** Closes files at once, those of idle sessions first. One in use is opened again at its next use. */
   const closeNow = (files: readonly SessionEntry[], count: number): number => {
     const order = files.toSorted(
-      (one, other) => Math.sign(one.slot.active) - Math.sign(other.slot.active) || one.used - other.used,
+      (one, other) => Math.sign(one.handle.active) - Math.sign(other.handle.active) || one.used - other.used,
     )
     let closed = 0
-    for (const { slot } of order) {
+    for (const { handle } of order) {
       if (closed >= count) break
-      slot.sleep()
-      if (!slot.awake) closed++
+      handle.sleep()
+      if (!handle.loaded) closed++
     }
     return closed
   }
   return {
-    /** A database in memory was opened: closes some when there are too many, a few in each turn. */
+    /** An in-memory database was opened: closes some if there are too many, a few in each turn. */
     opened() {
       open++
       if (open <= MAX_AWAKE || closing) return
       closing = true
-      // Not in the midst of what opens it.
+      // Not while one is being opened.
       setImmediate(() => void closeUntilFew())
     },
-    /** A file is about to be opened: closes one at once when a quarter of those that a process may have open are those of sessions. */
+    /** A file is about to be opened: closes one if a quarter of the allowed files belong to sessions. */
     opening() {
-      const files = awake()
+      const files = loaded()
       if (files.length >= mostFiles) closeNow(files, files.length - mostFiles + 1)
     },
-    /** The system opens no more files: closes some at once; false when none could be closed. */
-    makeRoom: () => closeNow(awake(), CLOSED_AT_ONCE) > 0,
+    /** The system opens no more files: closes some at once; false if none could be closed. */
+    makeRoom: () => closeNow(loaded(), CLOSED_AT_ONCE) > 0,
     stop() {
       stopped = true
     },
   }
 }
 
-/** Beyond so many, the first goes. */
+/** Beyond this number, the first one is dropped. */
 const MAX_PEEKED = 32
 
-/** Sessions that nobody has used: each is made when it is looked at, is as a new one, and is neither counted nor listed. */
+/**
+ * Transient sessions: created when they are read, equal to new ones, and neither counted nor listed until they are
+ * used.
+ */
 export function createTransient(slotOf: (name: string) => OwnedSession, realNow: () => number) {
-  const peeked = new Map<string, SessionEntry>()
+  const transients = new Map<string, SessionEntry>()
   const dropOne = () => {
-    const idle = [...peeked].find(([, { slot }]) => slot.active === 0)
-    // Whoever still reads it opens it again.
-    idle?.[1].slot.sleep()
-    if (idle) peeked.delete(idle[0])
+    const idle = [...transients].find(([, { handle }]) => handle.active === 0)
+    // A reader in progress opens it again.
+    idle?.[1].handle.sleep()
+    if (idle) transients.delete(idle[0])
   }
   return {
-    /** The session of a name, made on first sight. */
+    /** The session of a name, created on demand. */
     entry(name: string): SessionEntry {
-      const found = peeked.get(name)
+      const found = transients.get(name)
       if (found) return found
-      const entry = { slot: slotOf(name), used: realNow() }
-      if (peeked.size >= MAX_PEEKED) dropOne()
-      peeked.set(name, entry)
+      const entry = { handle: slotOf(name), used: realNow() }
+      if (transients.size >= MAX_PEEKED) dropOne()
+      transients.set(name, entry)
       return entry
     },
-    slot: (name: string) => peeked.get(name)?.slot,
-    remove: (name: string) => void peeked.delete(name),
-    entries: () => peeked.values(),
-    /** Closes the databases of those that were not looked at since a time (ms of real time). */
+    slot: (name: string) => transients.get(name)?.handle,
+    remove: (name: string) => void transients.delete(name),
+    entries: () => transients.values(),
+    /** Closes the databases of those that were not read since a time (ms of real time). */
     sleepIdle(since: number): void {
-      for (const { slot, used } of peeked.values()) if (slot.active === 0 && used <= since) slot.sleep()
+      for (const { handle, used } of transients.values()) if (handle.active === 0 && used <= since) handle.sleep()
     },
   }
 }
 
-/** Idle sessions sleep after so long, in ms: long enough that no test in its course pays for waking them. */
+/**
+ * Idle time in ms after which a session is unloaded: long enough that no running test has to wait for loading it again.
+ */
 const AWAKE_MS = 5_000
 const SWEEP_MS = 2_000
 
-/** What is watched. */
+/** The sessions to watch. */
 interface IdleOptions {
   sessions: ReadonlyMap<string, SessionEntry>
-  peeked: ReturnType<typeof createTransient>
-  /** Where earlier processes have left sessions; undefined when there is no such place. */
+  transients: ReturnType<typeof createTransient>
+  /** The folder of earlier processes' sessions; undefined if there is none. */
   folder: { names(): string[]; lastWritten(name: string): number | undefined } | undefined
   realNow(): number
-  /** Milliseconds after which a session is dropped; none is when left out. */
+  /** Milliseconds after which a session is dropped; never if omitted. */
   ttl: number | undefined
-  /** Forgets a session, and says why to whoever is in it. */
+  /** Removes a session, and tells the reason to its calls. */
   remove(name: string, why: string): void
 }
 
-/** Watches for idle sessions, whose databases are closed and which are dropped after a time; the default one is never one. */
-export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSITIVE_INFINITY, remove }: IdleOptions) {
+/** Unloads idle sessions, and drops them after a time, except for the default one. */
+export function watchIdle({
+  sessions,
+  transients: peeked,
+  folder,
+  realNow,
+  ttl = Number.POSITIVE_INFINITY,
+  remove,
+}: IdleOptions) {
   let dropped = 0
   let stopped = false
   const drop = (name: string) => {
@@ -141,33 +153,36 @@ export function watchIdle({ sessions, peeked, folder, realNow, ttl = Number.POSI
     remove(name, 'the session was dropped')
   }
   const look = (name: string, entry: SessionEntry) => {
-    // Meanwhile it may have gone, or another have its name.
+    // Meanwhile it may have been removed, or another may have its name.
     if (stopped || name === DEFAULT_SESSION || sessions.get(name) !== entry) return
     const now = realNow()
-    if (entry.slot.active > 0) entry.used = now
+    if (entry.handle.active > 0) entry.used = now
     const idle = now - entry.used
     if (idle >= ttl) drop(name)
-    else if (idle >= AWAKE_MS) entry.slot.sleep()
+    else if (idle >= AWAKE_MS) entry.handle.sleep()
   }
-  /** Sessions that were left and that nobody has used since, with when each is to be looked at again; nobody else writes there. */
-  const left = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
+  /**
+   * Sessions of earlier processes that were not used since, with the time of the next check. Only this process writes
+   * them.
+   */
+  const restorable = once(() => new Map((folder?.names() ?? []).map((name) => [name, 0])))
   const lookAtLeft = (name: string, due: number) => {
     if (stopped || realNow() < due) return
     const written = sessions.has(name) ? undefined : folder?.lastWritten(name)
     if (written !== undefined && realNow() - written < ttl) {
-      left().set(name, written + ttl)
+      restorable().set(name, written + ttl)
       return
     }
-    left().delete(name)
+    restorable().delete(name)
     if (written !== undefined) drop(name)
   }
   const pass = async () => {
     await inSlices([...sessions], ([name, entry]) => look(name, entry))
-    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...left()], ([name, due]) => lookAtLeft(name, due))
+    if (ttl < Number.POSITIVE_INFINITY) await inSlices([...restorable()], ([name, due]) => lookAtLeft(name, due))
     if (!stopped) peeked.sleepIdle(realNow() - AWAKE_MS)
   }
   let last: Promise<void> | undefined
-  /** Looks at all of them, a few in each turn; done every few seconds. */
+  /** Checks all of them, a few in each turn. Call it every few seconds. */
   const sweep = (): Promise<void> => {
     const next = (last ?? Promise.resolve()).then(pass).finally(() => {
       if (last === next) last = undefined

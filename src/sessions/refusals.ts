@@ -1,26 +1,26 @@
-// Sessions that cannot be had, and why.
+// Errors of sessions that are not available.
 import { ApiError } from '../contract/core/error.ts'
 import { quote } from '../schema/validation.ts'
 import { DEFAULT_SESSION } from './session.ts'
 
-// No address can have the two that are all dots.
+// URLs cannot contain the two names that are all dots.
 const NAME = /^(?!\.\.?$)[A-Za-z0-9._-]{1,64}$/
-/** Whether a session beside the default one may have a name. */
+/** Whether a name is valid for a session other than the default one. */
 export const isName = (name: string) => NAME.test(name) && name !== DEFAULT_SESSION
 
-/** 400 for a name that no session may have. */
+/** @throws ApiError 400 for an invalid session name */
 export function checkName(name: string): void {
   if (NAME.test(name)) return
   const message = `session name ${quote(name)} must be 1 to 64 letters, digits, '.', '_' or '-', and not '.' or '..'`
   throw new ApiError(400, 'invalid_session', message, { param: 'name' })
 }
-/** 404 for a name that no session has. */
+/** The error 404 for an unknown session. */
 export const sessionNotFound = (name: string) =>
   new ApiError(404, 'session_not_found', `there is no session named ${JSON.stringify(name)}`, { param: 'session' })
 
-/** 507 of one session, whose file cannot be used: nothing is wrong with any other. */
+/** The error 507 of one session whose file cannot be used. Other sessions are not affected. */
 export class UnusableSession extends ApiError {
-  /** Its name. */
+  /** Name of the session. */
   readonly session: string
   constructor(session: string, message: string) {
     super(507, 'storage_failed', `session ${JSON.stringify(session)} ${message}`, { param: 'session' })
@@ -28,24 +28,25 @@ export class UnusableSession extends ApiError {
   }
 }
 
-/** A session that an earlier process has left, and that is not what it left. */
+/** The error for a restored session whose file is not as it was left. */
 export const unrestorable = (name: string, problem: string) =>
   new UnusableSession(
     name,
     `cannot be had: ${problem}; mend that and call again, or delete the session (DELETE /_understudy/sessions/${name})`,
   )
 
-/** A session whose file cannot be written or removed. */
+/** The error for a session whose file cannot be written or removed. */
 export const unwritable = (name: string, problem: string) =>
   new UnusableSession(name, `${problem}; mend that and call again`)
 
-/** A session whose file would be one of another program, which is left as it is. */
+/** The error for a session whose file belongs to another program, which is left alone. */
 export const foreignFile = (name: string, file: string) =>
   new UnusableSession(
     name,
     `cannot be used: ${file} is not a session file of understudy; move it away, or use another session name`,
   )
 
+/** The error 429 `session_limit`, with the value of `--max-sessions`. */
 export const tooMany = (most: number) =>
   new ApiError(
     429,
@@ -53,11 +54,13 @@ export const tooMany = (most: number) =>
     `there are ${most} sessions already, as many as --max-sessions allows: delete one (DELETE /_understudy/sessions/<name>), use one of them, or let idle ones be dropped with --session-ttl`,
   )
 
+/** The error 503 `draining` of a server that is shutting down. */
 export const shuttingDown = () =>
   new ApiError(503, 'draining', 'this instance is being stopped and begins no more sessions: call again, elsewhere', {
     headers: { 'retry-after': '1' },
   })
 
+/** The error 409 `session_exists`. */
 export const alreadyThere = (name: string) =>
   new ApiError(
     409,
@@ -66,5 +69,6 @@ export const alreadyThere = (name: string) =>
     { param: 'name' },
   )
 
+/** The error 400 `default_session`. */
 export const undeletable = () =>
   new ApiError(400, 'default_session', 'the default session cannot be deleted; it can be reset')

@@ -1,6 +1,7 @@
-// Makes sessions and their generations, one after another: with the settings of the program, those that a session is made with, or those
-// that it was left with.
+// Creates sessions and their generations: with the settings of the program, those of the creation, or those of a
+// restored file.
 import { ApiError } from '../contract/core/error.ts'
+import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import { openFile } from '../db/open.ts'
@@ -25,51 +26,52 @@ import {
 } from './session.ts'
 import type { DataLimits } from './stores.ts'
 
-/** What a session is made of. */
+/** The inputs of a session. */
 interface SlotOptions {
   name: string
   seed: number
   time: TimeSettings
   approvals: Approvals
+  history: HistoryMode | undefined
   isHome: boolean
   isDefault: boolean
   instance: Instance
-  /** Whether it is made on purpose, and not by its first call. */
+  /** Whether it was created explicitly, and not by its first call. */
   made: boolean
-  /** Its data; `now` tells the time of its clock. */
+  /** Its data; `now` returns the time of its clock. */
   data(now: () => number): SessionData
-  /** Why it may have no virtual clock. */
+  /** Why a virtual clock is not allowed. */
   noVirtualClock: string | undefined
-  /** The bounds of its work in workers. */
+  /** The limits of its jobs in workers. */
   jobLimits?: JobLimits | undefined
-  /** Told of each generation after the first. */
+  /** Called for each generation after the first. */
   renewed(session: Session): void
-  /** Takes data that no generation has any more; `isUsed` tells whether work of the session is under way. */
+  /** Receives data that no generation uses any more; `isUsed` tells whether work of the session is in progress. */
   discard(data: SessionData, isUsed: () => boolean): void
 }
 
-/** A session that is kept. */
+/** A session as its owner sees it. */
 export interface OwnedSession extends SessionHandle {
-  /** How many calls and other work are under way. */
+  /** Number of calls and other activities in progress. */
   readonly active: number
   /** Whether its database is open. */
-  readonly awake: boolean
-  /** Closes the database when it has been at rest. */
+  readonly loaded: boolean
+  /** Closes the database if it is idle. */
   sleep(): void
-  /** Ends what runs; the data goes with the last that uses it. */
+  /** Ends everything that runs. The data is freed with its last user. */
   forget(reason: ApiError): void
-  /** Its data is no session's any more. */
+  /** Detaches the data from the session. */
   leave(): void
   close(): void
 }
 
-/** 400 when a clock cannot be had. */
+/** @throws ApiError 400 if the clock is not allowed */
 function checkClock(kind: Clock['kind'], noVirtualClock: string | undefined): void {
   if (kind === 'virtual' && noVirtualClock)
     throw new ApiError(400, 'clock_not_possible', `${noVirtualClock}: leave 'clock' out`, { param: 'clock' })
 }
 
-/** A clock on which time passes so; one of that kind goes on. */
+/** A clock with these settings. An existing one of that kind continues. */
 function clockOf({ clock: kind, latency }: TimeSettings, before?: Session['clock']): Session['clock'] {
   if (kind === 'real') return realClock
   const clock = before?.kind === 'virtual' ? before : virtualClock()
@@ -77,31 +79,32 @@ function clockOf({ clock: kind, latency }: TimeSettings, before?: Session['clock
   return clock
 }
 
-/** How time passes on a clock. */
+/** The time settings of a clock. */
 const timeOf = (clock: Session['clock']): TimeSettings => ({
   clock: clock.kind,
   latency: clock.kind === 'virtual' && clock.skipsLatency ? 'skip' : 'real',
 })
 
-/** What a generation is made of. */
+/** The inputs of a generation. */
 interface Generation {
   clock: Session['clock']
   data: SessionData
 }
 
-/** What all generations of a session have in common. */
+/** State that all generations of a session share. */
 interface Lineage {
   name: string
   seed: number
   approvals: Approvals
+  history: HistoryMode | undefined
   isHome: boolean
   jobLimits?: JobLimits | undefined
   slot: SessionHandle
-  /** Calls and other work under way. */
+  /** Number of calls and other activities in progress. */
   active: number
 }
 
-/** A session of a name, with its first generation. */
+/** A session with its first generation. */
 function createSlot(options: SlotOptions): OwnedSession {
   const { time: ownTime, instance, data, noVirtualClock, renewed } = options
   checkClock(ownTime.clock, noVirtualClock)
@@ -117,11 +120,11 @@ function createSlot(options: SlotOptions): OwnedSession {
     renewed(current)
     return current
   }
-  const anew = (data: SessionData, clock: Session['clock'], reason: ApiError): Session => {
+  const nextGeneration = (data: SessionData, clock: Session['clock'], reason: ApiError): Session => {
     beginning.makeAnew()
     return next({ data, clock }, reason)
   }
-  const slot: OwnedSession = {
+  const handle: OwnedSession = {
     get current() {
       return current
     },
@@ -138,8 +141,8 @@ function createSlot(options: SlotOptions): OwnedSession {
     get active() {
       return lineage.active
     },
-    get awake() {
-      return generation.data.awake
+    get loaded() {
+      return generation.data.loaded
     },
     get problem() {
       return generation.data.problem
@@ -150,13 +153,15 @@ function createSlot(options: SlotOptions): OwnedSession {
       const clock = clockOf({ clock: kind, latency }, generation.clock)
       return next({ clock }, resetError('the scenario of the session changed'))
     },
-    reset: async () => anew(await generation.data.replaced(null), clockOf(timeOf(generation.clock)), resetError()),
+    reset: async () =>
+      nextGeneration(await generation.data.replaced(null), clockOf(timeOf(generation.clock)), resetError()),
     async replace(snapshot) {
       const data = await generation.data.replaced(snapshot)
-      // Virtual time goes on from what is loaded, whatever was before: the same calls then have the same answers again.
+      // Virtual time continues from the loaded data, whatever was before, so that the same calls have the same
+      // responses again.
       const clock =
         generation.clock.kind === 'virtual' ? clockAfter(lastInstant(snapshot), generation.clock) : generation.clock
-      return anew(data, clock, resetError('the data of the session was replaced'))
+      return nextGeneration(data, clock, resetError('the data of the session was replaced'))
     },
     sleep: () => generation.data.sleep(),
     forget: (reason) => current.end(reason),
@@ -169,16 +174,16 @@ function createSlot(options: SlotOptions): OwnedSession {
       generation.data.close()
     },
   }
-  const lineage: Lineage = { ...options, slot, active: 0 }
+  const lineage: Lineage = { ...options, slot: handle, active: 0 }
   let generation: Generation = { clock: clockOf(ownTime), data: data(() => generation.clock.now()) }
   if (!options.isDefault) generation.clock = continuedClock(generation)
   let current = beginGeneration(generation, lineage)
   const origin = options.made ? 'made' : generation.data.restored ? 'restored' : 'called'
   const beginning = beginningOf(origin, instance.named)
-  return slot
+  return handle
 }
 
-/** The clock of data that was left: virtual time goes on from it. */
+/** The clock of restored data: virtual time continues from it. */
 const continuedClock = ({ clock, data }: Generation): Session['clock'] =>
   data.restored && clock.kind === 'virtual' ? clockAfter(data.lastInstant(), clock) : clock
 
@@ -188,7 +193,10 @@ function clockAfter(instant: number, { skipsLatency }: VirtualClock): VirtualClo
   return clock
 }
 
-/** How a session came to be, whether it may lack calls, and what was said of that; `isOneOfSeveral`: there are other instances. */
+/**
+ * How a session started, whether it may lack calls, and whether that was announced; `isOneOfSeveral`: there are other
+ * instances.
+ */
 function beginningOf(origin: SessionOrigin, isOneOfSeveral: boolean) {
   let unsaid: SessionGap | undefined =
     origin === 'made' || (origin === 'restored' && !isOneOfSeveral) ? undefined : origin
@@ -204,29 +212,29 @@ function beginningOf(origin: SessionOrigin, isOneOfSeveral: boolean) {
       hasMoved = true
       unsaid = 'moved'
     },
-    /** What it holds from now on is all that there is. */
+    /** Its data is complete from now on. */
     makeAnew() {
       beginning.origin = 'made'
       hasMoved = false
       unsaid = undefined
     },
     announce() {
-      const said = unsaid
+      const announced = unsaid
       unsaid = undefined
-      return said
+      return announced
     },
   }
   return beginning
 }
 
-/** A generation, and how it ends. */
+/** A generation, and how to end it. */
 interface EndingSession extends Session {
-  /** Aborts whatever runs in it. */
+  /** Aborts everything that runs in it. */
   end(reason: ApiError): void
 }
 
 function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingSession {
-  const { name, seed, approvals, isHome, jobLimits, slot } = lineage
+  const { name, seed, approvals, history, isHome, jobLimits, slot } = lineage
   const ending = new AbortController()
   const running = new Set<AbortController>()
   const among = { ending, running, lineage }
@@ -234,10 +242,11 @@ function beginGeneration({ clock, data }: Generation, lineage: Lineage): EndingS
     name,
     seed,
     approvals,
+    history,
     isHome,
     clock,
     ...storesOf(data),
-    // A virtual clock does not jump over a commit.
+    // A virtual clock does not skip a commit.
     transact: (run) => clock.work(data.transact(run)),
     ended: ending.signal,
     jobLimits,
@@ -267,43 +276,44 @@ const storesOf = ({ traces, keyValues, records, contents, sequences, keyedKinds,
   counts,
 })
 
-/** What a session may have otherwise than the others. */
+/** Settings that may differ between sessions. */
 export interface SessionSettings {
   seed?: number | undefined
   clock?: TimeSettings['clock'] | undefined
   latency?: LatencyMode | undefined
   approvals?: Approvals | undefined
+  history?: HistoryMode | undefined
 }
 
-/** What all sessions have in common. */
+/** Settings that all sessions share. */
 export interface SessionsOptions {
   /** File of the default session's database, or `:memory:`. */
   db: string
-  /** Folder of the databases of all others, which are in memory when it is left out. */
+  /** Folder of the databases of all others; in memory if omitted. */
   folder?: string | undefined
   seed: number
   time: TimeSettings
-  /** The process that they live in. */
+  /** The process that they belong to. */
   instance: Instance
-  /** Why no session may have a virtual clock; undefined when each may. */
+  /** Why no session may have a virtual clock; undefined if it is allowed. */
   noVirtualClock?: string | undefined
-  /** How much of each session is kept. */
+  /** Limits on the stored data of each session. */
   keep?: DataLimits | undefined
-  /** What the bodies of records must be, by kind; any object when left out. */
+  /** The schemas of record bodies, by kind; any object if omitted. */
   shapes?: RecordShapes | undefined
-  /** Most sessions. */
+  /** Maximum number of sessions. */
   most?: number | undefined
-  /** Milliseconds of real time after which a session is dropped that nobody uses, never the default one; none is when left out. */
+  /** Milliseconds of real time after which an unused session is dropped, never the default one; never if omitted. */
   ttl?: number | undefined
-  /** Name of the session that programs work in which name none; the default one when left out. */
+  /** Name of the session of programs that name none; default: the default session. */
   home?: string | undefined
   /** Milliseconds of real time. */
   realNow?: (() => number) | undefined
-  /** The bounds of their work in workers. */
+  /** The limits of their jobs in workers. */
   jobLimits?: JobLimits | undefined
 }
 
-/** What sessions are made of. */
+/** The dependencies of sessions. */
 interface SlotParts {
   empty: () => Buffer
   folder: SessionFolder | undefined
@@ -311,10 +321,10 @@ interface SlotParts {
   renewed(session: Session): void
 }
 
-/** What a session that was left is otherwise than the others. */
+/** The settings of a restored session that differ from the others. */
 const settingsIn = (made: GeneratedWith | undefined) => made?.session as SessionSettings | undefined
 
-/** Makes a session of a name, which may be otherwise than the others. */
+/** Creates a session, whose settings may differ from the others. */
 export function sessionHandleMaker(
   options: SessionsOptions,
   { empty, folder, opened, renewed }: SlotParts,
@@ -331,16 +341,17 @@ export function sessionHandleMaker(
   const discard = createDiscards()
   return (name, settings, made) => {
     checkName(name)
-    // One that is looked at alone leaves no file.
-    const given = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
-    const { seed = options.seed, approvals = 'ask' } = given
-    const { clock = options.time.clock, latency = options.time.latency } = given
+    // A transient session leaves no file.
+    const ownSettings = typeof settings === 'object' ? settings : (settings && settingsIn(folder?.madeWith(name))) || {}
+    const { seed = options.seed, approvals = 'ask', history } = ownSettings
+    const { clock = options.time.clock, latency = options.time.latency } = ownSettings
     const isHome = name === (options.home ?? DEFAULT_SESSION)
     return createSlot({
       name,
       seed,
       time: { clock, latency },
       approvals,
+      history,
       isHome,
       isDefault: name === DEFAULT_SESSION,
       instance,
@@ -354,36 +365,39 @@ export function sessionHandleMaker(
   }
 }
 
-/** Work of a generation that has ended may still write its last lines for some turns. */
+/** Work of an ended generation may still write its last lines for some turns. */
 const DISCARDED_AFTER_MS = 5_000
 
-/** Closes data that nobody uses, some time after it was given, when more is given; the collector closes what is still used then. */
+/**
+ * Closes unused data some time after it was replaced, when more is replaced. What is still used then is left to the
+ * garbage collector.
+ */
 function createDiscards(): SlotOptions['discard'] {
-  const given: { data: SessionData; isUsed: () => boolean; at: number }[] = []
+  const discarded: { data: SessionData; isUsed: () => boolean; at: number }[] = []
   return (data, isUsed) => {
     if (!data.discard) return
     const now = monotonicMs()
-    given.push({ data, isUsed, at: now })
-    while (given[0] && given[0].at + DISCARDED_AFTER_MS < now) {
-      const oldest = given.shift()
+    discarded.push({ data, isUsed, at: now })
+    while (discarded[0] && discarded[0].at + DISCARDED_AFTER_MS < now) {
+      const oldest = discarded.shift()
       if (oldest?.isUsed() === false) oldest.data.discard?.()
     }
   }
 }
 
-/** What the activities of a generation have in common. */
+/** Shared state of a generation's activities. */
 interface Activities {
-  /** Aborted with the generation. */
+  /** Aborts with the generation. */
   ending: AbortController
-  /** The signals that somebody has asked for. */
+  /** The requested signals. */
   running: Set<AbortController>
-  /** Counts those that are not over, of all generations. */
+  /** Counts running ones, of all generations. */
   lineage: { active: number }
 }
 
 /**
- * One signal of the client's and the session's; none of the two keeps anything of it when it is over. It listens itself: a
- * function for each of the thousands that do would cost more than the listening.
+ * One signal for the client and the session, which neither retains afterwards. The object itself is the listener: a
+ * function for each of thousands would cost more than the listening.
  */
 class RunningActivity implements Activity, EventListenerObject {
   readonly #client: Requester
@@ -416,7 +430,7 @@ class RunningActivity implements Activity, EventListenerObject {
     this.#among.running.delete(this.#joined)
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   handleEvent(): void {
     this.#joined?.abort(this.#client.signal.reason)
     this.end()

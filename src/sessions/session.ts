@@ -1,6 +1,7 @@
-// A session as whoever works in it has it: one generation, whose clock, stores and signal stay what they are. A reset, a snapshot
-// and another scenario begin the next one and end this by its signal, so that nothing under a running call is ever replaced.
+// A session as its users see it: one generation, whose clock, stores and signal never change. A reset, a snapshot and
+// another scenario start the next one and end this one by its signal, so that nothing changes under a running call.
 
+import type { HistoryMode } from '../contract/core/history-mode.ts'
 import type { Instance } from '../contract/core/instance.ts'
 import type { JobLimits } from '../contract/core/job-limits.ts'
 import type { KeyValueStore } from '../contract/core/key-value.ts'
@@ -11,20 +12,22 @@ import type { TraceStore } from '../db/trace-store.ts'
 import type { RealClock, TimeSettings, VirtualClock } from '../lib/clock.ts'
 import type { DataCounts } from './stores.ts'
 
-/** The session of whoever names none. */
+/** The session of clients that name none. */
 export const DEFAULT_SESSION = 'default'
 
-/** What becomes of a call of a tool that needs approval: it waits, or has it at once. */
+/** Whether a tool call that needs approval waits for it, or is approved at once. */
 export type Approvals = 'ask' | 'auto'
 
-/** What a call takes when it begins and keeps to its end. */
+/** What a call uses from start to end. */
 export interface Session {
   readonly name: string
   readonly seed: number
-  /** Whether it is the one that programs work in which name none. */
+  /** Whether it is the session of programs that name none. */
   readonly isHome: boolean
-  /** Whether calls of tools that need somebody's approval have it at once. */
+  /** Whether tool calls that need approval are approved at once. */
   readonly approvals: Approvals
+  /** How strictly its conversations are judged; undefined where the scenario or the server decides. */
+  readonly history: HistoryMode | undefined
   readonly clock: RealClock | VirtualClock
   readonly traces: TraceStore
   readonly keyValues: KeyValueStore
@@ -32,85 +35,90 @@ export interface Session {
   readonly records: Records
   /** Files, and the chunks of knowledge bases. */
   readonly contents: Contents
-  /** How far the sequences of fixtures were used. */
+  /** Positions in fixture sequences. */
   readonly sequences: Sequences
-  /** Makes changes to the records that stand or fall together; resolves when they are committed, rejects with what `run` throws. */
+  /** Makes atomic changes to the records. Resolves when they are committed, rejects with what `run` throws. */
   transact<T>(run: () => T): Promise<T>
-  /** Kinds of records of which any has a key, as what waits for its turn has; wakes nothing. */
+  /** Kinds of records of which at least one has a key, such as waiting events. Loads nothing. */
   keyedKinds(): readonly string[]
-  /** Everything that is stored. */
+  /** All stored data. */
   snapshot(): Promise<Snapshot>
-  /** How much is stored, without waking anything. */
+  /** Counts of stored data. Loads nothing. */
   counts(): DataCounts
-  /** Aborted when this generation is over, with the `ApiError` that its calls end with. */
+  /** Aborts when this generation ends, with the `ApiError` of its calls. */
   readonly ended: AbortSignal
-  /** The bounds of the work that is done for it in workers; the usual ones when undefined. */
+  /** The limits of its jobs in workers; the usual ones if undefined. */
   readonly jobLimits: JobLimits | undefined
-  /** Makes names that nobody can guess; a function of the seed on a virtual clock. */
+  /** A secret for names that cannot be guessed; a function of the seed on a virtual clock. */
   readonly secret: string
-  /** How many calls have begun; goes on after a restart. */
+  /** Number of calls so far; continues after a restart. */
   readonly calls: number
-  /** The numbers of the calls that are under way. */
+  /** The numbers of the calls in progress. */
   readonly underWay: Set<number>
   /** The number of the next call: 1, 2, ... */
   nextCall(): number
-  /** Begins a call or other work, which ends with this generation or when its client goes. */
+  /** Starts a call or another activity, which ends with this generation or when its client disconnects. */
   begin(client: Requester): Activity
   /** The same for every generation. */
   readonly slot: SessionHandle
 }
 
-/** On whose behalf work is done; a request, say. */
+/** The requester of work, such as a request. */
 export interface Requester {
-  /** Aborted when it has gone. */
+  /** Aborts when it disconnects. */
   readonly signal: AbortSignal
 }
 
-/** Work that is done in a session. */
+/** An activity in a session. */
 export interface Activity {
-  /** Aborted when the client has gone, or with the session's reason. Made when it is asked for: most calls are over before anybody must listen. */
+  /**
+   * Aborts when the client disconnects, or with the session's reason. Created on demand: most calls end before anyone
+   * needs it.
+   */
   readonly signal: AbortSignal
-  /** Whether the signal is aborted, or would be if it were made. */
+  /** Whether the signal is aborted, or would be if it were created. */
   readonly aborted: boolean
-  /** It is over. */
+  /** Ends it. */
   end(): void
 }
 
-/** How a session came to be: by its first call, on purpose, or out of a file that an earlier process has left. */
+/** How a session was created: by its first call, explicitly, or from the file of an earlier process. */
 export type SessionOrigin = 'called' | 'made' | 'restored'
 
 /**
- * Why another of several instances may have answered calls of a session: it began by being called, an earlier process has left it, or
- * the balancer says so.
+ * Why another one of several instances may have handled calls of a session: its first call created it, an earlier
+ * process has left it, or the balancer reports it.
  */
 export type SessionGap = 'called' | 'restored' | 'moved'
 
 /** A session through all its generations. */
 export interface SessionHandle {
   readonly origin: SessionOrigin
-  /** The process that it lives in. */
+  /** The process that it belongs to. */
   readonly instance: Instance
-  /** Why it may lack calls that another instance has answered; undefined when it has them all, or there is no other instance. */
+  /**
+   * Why it may lack calls that another instance handled; undefined if it has them all, or there is no other instance.
+   */
   readonly gap: SessionGap | undefined
-  /** Another instance has answered a call of it since its last one here. */
+  /** Another instance has handled a call of it since the last one here. */
   moved(): void
-  /** What the first request must be told of a session: that it begins with it, or why it may lack calls. */
+  /** What to tell the first request about a session: that it is new, or why it may lack calls. */
   announce(): SessionGap | undefined
-  /** The generation in force. */
+  /** The current generation. */
   readonly current: Session
-  /** Why its file could not be used the last time; undefined when it could. */
+  /** Why its file could not be used the last time; undefined if it could. */
   readonly problem: string | undefined
-  /** Throws the 507 of its file where that cannot be used as it is now. */
+  /** Throws the 507 of its file if it cannot be used now. */
   check(): void
-  /** How time passes in it when no scenario says otherwise. */
+  /** Its time settings without a scenario. */
   readonly ownTime: TimeSettings
   /**
-   * Begins a generation in which time passes as it says, else as the session itself has it; a clock of that kind already goes on.
-   * 400 for a virtual one while calls are forwarded.
+   * Starts a generation with these time settings, or else the session's own. A clock of that kind continues.
+   * @throws ApiError 400 for a virtual clock while calls are forwarded
    */
   renew(time?: Partial<TimeSettings>): Session
-  /** Forgets everything that is stored, counts from nothing again, and starts a virtual clock anew. */
+  /** Deletes all data, resets the counts, and restarts a virtual clock. */
   reset(): Promise<Session>
-  /** Puts a snapshot in the place of everything that is stored, or nothing at all; counts go on from there. */
+  /** Replaces all data by a snapshot. Counts continue from there. */
   replace(snapshot: Snapshot): Promise<Session>
 }

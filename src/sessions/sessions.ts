@@ -26,105 +26,116 @@ export type { Session } from './session.ts'
 
 const folders = lazy<typeof import('./folder.ts')>(() => require('./folder.ts'))
 
-/** Told of what becomes of sessions. */
+/** Notified of changes to sessions. */
 interface SessionListener {
   /** A session has a new generation. */
   renewed?(session: Session): void
-  /** Nobody has used a session for so long that it is about to go. */
+  /** A session was unused for so long that it is about to be dropped. */
   expiring?(session: Session): void
-  /** A session is gone. */
+  /** A session was removed. */
   removed?(name: string): void
-  /** A session that an earlier process has left is here again, and was made with this. */
+  /** A session of an earlier process was restored, with these settings. */
   restored?(session: Session, made: GeneratedWith): void
 }
 
-/** A session that cannot be used as it is. */
+/** A session that cannot be used. */
 interface SessionProblem {
   session: string
-  /** What is wrong, and what can be done. */
+  /** The problem, and how to fix it. */
   message: string
 }
 
 /** All sessions of a process. */
 export interface Sessions {
-  /** The session of a name, made on first use; 400 for a name that is none, 429 when there are too many. */
+  /**
+   * The session of a name, created on first use.
+   * @throws ApiError 400 for an invalid name, 429 if there are too many
+   */
   get(name: string): Session
   /**
-   * The same for whoever only looks: a session that is not there is as a new one, and neither counted nor listed until it is
-   * used, which goes on with what was looked at.
+   * The same for readers: a session that does not exist equals a new one, and is neither counted nor listed until it is
+   * used.
    */
   peek(name: string): Session
   /**
-   * What is to be waited for before a session of a name is used: its turn, where its file must be opened or made for that, which takes
-   * some milliseconds: hundreds that begin at once would hold up all others. Absent where sessions have no files.
+   * What to wait for before a session is used: its turn, if its file must be opened or created, which takes some
+   * milliseconds: hundreds at once would block all others. Absent if sessions have no files.
    */
   readonly turn: ((name: string) => Promise<void> | undefined) | undefined
-  /** The session of a name that is there; 404 otherwise. */
+  /**
+   * The existing session of a name.
+   * @throws ApiError 404 if there is none
+   */
   find(name: string): Session
-  /** The same, undefined when there is none. */
+  /** The same; undefined if there is none. */
   known(name: string): Session | undefined
-  /** The same, undefined as well for one that an earlier process has left and that was not used since. */
+  /** The same; also undefined for one of an earlier process that was not used since. */
   loaded(name: string): Session | undefined
   /**
-   * Makes a session; 409 when there is one of that name, 400 for a virtual clock while calls are forwarded. Where sessions
-   * outlive the process, what it is `made` with is written down.
+   * Creates a session. Where sessions outlive the process, the settings in `made` are stored.
+   * @throws ApiError 409 if the name exists, 400 for a virtual clock while calls are forwarded
    */
   create(name: string, settings: SessionSettings, made: GeneratedWith): Session
-  /** Forgets a session and all it holds; calls that still run in it end. 404 when there is none. */
+  /**
+   * Deletes a session with all its data, and ends its calls.
+   * @throws ApiError 404 if there is none
+   */
   delete(name: string): void
   list(): Session[]
-  /** What `read` gives of all of them; those are left out whose files it cannot read. */
+  /** The result of `read` for all of them, without those whose files it cannot read. */
   overAll<Result>(read: (sessions: readonly Session[]) => Result): Result
-  /** The sessions whose files could not be used the last time, those too that were left and could not be brought back. */
+  /** The sessions whose files could not be used the last time, including those that could not be restored. */
   problems(): SessionProblem[]
-  /** The process that they live in. */
+  /** The process that they belong to. */
   readonly instance: Instance
-  /** From now on it is known that this process is about to end. */
+  /** Marks the process as shutting down. */
   drain(): void
   readonly draining: boolean
-  /** From now on no session begins: 503 for whoever calls one that is not there. */
+  /** From now on no session is created: 503 for calls to a new one. */
   refuseNew(): void
-  /** How many calls and other work are under way. */
+  /** Number of calls and other activities in progress. */
   active(): number
-  /** How many silences, of those that are under way, nothing ends but a signal. */
+  /** Number of current silences that only a signal ends. */
   endless(): number
   watch(listener: SessionListener): void
-  /** How many were dropped since the start because nobody used them. */
+  /** Number of sessions dropped since the start because they were unused. */
   dropped(): number
-  /** Lets idle sessions sleep, and drops those whose time is up; done every few seconds. */
+  /** Unloads idle sessions, and drops expired ones. Call it every few seconds. */
   sweep(): Promise<void>
-  /** The sessions that an earlier process has left, and that were not used since. */
+  /** The sessions of an earlier process that were not used since. */
   left(): string[]
-  /** Forgets what one of those holds, without bringing it back; it keeps what it was made with. */
+  /** Deletes the data of one of those without restoring it; its settings stay. */
   clearLeft(name: string): void
   close(): void
 }
 
-/** Sessions that could not be brought back, and are named: anybody can ask for more. */
+/** Maximum number of named sessions that could not be restored: any client can request more. */
 const MAX_UNRESTORED = 1_000
 
-/** The sessions that there are, how they come and how they go. */
+/** The sessions, their creation and removal. */
 function registryOf(options: SessionsOptions) {
   const { most = 1_000, realNow = realClock.now } = options
   const sessions = new Map<string, SessionEntry>()
-  /** Those that were left and could not be brought back, with why. */
+  /** Those that could not be restored, with the reason. */
   const unrestored = new Map<string, string>()
   const listeners: SessionListener[] = []
-  const all = () => [...sessions.values(), ...peeked.entries()]
-  const awake = limitLoaded(all)
+  const all = () => [...sessions.values(), ...transients.entries()]
+  const loadedLimit = limitLoaded(all)
   const empty = once(template)
   const folder =
-    options.folder === undefined ? undefined : folders().openFolder(options.folder, { db: options.db, empty, awake })
+    options.folder === undefined
+      ? undefined
+      : folders().openFolder(options.folder, { db: options.db, empty, loaded: loadedLimit })
   const slotOf = sessionHandleMaker(options, {
     empty,
     folder,
-    opened: awake.opened,
+    opened: loadedLimit.opened,
     renewed(session) {
       for (const listener of listeners) listener.renewed?.(session)
     },
   })
-  const peeked = createTransient(slotOf, realNow)
-  /** Remembers of a session that cannot be brought back, or removed, why. */
+  const transients = createTransient(slotOf, realNow)
+  /** Remembers why a session cannot be restored or removed. */
   const noting = <Result>(name: string, run: () => Result): Result => {
     try {
       return run()
@@ -136,7 +147,7 @@ function registryOf(options: SessionsOptions) {
   const registry = {
     sessions,
     unrestored,
-    peeked,
+    peeked: transients,
     folder,
     listeners,
     realNow,
@@ -146,29 +157,29 @@ function registryOf(options: SessionsOptions) {
     create(name: string, settings?: SessionSettings, made?: GeneratedWith): Session {
       if (registry.refusing) throw shuttingDown()
       if (sessions.size >= most) throw tooMany(most)
-      const looked = settings === undefined && !folder ? peeked.slot(name) : undefined
-      const slot = looked ?? noting(name, () => slotOf(name, settings ?? 'called', made))
-      peeked.remove(name)
-      sessions.set(name, { slot, used: realNow() })
-      if (slot.origin === 'restored') noting(name, () => continueIn(registry, name, slot))
+      const looked = settings === undefined && !folder ? transients.slot(name) : undefined
+      const handle = looked ?? noting(name, () => slotOf(name, settings ?? 'called', made))
+      transients.remove(name)
+      sessions.set(name, { handle, used: realNow() })
+      if (handle.origin === 'restored') noting(name, () => continueIn(registry, name, handle))
       unrestored.delete(name)
-      return slot.current
+      return handle.current
     },
-    /** Brings back one that an earlier process has left. */
+    /** Restores one of an earlier process. */
     restore(name: string): void {
       if (sessions.has(name) || !isName(name)) return
       if (noting(name, () => folder?.has(name))) registry.create(name)
     },
     /**
-     * One that an earlier process has left need not be brought back for it, which may not be possible. One whose file cannot be
-     * removed is forgotten all the same: it is used by nobody any more.
+     * One of an earlier process need not be restored for it, which may not be possible. One whose file cannot be
+     * removed is forgotten all the same: it is unused.
      */
     remove(name: string, why: string): void {
       const entry = sessions.get(name)
       if (!entry && (!isName(name) || !folder?.has(name))) throw sessionNotFound(name)
       sessions.delete(name)
       unrestored.delete(name)
-      if (entry) forget(entry.slot, why)
+      if (entry) forget(entry.handle, why)
       try {
         noting(name, () => folder?.remove(name))
       } finally {
@@ -176,49 +187,52 @@ function registryOf(options: SessionsOptions) {
       }
     },
     close() {
-      awake.stop()
-      for (const { slot } of all()) slot.close()
+      loadedLimit.stop()
+      for (const { handle } of all()) handle.close()
       folder?.close()
     },
   }
   return registry
 }
 
-/** Gives a session that an earlier process has left what it was made with: all of it, or it is none. */
+/** Applies the stored settings to a restored session: all of them, or it fails. */
 function continueIn(
   { sessions, folder, listeners }: ReturnType<typeof registryOf>,
   name: string,
-  slot: OwnedSession,
+  handle: OwnedSession,
 ): void {
   const made = folder?.madeWith(name)
   if (!made) return
   try {
-    for (const listener of listeners) listener.restored?.(slot.current, made)
+    for (const listener of listeners) listener.restored?.(handle.current, made)
   } catch (error) {
     sessions.delete(name)
-    slot.close()
+    handle.close()
     throw unrestorable(name, (error as Error).message)
   }
 }
 
-/** Ends what runs in a session that is none any more. */
-function forget(slot: OwnedSession, why: string): void {
-  slot.forget(resetError(why))
-  slot.leave()
+/** Ends everything that runs in a removed session. */
+function forget(handle: OwnedSession, why: string): void {
+  handle.forget(resetError(why))
+  handle.leave()
 }
 
-/** The sessions over a database; throws `DatabaseError` when the file or the folder cannot be used. */
+/**
+ * The sessions over a database.
+ * @throws DatabaseError if the file or the folder cannot be used
+ */
 export function createSessions(options: SessionsOptions): Sessions {
   const registry = registryOf(options)
-  const { sessions, peeked, realNow, create, restore, remove } = registry
+  const { sessions, peeked: transients, realNow, create, restore, remove } = registry
   const use = (entry: SessionEntry): Session => {
     entry.used = realNow()
-    return entry.slot.current
+    return entry.handle.current
   }
   create(DEFAULT_SESSION)
   const next = oneByOne()
-  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.slot.awake
-  const list = () => [...sessions.values()].map(({ slot }) => slot.current)
+  const isOpen = (name: string) => name === DEFAULT_SESSION || sessions.get(name)?.handle.loaded
+  const list = () => [...sessions.values()].map(({ handle }) => handle.current)
   const isLeft = (name: string): boolean => {
     try {
       return registry.folder?.has(name) ?? false
@@ -229,19 +243,26 @@ export function createSessions(options: SessionsOptions): Sessions {
   const expire = (name: string, why: string) => {
     const entry = sessions.get(name)
     try {
-      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.slot.current)
+      if (entry) for (const listener of registry.listeners) listener.expiring?.(entry.handle.current)
     } catch (error) {
-      // Nothing can be said of what cannot be read.
+      // An unreadable session has no evidence.
       if (!(error instanceof UnusableSession)) throw error
     }
     try {
       remove(name, why)
     } catch (error) {
-      // What stays of it in the folder is among the problems.
+      // What remains of it in the folder is listed among the problems.
       if (!(error instanceof UnusableSession)) throw error
     }
   }
-  const idle = watchIdle({ sessions, peeked, folder: registry.folder, realNow, ttl: options.ttl, remove: expire })
+  const idle = watchIdle({
+    sessions,
+    transients,
+    folder: registry.folder,
+    realNow,
+    ttl: options.ttl,
+    remove: expire,
+  })
   return {
     get(name) {
       const found = sessions.get(name)
@@ -249,7 +270,7 @@ export function createSessions(options: SessionsOptions): Sessions {
     },
     peek(name) {
       restore(name)
-      return use(sessions.get(name) ?? peeked.entry(name))
+      return use(sessions.get(name) ?? transients.entry(name))
     },
     turn: registry.folder && ((name) => (isOpen(name) ? undefined : next())),
     find(name) {
@@ -263,7 +284,7 @@ export function createSessions(options: SessionsOptions): Sessions {
       const entry = sessions.get(name)
       return entry && use(entry)
     },
-    loaded: (name) => sessions.get(name)?.slot.current,
+    loaded: (name) => sessions.get(name)?.handle.current,
     create(name, settings, made) {
       restore(name)
       if (sessions.has(name)) throw alreadyThere(name)
@@ -281,17 +302,19 @@ export function createSessions(options: SessionsOptions): Sessions {
           return read(readable)
         } catch (error) {
           if (!(error instanceof UnusableSession)) throw error
-          const rest = readable.filter(({ name, slot }) => name !== error.session && slot.problem === undefined)
+          const rest = readable.filter(
+            ({ name, slot: handle }) => name !== error.session && handle.problem === undefined,
+          )
           if (rest.length === readable.length) throw error
           readable = rest
         }
       }
     },
     problems: () => [
-      // Whoever has moved a file away has mended it.
+      // Moving a file away fixes its problem.
       ...[...registry.unrestored].flatMap(([session, message]) => (isLeft(session) ? [{ session, message }] : [])),
-      ...list().flatMap(({ name, slot }) =>
-        slot.problem === undefined ? [] : [{ session: name, message: slot.problem }],
+      ...list().flatMap(({ name, slot: handle }) =>
+        handle.problem === undefined ? [] : [{ session: name, message: handle.problem }],
       ),
     ],
     drain() {
@@ -303,9 +326,9 @@ export function createSessions(options: SessionsOptions): Sessions {
     refuseNew() {
       registry.refusing = true
     },
-    active: () => [...sessions.values()].reduce((sum, { slot }) => sum + slot.active, 0),
+    active: () => [...sessions.values()].reduce((sum, { handle }) => sum + handle.active, 0),
     endless: () =>
-      [...new Set([...sessions.values()].map(({ slot }) => slot.current.clock))].reduce(
+      [...new Set([...sessions.values()].map(({ handle }) => handle.current.clock))].reduce(
         (sum, clock) => sum + clock.endless,
         0,
       ),

@@ -1,4 +1,4 @@
-// The stores over the database of a session, each made at its first use.
+// The stores over the database of a session, each created on first use.
 
 import type { Sequences } from '../contract/core/sequence.ts'
 import type { Contents, Records } from '../contract/workspace/record.ts'
@@ -10,7 +10,7 @@ import { type TraceStore, traceStore } from '../db/trace-store.ts'
 import type { Writes } from '../db/writer.ts'
 import { lazy } from '../lib/lazy.ts'
 
-// Most calls touch none of these.
+// Most calls use none of these.
 const keyValueStore = lazy<typeof import('../db/key-value-store.ts')>(() => require('../db/key-value-store.ts'))
 const recordStore = lazy<typeof import('../db/record-store.ts')>(() => require('../db/record-store.ts'))
 const sequences = lazy<typeof import('../db/sequence-store.ts')>(() => require('../db/sequence-store.ts'))
@@ -24,59 +24,59 @@ export interface Stores {
   readonly records: Records
   /** Files, and the chunks of knowledge bases. */
   readonly contents: Contents
-  /** How far the sequences of fixtures were used. */
+  /** Positions in fixture sequences. */
   readonly sequences: Sequences
 }
 
-/** How much of a session is kept; everything when left out. */
+/** Limits on the stored data of a session; unlimited if omitted. */
 export interface DataLimits {
-  /** Most traces; the oldest go first. */
+  /** Maximum number of traces; the oldest are dropped first. */
   traces?: number | undefined
-  /** Most bytes of traces. */
+  /** Maximum size of traces in bytes. */
   traceBytes?: number | undefined
-  /** Most bytes of stored responses, cached answers, picture files; the oldest go first. */
+  /** Maximum size of stored responses, cached responses and image files in bytes; the oldest are dropped first. */
   answerBytes?: number | undefined
 }
 
-/** What the stores need to know. */
+/** The dependencies of the stores. */
 export interface DataOptions {
   keep: DataLimits
-  /** What the bodies of records must be, by kind; any object when left out. */
+  /** The schemas of record bodies, by kind; any object if omitted. */
   shapes?: RecordShapes | undefined
   /** Milliseconds since the epoch, on the session's clock. */
   now(): number
-  /** Told when a database in memory is opened. */
+  /** Called when an in-memory database is opened. */
   opened?(): void
 }
 
-/** How much is stored. */
+/** Counts of stored data. */
 export interface DataCounts {
   traces: StoreSize
   keyValues: StoreSize
 }
 
-/** Stores that are made at their first use: their statements are most of what a small session takes. */
+/** Stores that are created on first use: their statements are most of a small session's memory. */
 export interface OpenStores extends Stores {
-  /** How much they hold; of those that were not made, what is known of before. */
+  /** Their sizes; for those that were not created, the last known ones. */
   counts(): DataCounts
-  /** The number that was given last to a record, when that is not known from what is stored. */
+  /** The last record number, if it cannot be derived from the stored rows. */
   lastNumber(): number | undefined
 }
 
-/** What went of the stores to make room. */
+/** What the stores have dropped. */
 interface DroppedData {
   traces: DroppedRows
   keyValues: DroppedRows
 }
-/** That of a database in which nothing was removed yet. */
+/** For a database from which nothing was dropped yet. */
 export const nothingDropped = (): DroppedData => ({ traces: { count: 0, last: 0 }, keyValues: { count: 0, last: 0 } })
 
-/** What is known of a database beside what it holds. */
+/** What is known about a database besides its content. */
 export interface DataHistory {
   dropped: DroppedData
-  /** The highest number of a record that there was. */
+  /** The highest record number so far. */
   number?: number | undefined
-  /** How much there is, where that is known: to count it takes longer than a call. */
+  /** The counts, if known: counting takes longer than a call. */
   counts?: DataCounts | undefined
 }
 
@@ -99,7 +99,7 @@ export const storesOver = (
       return (made.keyValues ??= keyValueStore().keptStore(database, writer, limits.keyValues))
     },
     get records() {
-      return (made.records ??= recordStore().recordStore(database, { last: number, shapes }))
+      return (made.records ??= recordStore().recordStore(database, { last: number, shapes, writes: writer }))
     },
     get contents() {
       return (made.contents ??= contentStore().contentStore(database))
@@ -116,14 +116,14 @@ export const storesOver = (
   return stores
 }
 
-/** A store that is looked up each time it is used. */
+/** A store that is looked up at each use. */
 export const onUse = <Store extends object>(store: () => Store): Store =>
   new Proxy({} as Store, { get: (own, name) => Reflect.get(Object.hasOwn(own, name) ? own : store(), name) })
 
-/** Does something with a store, and makes of what it throws what a caller is to be told. */
+/** Works on a store, and converts its errors to those for a caller. */
 export type Guard = <Result>(run: () => Result) => Result
 
-/** Does something that takes many turns of the event loop, under a guard. */
+/** The same for work over many turns of the event loop. */
 export async function guardedLater<Result>(run: () => Promise<Result>, guard: Guard): Promise<Result> {
   try {
     return await run()
@@ -134,7 +134,7 @@ export async function guardedLater<Result>(run: () => Promise<Result>, guard: Gu
   }
 }
 
-/** The same, in which every method runs under a guard, and what it gives is read under it. */
+/** The same for a store: every method, and iterating its result, runs under a guard. */
 export const guardedOnUse = <Store extends object>(store: () => Store, guard: Guard): Store =>
   new Proxy({} as Store, {
     get(_, name) {
@@ -147,7 +147,7 @@ export const guardedOnUse = <Store extends object>(store: () => Store, guard: Gu
     },
   })
 
-// The uses of a sequence have a `next` of their own.
+// The sequences of a call have a `next` of their own.
 const isIterator = (value: unknown): value is Iterator<unknown> =>
   typeof value === 'object' && value !== null && Symbol.iterator in value && 'next' in value
 

@@ -1,7 +1,7 @@
-// Warnings of a session: what was accepted although it looks like a mistake. The list of traces shows them.
+// Warnings of a session: input that was accepted although it looks like a mistake. The list of traces shows them.
 import type { Records } from '../contract/workspace/record.ts'
 
-/** The kind of records that hold them; the key is what they are about. */
+/** The kind of the records of warnings; the key is their subject. */
 export const WARNING = 'warning'
 
 /** All warnings of a session, oldest first. */

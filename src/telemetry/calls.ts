@@ -1,4 +1,4 @@
-// Calls in flight, and the place of each in a trace of OpenTelemetry.
+// Calls in flight, and the position of each in an OpenTelemetry trace.
 import type {
   AttemptEnded,
   CallBegun,
@@ -20,7 +20,7 @@ import {
   type TracePosition,
 } from './trace-context.ts'
 
-/** Which part of the traces is exported, from 0 to 1: of those that no caller began (a caller decides about its own), or of all. */
+/** The share of exported traces, from 0 to 1: of those without a caller's decision, or of all. */
 export interface Sampling {
   ratio: number
   ofAll: boolean
@@ -30,17 +30,17 @@ export interface Sampling {
 export interface OpenCall {
   position: TracePosition
   begun: number
-  /** When its attempts ended, and the HTTP status that the target sent; null when it sent none. */
+  /** When its attempts ended, and the HTTP status that the target sent; null if it sent none. */
   attemptEnds: { at: number; httpStatus: number | null }[]
-  /** The address that was called: as it came, as the program takes it, and the path as routes name it; undefined for an internal call. */
+  /** The called URL: as received, as parsed, and its route; undefined for an internal call. */
   address: { received: string; url: string; route: string | undefined } | undefined
-  /** When the steps of an agent's turn happened, as far as they were observed. */
+  /** When the steps of an agent's turn happened, if they were observed. */
   agent: AgentTimes | undefined
 }
 
-/** When an agent's turn asked its model, by the iteration, and when its steps were committed, by `stepKey`. */
+/** When an agent's turn called its model, by iteration, and when its steps were committed, by `stepKey`. */
 interface AgentTimes {
-  asked: Map<number, number>
+  requestedAt: Map<number, number>
   ended: Map<string, number>
 }
 
@@ -48,7 +48,7 @@ interface AgentTimes {
 export const stepKey = ({ iteration, kind, name, tool_call_id: call }: TaskStep): string =>
   `${iteration}:${kind}:${call ?? name}`
 
-/** A call that has ended, with all that its spans show; it holds neither the request nor the response. */
+/** A call that has ended, with all data of its spans, but without its request and response. */
 export interface EndedCall extends OpenCall {
   trace: TraceRecord
   /** Its number in its session. */
@@ -56,18 +56,18 @@ export interface EndedCall extends OpenCall {
   ended: number
   /** What must be added to its times to get milliseconds since the epoch. */
   offset: number
-  /** When its steps beside the attempts ended; empty where nobody observed them. */
+  /** When its steps other than attempts ended; empty if they were not observed. */
   steps: readonly EndedStep[]
-  /** The HTTP status that the client was sent; null when it was sent none. */
+  /** The HTTP status that the client received; null if it received none. */
   httpStatus: number | null
   parameters: AttributeValues
   responseId: string | undefined
   finishReasons: readonly string[] | undefined
-  /** The messages, where content is exported. */
+  /** The messages, if content is exported. */
   content: CallContent | undefined
 }
 
-/** Reduces a call that has ended to what its spans show, so that requests and responses of any size can be freed. */
+/** Reduces a call that has ended to the data of its spans, so that its request and response can be freed. */
 export function endedCall(
   open: OpenCall,
   { trace, seq, at }: TraceSaved,
@@ -84,10 +84,13 @@ export function endedCall(
   }
 }
 
-/** The most calls to remember, in flight or part of a caller's trace; the oldest are forgotten when there are twice as many. */
+/**
+ * Maximum number of remembered calls, in flight or part of a caller's trace. The oldest are forgotten when there are
+ * twice as many.
+ */
 const MAX_CALLS = 10_000
 
-/** Follows calls from their beginning until their spans are built. */
+/** Follows calls from their start until their spans are built. */
 export function trackCalls(sampling: Sampling) {
   const calls = new Map<string, OpenCall>()
   const joined = new Map<string, TraceContext>()
@@ -95,7 +98,7 @@ export function trackCalls(sampling: Sampling) {
     begin({ trace, parent, at }: CallBegun, call: CallMaterial): void {
       const outer = parent === null ? undefined : calls.get(parent)
       const iteration = call.inner?.agent?.iteration
-      if (outer && iteration !== undefined) agentTimes(outer).asked.set(iteration, at)
+      if (outer && iteration !== undefined) agentTimes(outer).requestedAt.set(iteration, at)
       const position =
         parent === null ? rootPosition(trace, call, sampling) : innerPosition(parent, outer?.position, iteration)
       const { url, received, route } = call
@@ -109,7 +112,7 @@ export function trackCalls(sampling: Sampling) {
       const open = calls.get(trace)
       if (open) for (const step of task.steps) agentTimes(open).ended.set(stepKey(step), at)
     },
-    /** The call whose trace was saved, which is known until `forget`; undefined when its beginning is unknown. */
+    /** The call whose trace was saved, which is known until `forget`; undefined if its start is unknown. */
     saved(observation: TraceSaved): OpenCall | undefined {
       const { id } = observation.trace
       const open = calls.get(id) ?? earlierTurn(observation)
@@ -121,14 +124,14 @@ export function trackCalls(sampling: Sampling) {
     },
     forget: (trace: string): void => void calls.delete(trace),
     findPosition: (trace: string): TracePosition | undefined => calls.get(trace)?.position,
-    /** The trace that a call belongs to, also long after it has ended. */
+    /** The trace of a call, also long after its end. */
     findContext: (trace: string): TraceContext => joined.get(trace) ?? { traceId: otelTraceId(trace) },
   }
 }
 
-const agentTimes = (open: OpenCall): AgentTimes => (open.agent ??= { asked: new Map(), ended: new Map() })
+const agentTimes = (open: OpenCall): AgentTimes => (open.agent ??= { requestedAt: new Map(), ended: new Map() })
 
-/** The place of a client's call: in the trace of the client, or in a trace of its own. */
+/** The position of a client's call: in the trace of the client, or in a trace of its own. */
 function rootPosition(trace: string, { headers }: CallMaterial, { ratio, ofAll }: Sampling): TracePosition {
   const caller = headers && callerPosition(headers)
   if (caller && !ofAll) return caller
@@ -138,7 +141,7 @@ function rootPosition(trace: string, { headers }: CallMaterial, { ratio, ofAll }
   return { ...caller, traceId, sampled }
 }
 
-/** The place of an internal call: under the call that made it, or under the iteration of the agent that did. */
+/** The position of an internal call: under its outer call, or under the agent's iteration. */
 function innerPosition(parent: string, outer: TracePosition | undefined, iteration?: number): TracePosition {
   return {
     traceId: outer?.traceId ?? otelTraceId(parent),
@@ -148,7 +151,7 @@ function innerPosition(parent: string, outer: TracePosition | undefined, iterati
   }
 }
 
-/** A turn of a task that an earlier process began; the beginning of any other call was observed. */
+/** A turn of a task that an earlier process started. The start of any other call was observed. */
 function earlierTurn({ trace: { id, parent, duration_ms, task }, at }: TraceSaved): OpenCall | undefined {
   if (task === undefined) return undefined
   const position = parent === null ? { traceId: otelTraceId(id), sampled: true } : innerPosition(parent, undefined)
@@ -158,7 +161,7 @@ function earlierTurn({ trace: { id, parent, duration_ms, task }, at }: TraceSave
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value)
   if (map.size <= 2 * MAX_CALLS) return
-  // Many at once: to find its first key, a map walks over all that were deleted before it.
+  // Many at once: to find its first key, a map walks over all deleted ones before it.
   for (const oldest of map.keys()) {
     if (map.size <= MAX_CALLS) break
     map.delete(oldest)

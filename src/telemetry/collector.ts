@@ -1,4 +1,4 @@
-// One request to a collector, as OTLP/HTTP describes it, and what the response means.
+// One request to a collector (OTLP/HTTP), and the meaning of its response.
 import { realClock } from '../lib/clock.ts'
 import { directFetch } from '../lib/direct-fetch.ts'
 import { VERSION } from '../version.ts'
@@ -6,26 +6,28 @@ import { VERSION } from '../version.ts'
 /** Where spans are sent, and how. */
 export interface CollectorTarget {
   url: string
-  /** The address without what only the collector may know, for messages. */
+  /** The address without its secrets, for messages. */
   shown: string
   headers: Readonly<Record<string, string>>
-  /** How long the collector may take to respond, in milliseconds. */
+  /** Timeout for the collector's response, in milliseconds. */
   timeout: number
-  /** Certificates as PEM: whom to trust beside the usual authorities, and who we are. */
+  /** Certificates as PEM: additional authorities, and the client certificate. */
   tls: { ca?: string; cert?: string; key?: string } | undefined
 }
 
-/** What a collector did with a batch: how many spans it rejected of those that it took, or why it took none and after which wait to repeat. */
+/**
+ * The result of a batch: the number of rejected spans if it was accepted, or the error and the wait before a repeat.
+ */
 export type Delivery =
   | { rejected: number; problem: string | null }
   | { problem: string; repeatable: boolean; wait?: number | undefined }
 
-/** As much of a response as is read, in characters. */
+/** Maximum length of a response that is read, in characters. */
 const MAX_RESPONSE = 64_000
-/** Statuses after which the protocol allows a repeat; no response at all may be repeated as well. */
+/** Statuses after which the protocol allows a repeat. Without a response, a repeat is allowed, too. */
 const REPEATABLE = [429, 502, 503, 504]
 
-/** Sends JSON to a collector; never throws. `signal` ends the request. */
+/** Sends JSON to a collector. It never throws; `signal` ends the request. */
 export async function postToCollector(target: CollectorTarget, body: string, signal: AbortSignal): Promise<Delivery> {
   const { url, headers, timeout, tls } = target
   try {
@@ -33,14 +35,14 @@ export async function postToCollector(target: CollectorTarget, body: string, sig
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json', 'user-agent': `understudy/${VERSION}` },
       body,
-      // Spans go where they were meant to go, and nowhere else.
+      // Spans must not be sent anywhere else.
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeout)]),
       ...(tls && { tls }),
     })
     const text = await readBeginning(response)
     const { status } = response
-    // As of a proxy or a login page, which responds to anything like that.
+    // A proxy or a login page responds so to any request.
     const page = /^\s*text\/html/i.test(response.headers.get('content-type') ?? '')
     if (status >= 200 && status < 300)
       return page
@@ -57,10 +59,10 @@ export async function postToCollector(target: CollectorTarget, body: string, sig
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  ConnectionRefused: 'nobody answers there',
-  ECONNREFUSED: 'nobody answers there',
+  ConnectionRefused: 'connection refused',
+  ECONNREFUSED: 'connection refused',
   ENOTFOUND: 'there is no such host',
-  FailedToOpenSocket: 'nobody answers there',
+  FailedToOpenSocket: 'connection refused',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is of another host',
 }
@@ -83,7 +85,7 @@ async function readBeginning({ body }: Response): Promise<string> {
   return text
 }
 
-/** What a collector rejected of a batch that it took (`ExportTracePartialSuccess`). */
+/** What a collector rejected of an accepted batch (`ExportTracePartialSuccess`). */
 function partialSuccess(text: string): Delivery {
   try {
     const { partialSuccess } = JSON.parse(text) as {
@@ -97,7 +99,7 @@ function partialSuccess(text: string): Delivery {
   }
 }
 
-/** The wait of a header `Retry-After`, seconds or a date, in milliseconds. */
+/** The wait in a `Retry-After` header, seconds or a date, in milliseconds. */
 function retryAfterMs(header: string | null): number | undefined {
   if (header === null) return undefined
   const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - realClock.now()

@@ -1,4 +1,4 @@
-// What spans show of a request and its response beside the trace: numbers and ids, and the messages where content is exported.
+// The parts of requests and responses in spans: numbers and ids, and the messages if content is exported.
 import { GEN_AI, OWN, REQUEST_PARAMETERS } from './conventions.ts'
 import { type AttributeValues, asContent, asDouble, cutIndex, MAX_CONTENT } from './span.ts'
 
@@ -8,7 +8,7 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : value == null ? [] : [value])
 
-/** Attributes of what a request asks of the model. */
+/** Attributes of the model parameters in a request. */
 export function requestParameters(request: object | undefined): AttributeValues {
   const values: Record<string, AttributeValues[string]> = {}
   if (request === undefined) return values
@@ -25,7 +25,7 @@ export function requestParameters(request: object | undefined): AttributeValues 
 export const readResponseId = (response: unknown): string | undefined =>
   isFields(response) && typeof response.id === 'string' ? response.id : undefined
 
-/** Why each choice of a response ended; undefined where it does not say. */
+/** The finish reason of each choice of a response; undefined if there is none. */
 export function finishReasons(response: unknown): string[] | undefined {
   if (!isFields(response)) return undefined
   const { choices, status } = response
@@ -39,7 +39,7 @@ interface Part {
   [field: string]: unknown
 }
 
-/** The content of a message: a text, or parts of which those that are not texts only have their type. */
+/** The content of a message: a text, or parts, of which non-text ones only have their type. */
 const contentParts = (content: unknown): Part[] =>
   toList(content).map((part) => {
     if (typeof part === 'string') return { type: 'text', content: part }
@@ -56,7 +56,7 @@ const toolCallParts = (message: Fields): Part[] =>
     return [{ type: 'tool_call', id: call.id, name: called.name, arguments: called.arguments ?? called.input }]
   })
 
-/** A message, or an item of the list of the Responses API, in the form of the conventions. */
+/** A message, or an item of the Responses API, in the form of the conventions. */
 function toMessage(message: unknown): { role: string; parts: Part[] } {
   if (!isFields(message)) return { role: 'user', parts: contentParts(message) }
   const { role, type } = message
@@ -71,7 +71,7 @@ function toMessage(message: unknown): { role: string; parts: Part[] } {
   return { role: String(role ?? 'user'), parts: [...contentParts(message.content), ...toolCallParts(message)] }
 }
 
-/** The messages of a request; instructions for the system are one of them. */
+/** The messages of a request, including system instructions. */
 function inputMessages(request: Fields): unknown[] {
   const { messages, input, prompt, instructions } = request
   const system = typeof instructions === 'string' ? [{ role: 'system', parts: contentParts(instructions) }] : []
@@ -100,7 +100,7 @@ export const callContent = (request: object | undefined, response: unknown): Cal
   output: limitedJson(isFields(response) ? outputMessages(response) : []),
 })
 
-/** Attributes of the messages, with their lengths where they were shortened. */
+/** Attributes of the messages, with their original lengths if they were shortened. */
 export const contentAttributes = ({ input, output }: CallContent): AttributeValues => ({
   [GEN_AI.inputMessages]: asContent(input.json),
   [OWN.inputLength]: input.whole,
@@ -108,19 +108,19 @@ export const contentAttributes = ({ input, output }: CallContent): AttributeValu
   [OWN.outputLength]: output.whole,
 })
 
-/** To how many characters each text is shortened, step by step: one text makes most long messages long. */
+/** Maximum lengths of each text, step by step: one text makes most long messages long. */
 const TEXT_LENGTHS = [16_000, 4_000, 1_000, 200]
 
 /** A list as JSON of limited length. */
 export interface LimitedJson {
   json: string
-  /** The characters of the whole JSON; undefined when nothing was left out. */
+  /** The length of the whole JSON; undefined if nothing was omitted. */
   whole?: number
 }
 
 /**
- * A list of values as JSON of at most `max` characters. In a longer one, texts are shortened and say how many characters are missing; when that
- * is not enough, elements between the first and the last are left out.
+ * A list of values as JSON of at most `max` characters. If it is longer, texts are shortened with a note on the missing
+ * characters; if that is not enough, elements between the first and the last are omitted.
  */
 export function limitedJson(values: readonly unknown[], max = MAX_CONTENT): LimitedJson {
   const json = JSON.stringify(values)
@@ -146,14 +146,17 @@ function shortenTexts(value: unknown, length: number): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortenTexts(one, length)]))
 }
 
-/** The first and the last elements as JSON, as many as fit: a conversation begins with instructions and ends with the question. */
+/**
+ * The first and the last elements as JSON, as many as fit: a conversation starts with instructions and ends with the
+ * question.
+ */
 function firstAndLast(values: readonly unknown[], max: number): string[] {
   const texts = values.map((value) => JSON.stringify(value))
   // The brackets, and a comma for each.
-  let left = max - 2
-  const fits = (text: string | undefined) => text !== undefined && (left -= text.length + 1) >= 0
+  let remaining = max - 2
+  const fits = (text: string | undefined) => text !== undefined && (remaining -= text.length + 1) >= 0
   const first = fits(texts[0]) ? texts.slice(0, 1) : []
-  if (first.length === 0) left = max - 2
+  if (first.length === 0) remaining = max - 2
   const last: string[] = []
   for (let index = texts.length - 1; index >= 1 && fits(texts[index]); index--) last.unshift(texts[index] ?? '')
   return [...first, ...last]

@@ -1,9 +1,9 @@
-// Which names telemetry goes by: the one file that changes with OpenTelemetry's semantic conventions. Those of HTTP and of
+// Names in telemetry: the one file that changes with OpenTelemetry's semantic conventions. Those of HTTP and of
 // services are of version 1.44.0. Those of GenAI left that version, have no release of their own yet and are all in
-// development: the names are those of github.com/open-telemetry/semantic-conventions-genai in November 2026.
-// What begins with `understudy.` is ours; docs/telemetry.md lists it.
+// development: the names are those of github.com/open-telemetry/semantic-conventions-genai in November 2026. Names that
+// start with `understudy.` are ours; docs/telemetry.md lists them.
 
-/** The version of the core conventions, as spans name it. */
+/** The schema URL of the core conventions in spans. */
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.44.0'
 
 /** Attributes of the core conventions. */
@@ -41,14 +41,14 @@ export const GEN_AI = {
   tool: 'gen_ai.tool.name',
   toolCall: 'gen_ai.tool.call.id',
   dataSource: 'gen_ai.data_source.id',
-  // Only when content is asked for.
+  // Only if content is exported.
   inputMessages: 'gen_ai.input.messages',
   outputMessages: 'gen_ai.output.messages',
   query: 'gen_ai.retrieval.query.text',
   documents: 'gen_ai.retrieval.documents',
 } as const
 
-/** Fields of requests, and the attributes that say them; the first of the fields that is there counts. */
+/** Fields of requests, and their attributes; the first existing field counts. */
 export const REQUEST_PARAMETERS = [
   {
     fields: ['max_completion_tokens', 'max_output_tokens', 'max_tokens'],
@@ -66,15 +66,18 @@ export const REQUEST_PARAMETERS = [
   { fields: ['previous_response_id'], name: 'gen_ai.request.previous_response.id', as: 'text' },
 ] as const
 
-/** What the conventions call the router's operations; those that they have no word for go by their own. */
+/** Names of the router's operations in the conventions; operations without one keep their own. */
 const OPERATIONS: Readonly<Record<string, string>> = {
   'chat.completions': 'chat',
   responses: 'chat',
   completions: 'text_completion',
   embeddings: 'embeddings',
 }
+/** The `gen_ai.operation.name` of an agent's turn. */
 export const INVOKE_AGENT = 'invoke_agent'
+/** The `gen_ai.operation.name` of a tool call. */
 export const EXECUTE_TOOL = 'execute_tool'
+/** The `gen_ai.operation.name` of a knowledge search. */
 export const RETRIEVAL = 'retrieval'
 /** The `gen_ai.operation.name` of an operation. */
 export const genAiOperation = (operation: string): string => OPERATIONS[operation] ?? operation
@@ -86,14 +89,14 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   mistral: 'mistral_ai',
   xai: 'x_ai',
 }
-/** The `gen_ai.provider.name` of a provider, and the model, of an id such as `openai/gpt-4o`. */
+/** The `gen_ai.provider.name`, and the model, of an id such as `openai/gpt-4o`. */
 export function providerAndModel(target: string): { provider: string; model: string } {
   const slash = target.indexOf('/')
   const provider = target.slice(0, Math.max(0, slash))
   return { provider: PROVIDERS[provider] ?? provider, model: target.slice(slash + 1) }
 }
 
-/** Names of our own. */
+/** Our own attributes. */
 export const OWN = {
   session: 'understudy.session',
   trace: 'understudy.trace',

@@ -1,50 +1,51 @@
-// Sends spans to a collector in batches, beside the calls. One bounded queue holds the calls that have ended: their spans are built when it is
-// their turn to be sent. What does not fit, or what the collector does not take, is dropped and counted; no call waits for it.
+// Sends spans to a collector in batches, in the background. A bounded queue holds the ended calls, whose spans are
+// built when they are sent. What does not fit, or what the collector rejects, is dropped and counted; no call waits for
+// it.
 import { realClock } from '../lib/clock.ts'
 import { VERSION } from '../version.ts'
 import { type CollectorTarget, postToCollector } from './collector.ts'
 import { CORE, SCHEMA_URL } from './conventions.ts'
 import { attributeList, type OtlpSpan } from './span.ts'
 
-/** Where spans are sent, and as whose. */
+/** Where spans are sent, and the resource. */
 export interface ExportTarget extends CollectorTarget {
-  /** Attributes of this program, requested when there is something to send. */
+  /** Attributes of this program, computed when there is something to send. */
   resource: () => Readonly<Record<string, string>>
 }
 
-/** What became of spans since the start. */
+/** Counts of spans since the start. */
 export interface ExportCounts {
   exported: number
   dropped: number
   waiting: number
-  /** Why the collector did not take the last ones; null when it did. */
+  /** Why the collector rejected the last ones; null if it accepted them. */
   problem: string | null
 }
 
 /** Spans that are not built yet. */
 export interface WaitingSpans {
-  /** About how many they are. */
+  /** Their approximate number. */
   count: number
   /** Characters of content in them. */
   characters: number
   build(): OtlpSpan[]
 }
 
-/** How many spans may wait, and how much content in them. */
+/** Maximum number of waiting spans, and of their content. */
 const MAX_WAITING = { spans: 32_768, characters: 32_000_000 }
-/** What is sent in one request; more is built in parts, between which calls go on. */
+/** Maximum size of one request. It is built in parts, between which calls are handled. */
 const BATCH = { spans: 256, characters: 1_000_000 }
-/** How long spans wait for others to be sent with, and how long after a full batch the next one is sent. */
+/** How long spans wait for others, and the pause after a full batch. */
 const GATHER_MS = 1_000
 const PAUSE_MS = 500
 const MAX_ATTEMPTS = 5
-/** At the end of the program: the connection may have been closed just when it was used again. */
+/** At shutdown: the connection may have been closed just when it was reused. */
 const LAST_ATTEMPTS = 2
 const FIRST_WAIT_MS = 1_000
-/** The longest wait that a collector may ask for. */
+/** The longest wait that a collector may request. */
 const MAX_WAIT_MS = 30_000
 
-/** Creates an exporter; `report` prints a line when the collector begins to fail, and when it takes spans again. */
+/** Creates an exporter; `report` prints a line when the collector starts to fail, and when it accepts spans again. */
 export function createSpanExporter(target: ExportTarget, report: (line: string) => void) {
   let queue: WaitingSpans[] = []
   const waiting = { spans: 0, characters: 0 }
@@ -52,9 +53,9 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
   let sending = 0
   let droppedLast = 0
   let pumping: Promise<void> | undefined
-  /** Aborted when there is no time left to wait, and when there is none left at all. */
+  /** Aborts when there is no time left to wait, and when there is none left at all. */
   const stopping = new AbortController()
-  const over = new AbortController()
+  const ended = new AbortController()
 
   const isFull = (limit: typeof MAX_WAITING) => waiting.spans >= limit.spans || waiting.characters >= limit.characters
 
@@ -91,24 +92,24 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
   const deliver = async (spans: readonly OtlpSpan[]): Promise<void> => {
     const body = JSON.stringify(exportRequest(target.resource(), spans))
     for (let attempt = 1; ; attempt++) {
-      const delivery = await postToCollector(target, body, over.signal)
+      const delivery = await postToCollector(target, body, ended.signal)
       if (!('repeatable' in delivery)) {
         const rejected = Math.min(spans.length, delivery.rejected)
         counts.exported += spans.length - rejected
         counts.dropped += rejected
         return note(delivery.problem)
       }
-      if (!over.signal.aborted) note(delivery.problem)
+      if (!ended.signal.aborted) note(delivery.problem)
       if (!delivery.repeatable || attempt >= (stopping.signal.aborted ? LAST_ATTEMPTS : MAX_ATTEMPTS)) break
       const wait = Math.min(MAX_WAIT_MS, delivery.wait ?? FIRST_WAIT_MS * 2 ** (attempt - 1))
-      // At the end of the program it is repeated once, at once.
+      // At shutdown it is repeated once, at once.
       await realClock.sleep(wait, stopping.signal).catch(() => {})
     }
     drop(spans.length)
   }
 
   const pump = async (): Promise<void> => {
-    while (queue.length > 0 && !over.signal.aborted) {
+    while (queue.length > 0 && !ended.signal.aborted) {
       await realClock.sleep(isFull(BATCH) ? PAUSE_MS : GATHER_MS, stopping.signal).catch(() => {})
       const batch = takeBatch()
       sending = batch.length
@@ -119,7 +120,9 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
   }
 
   return {
-    /** Queues spans; false when there is no room, and then they are dropped: `prepare` is called only when there is. */
+    /**
+     * Queues spans; false if there is no room, and then they are dropped. `prepare` is called only if there is room.
+     */
     add(count: number, prepare: () => Omit<WaitingSpans, 'count'>): boolean {
       if (isFull(MAX_WAITING)) {
         drop(count)
@@ -135,13 +138,13 @@ export function createSpanExporter(target: ExportTarget, report: (line: string) 
     /** Counts spans that were never queued. */
     drop,
     counts: (): ExportCounts => ({ ...counts, waiting: waiting.spans + sending }),
-    /** Sends what waits; what the collector does not take within so many milliseconds is dropped. */
+    /** Sends what waits. What the collector does not accept within `ms` milliseconds is dropped. */
     async stop(ms: number): Promise<void> {
       stopping.abort()
-      const late = realClock.sleep(ms, over.signal).catch(() => {})
+      const late = realClock.sleep(ms, ended.signal).catch(() => {})
       await Promise.race([pumping, late])
-      over.abort()
-      // What is being sent fails now, and is counted where it is sent.
+      ended.abort()
+      // A request in progress fails now, and is counted there.
       drop(waiting.spans)
       queue = []
       waiting.spans = 0

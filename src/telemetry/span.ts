@@ -1,4 +1,4 @@
-// Spans as OTLP's JSON has them (opentelemetry-proto, trace.proto): enumerations are numbers, integers of 64 bits are strings.
+// Spans in OTLP's JSON encoding (opentelemetry-proto, trace.proto): enums are numbers, 64-bit integers are strings.
 
 /** A value of an attribute. */
 export type AnyValue =
@@ -8,13 +8,13 @@ export type AnyValue =
   | { boolValue: boolean }
   | { arrayValue: { values: AnyValue[] } }
 
-/** An attribute as the protocol has it. */
+/** An attribute in the protocol. */
 export interface Attribute {
   key: string
   value: AnyValue
 }
 
-/** A span as the protocol has it; times are nanoseconds since the epoch. */
+/** A span in the protocol; times are nanoseconds since the epoch. */
 export interface OtlpSpan {
   traceId: string
   spanId: string
@@ -32,21 +32,21 @@ export interface OtlpSpan {
 }
 
 /**
- * Attributes by their names. A whole number is an integer, any other a double; `asDouble` and `asContent` give values that are exported as
- * they are. Null and undefined are left out.
+ * Attributes by name. A whole number is an integer, any other a double; values of `asDouble` and `asContent` are
+ * exported unchanged. Null and undefined are omitted.
  */
 export type AttributeValues = Readonly<
   Record<string, string | number | boolean | readonly string[] | AnyValue | null | undefined>
 >
 
-/** An event of a span; `at` is in milliseconds, as the times of its span. */
+/** An event of a span; `at` is in milliseconds, like the times of its span. */
 export interface EventParts {
   name: string
   at: number
   attributes: AttributeValues
 }
 
-/** What a span is made of. */
+/** The inputs of a span. */
 export interface SpanParts {
   traceId: string
   spanId: string
@@ -57,7 +57,7 @@ export interface SpanParts {
   state?: string | undefined
   name: string
   kind: (typeof SPAN_KIND)[keyof typeof SPAN_KIND]
-  /** Milliseconds of the clock of observations, with their fractions. */
+  /** Milliseconds of the clock of observations, with fractions. */
   start: number
   end: number
   /** What must be added to these times to get milliseconds since the epoch. */
@@ -65,30 +65,30 @@ export interface SpanParts {
   attributes: AttributeValues
   events?: readonly EventParts[]
   links?: OtlpSpan['links']
-  /** Why it failed, in a word. */
+  /** The error type if it failed. */
   error?: string | undefined
 }
 
-/** Kinds of spans by their number. */
+/** Span kinds by number. */
 export const SPAN_KIND = { internal: 1, server: 2, client: 3 } as const
 
-/** The longest value of an attribute, in characters; only content may be longer. */
+/** Maximum length of an attribute's value, in characters; only content may be longer. */
 const MAX_VALUE = 1_000
-/** The longest content, in characters. */
+/** Maximum length of content, in characters. */
 export const MAX_CONTENT = 64_000
 const SAMPLED = 1
 const KNOWS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 const ERROR = 2
 
-/** Where a text can be cut at or before an index: not between the halves of a surrogate pair. */
+/** Where a text can be cut at or before an index, without cutting a surrogate pair. */
 export const cutIndex = (text: string, index: number): number =>
   index > 0 && /^[\ud800-\udbff][\udc00-\udfff]/.test(text.slice(index - 1, index + 1)) ? index - 1 : index
 
 const limited = (text: string, max = MAX_VALUE): string =>
   (text.length > max ? text.slice(0, cutIndex(text, max)) : text).toWellFormed()
 
-/** A double, even where the number is whole. */
+/** A double, even if the number is whole. */
 export const asDouble = (value: number): AnyValue => ({ doubleValue: Number.isFinite(value) ? value : 0 })
 
 /** A text of at most `MAX_CONTENT` characters. */
@@ -102,7 +102,7 @@ function anyValue(value: string | number | boolean | readonly string[] | AnyValu
   return value
 }
 
-/** Attributes as the protocol has them, in the order of their names in `values`. */
+/** Attributes in the protocol, in the order of `values`. */
 export function attributeList(values: AttributeValues): Attribute[] {
   const list: Attribute[] = []
   for (const key in values) {
@@ -119,7 +119,7 @@ function nanoseconds(ms: number): string {
   return `${whole}${String(fraction).padStart(6, '0')}`
 }
 
-/** Makes a span. */
+/** Creates a span. */
 export function createSpan(parts: SpanParts): OtlpSpan {
   const { traceId, spanId, parentId, remote, state, name, kind, start, end, offset, events, links, error } = parts
   return {

@@ -1,4 +1,4 @@
-// The spans of a call, from its trace: one for the call, one for each attempt, and those of the steps around them.
+// The spans of a call, from its trace: one for the call, one for each attempt, and those of the other steps.
 import type { EndedStep } from '../contract/core/observation.ts'
 import type { AttemptRecord, GuardrailRecord, TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import { type EndedCall, stepKey } from './calls.ts'
@@ -27,7 +27,7 @@ import {
 } from './span.ts'
 import { callSpanId, iterationPart, partSpanId } from './trace-context.ts'
 
-/** Converts milliseconds since the beginning of a call, by the clock of its session, to a time of observations. */
+/** Converts milliseconds since the start of a call, by its session's clock, to a time of observations. */
 type Placement = (sessionMs: number) => number
 
 /** Builds all spans of a call. */
@@ -36,7 +36,7 @@ export function buildSpans(call: EndedCall): OtlpSpan[] {
   const place = placement(call)
   const spans: OtlpSpan[] = []
   const firstEnd = attemptEnds[0]?.at ?? call.ended
-  // When the steps before the attempts ended, which is more precise than the whole milliseconds of the trace.
+  // The end of the steps before the attempts, which is more precise than the whole milliseconds of the trace.
   let from = Math.max(call.begun, ...call.steps.map(({ at }) => at).filter((at) => at <= firstEnd))
   const waits: EventParts[] = []
   for (const [index, attempt] of trace.attempts.entries()) {
@@ -56,7 +56,7 @@ export function buildSpans(call: EndedCall): OtlpSpan[] {
   return spans
 }
 
-/** A virtual clock that ran ahead of the real one by more than that is compressed into the time that really passed. */
+/** If a virtual clock ran ahead of the real one by more than this, its times are compressed into the real time. */
 const JITTER_MS = 50
 
 function placement({ trace, begun, ended }: EndedCall): Placement {
@@ -68,20 +68,20 @@ function placement({ trace, begun, ended }: EndedCall): Placement {
 const faultEvents = (faults: readonly string[], scenario: string | null, at: number): EventParts[] =>
   faults.map((rule) => ({ name: EVENTS.fault, at, attributes: { [OWN.rule]: rule, [OWN.scenario]: scenario } }))
 
-/** Why a call or an attempt failed, in a word; undefined when it did not. */
+/** Why a call or an attempt failed, as an error type; undefined if it succeeded. */
 function errorType(outcome: TraceRecord['outcome'], status: number): string | undefined {
   if (outcome === 'succeeded') return status >= 400 ? String(status) : undefined
   if (outcome === 'http_error') return String(status)
   return outcome === 'timed_out' ? 'timeout' : outcome
 }
 
-/** The model that is called, as its provider knows it. */
+/** The called model, by its provider's name. */
 function modelAttributes(target: string): AttributeValues {
   const { provider, model } = providerAndModel(target)
   return { [GEN_AI.provider]: provider, [GEN_AI.requestModel]: model }
 }
 
-/** The span of a part of a call: internal and right under the span of the call, unless `parts` say otherwise. */
+/** The span of a part of a call: internal and a child of the call's span, unless `parts` overrides that. */
 const partSpan = (
   { trace, position: { traceId, state }, offset }: EndedCall,
   part: string,
@@ -110,7 +110,7 @@ function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
   } = trace
   const { route, attributes: address } = addressAttributes(inner ? undefined : call.address)
   const type = errorType(outcome, status)
-  // What a client did wrong is not an error of the server, and a client may leave.
+  // A client's mistake is not an error of the server, and neither is a disconnect.
   const failed = type !== undefined && outcome !== 'canceled' && !(outcome === 'http_error' && status < 500)
   const error = failed ? type : undefined
   return createSpan({
@@ -151,13 +151,13 @@ function callSpan(call: EndedCall, waits: readonly EventParts[]): OtlpSpan {
   })
 }
 
-/** The route of an address and its attributes; nothing for an internal call. */
+/** The route of a URL and its attributes; empty for an internal call. */
 function addressAttributes(address: EndedCall['address']): { route?: string; attributes?: AttributeValues } {
   const parsed = address && URL.parse(address.received)
   if (!parsed) return {}
   const { pathname, hostname, port, protocol } = parsed
   const scheme = protocol.replace(':', '')
-  // Paths of operations have no parameters; the session is not part of them, and a slash at the end means nothing.
+  // Paths of operations have no parameters. The session prefix and a trailing slash are not part of them.
   const route = address.route ?? URL.parse(address.url)?.pathname.replace(/(.)\/$/, '$1') ?? pathname
   const attributes = {
     [CORE.method]: 'POST',
@@ -180,7 +180,7 @@ function attemptSpan(
   const { model } = providerAndModel(target)
   const operation = genAiOperation(trace.operation)
   const error = errorType(outcome, status)
-  // The last attempt is the one whose response was given.
+  // The last attempt is the one whose response was used.
   const answered = error === undefined && index === trace.attempts.length - 1
   return partSpan(call, `attempt:${index}`, {
     name: `${operation} ${model}`,
@@ -210,7 +210,9 @@ function attemptSpan(
   })
 }
 
-/** The HTTP status that a target sent. When the end of an attempt was not observed, it was answered, or refused with a status. */
+/**
+ * The HTTP status that a target sent. If the end of an attempt was not observed, it succeeded or failed with a status.
+ */
 function attemptStatus({ attemptEnds }: EndedCall, { outcome, status }: AttemptRecord, index: number): number | null {
   const observed = attemptEnds[index]
   if (observed) return observed.httpStatus
@@ -224,7 +226,7 @@ function tokenCount(counts: unknown, ...names: readonly string[]): number | unde
   return typeof count === 'number' ? count : undefined
 }
 
-/** Tokens, under the names that the operations have for them. */
+/** Tokens, by the names in each operation's usage. */
 function usageAttributes(usage: TraceRecord['usage']): AttributeValues {
   if (usage === null) return {}
   const input = usage.prompt_tokens_details ?? usage.input_tokens_details
@@ -250,11 +252,11 @@ interface Step {
   after?: boolean
 }
 
-/** Spans of the steps that the gateway took before and after the attempts; `place` converts times of the trace. */
+/** Spans of the gateway's steps before and after the attempts; `place` converts times of the trace. */
 function stepSpans(call: EndedCall, place: Placement): OtlpSpan[] {
   const { attemptEnds, begun } = call
   const observed = Map.groupBy(call.steps, ({ kind }) => kind)
-  // One step follows the other: the end of the last is more precise than a whole millisecond.
+  // Steps are sequential: the end of the last one is more precise than a whole millisecond.
   let last = begun
   return orderedSteps(call).map(({ kind, part, name, attributes, started_ms = 0, duration_ms = 0, after }) => {
     if (after) last = Math.max(last, attemptEnds.at(-1)?.at ?? last)
@@ -265,7 +267,7 @@ function stepSpans(call: EndedCall, place: Placement): OtlpSpan[] {
   })
 }
 
-/** The steps in the order in which they are taken. */
+/** The steps in order. */
 function orderedSteps({ trace, content }: EndedCall): Step[] {
   const { retrievals, guardrails, cache } = trace
   const guards = guardrails.map(guardrailStep)
@@ -322,7 +324,7 @@ function retrievalAttributes(
   }
 }
 
-/** Spans of the iterations of a turn; none of any other call. `place` converts times of the trace. */
+/** Spans of the iterations of a turn; none for other calls. `place` converts times of the trace. */
 function agentSpans(call: EndedCall, place: Placement): OtlpSpan[] {
   const { trace, ended } = call
   if (!trace.task) return []
@@ -339,7 +341,7 @@ function agentSpans(call: EndedCall, place: Placement): OtlpSpan[] {
     spans.push(around)
     for (const [index, { kind, name, tool_call_id, outcome }] of steps.entries()) {
       const at = times[index]
-      // The call of a model has a trace, and so spans of its own; so has the task of another agent.
+      // A model call has a trace, and so spans of its own; so has the task of a sub-agent.
       if (kind !== 'tool' || !at) continue
       const error = outcome === 'failed' ? 'failed' : undefined
       const tool = partSpan(call, `tool:${iteration}:${index}`, {
@@ -360,20 +362,23 @@ function agentSpans(call: EndedCall, place: Placement): OtlpSpan[] {
   return spans
 }
 
-/** When the steps of an iteration happened: as they were observed, else by the trace, in whole milliseconds of the session's clock. */
+/**
+ * When the steps of an iteration happened: as observed, else by the trace, in whole milliseconds of the session's
+ * clock.
+ */
 function stepTimes(
   steps: readonly TaskStep[],
   { trace, agent }: EndedCall,
   place: Placement,
 ): Pick<SpanParts, 'start' | 'end'>[] {
   const origin = Date.parse(trace.started_at)
-  // Tools run together, as soon as the model has called them or nothing is waited for any more.
+  // Tools run together, as soon as the model has called them or the last wait is over.
   let last = 0
   return steps.map((step) => {
     const began = Date.parse(step.started_at) - origin
     const end = agent?.ended.get(stepKey(step)) ?? place(began + step.duration_ms)
-    const asked = step.kind === 'model' ? agent?.asked.get(step.iteration) : undefined
-    const start = Math.min(end, asked ?? Math.max(last, place(began)))
+    const requestedAt = step.kind === 'model' ? agent?.requestedAt.get(step.iteration) : undefined
+    const start = Math.min(end, requestedAt ?? Math.max(last, place(began)))
     if (step.kind === 'model' || step.kind === 'wait') last = end
     return { start, end }
   })

@@ -1,4 +1,5 @@
-// Exports calls as traces of OpenTelemetry, and what verdicts find of their clients. A call only leaves what its spans show; they are built later.
+// Exports calls as OpenTelemetry traces, and the findings of verdicts. A call only leaves the data of its spans, which
+// are built later.
 import type { Finding } from '../contract/core/finding.ts'
 import type { CallMaterial, Observation, Observers, SessionVerified, TraceSaved } from '../contract/core/observation.ts'
 import { realClock } from '../lib/clock.ts'
@@ -13,7 +14,7 @@ import { callSpanId, partSpanId, type TraceContext } from './trace-context.ts'
 
 /** What is exported, and where to. */
 export interface TelemetryOptions extends ExportTarget {
-  /** Whether messages are exported too. */
+  /** Whether messages are exported, too. */
   content: boolean
   sampling: Sampling
 }
@@ -21,9 +22,9 @@ export interface TelemetryOptions extends ExportTarget {
 /** An export in progress. */
 export interface Telemetry {
   counts(): ExportCounts & { url: string }
-  /** The OpenTelemetry ids of a call that has just ended; undefined when it is not exported. */
+  /** The OpenTelemetry ids of a call that has just ended; undefined if it is not exported. */
   findSpan(trace: string): { traceId: string; spanId: string } | undefined
-  /** Ends the export; what waits is sent within at most so many milliseconds. */
+  /** Ends the export. What waits is sent within at most `ms` milliseconds. */
   stop(ms: number): Promise<void>
 }
 
@@ -90,23 +91,29 @@ export function startTelemetry(
   }
 }
 
-/** The clock of the machine was set when it moved by more than this, in milliseconds; it only shows whole ones. */
+/** The machine's clock was set if it moved by more than this, in milliseconds; it only shows whole ones. */
 const JUMP_MS = 2
 
-/** Returns what must be added to times of observations to get milliseconds since the epoch: the same for all spans, so that their order is right. */
+/**
+ * Returns what must be added to times of observations to get milliseconds since the epoch: the same for all spans, so
+ * that their order is right.
+ */
 function trackClockOffset(): () => number {
   let offset = Number.NaN
   return () => {
     const before = monotonicMs()
     const now = realClock.now() - before
-    // When the process was interrupted between the two, nothing can be said.
+    // If the process was interrupted between the two, the measurement is useless.
     const interrupted = monotonicMs() - before > JUMP_MS / 2
     if (Number.isNaN(offset) || (!interrupted && Math.abs(now - offset) > JUMP_MS)) offset = now
     return offset
   }
 }
 
-/** What a verdict found of a client, as an event in a span of its own under the first call that shows it: the span of that was sent long ago. */
+/**
+ * A finding as an event in a span of its own, a child of the first call that is evidence: the span of that call was
+ * sent long ago.
+ */
 function findingSpan(
   { kind, severity, accepted, message, count, traces }: Finding,
   { at, offset, findContext }: { at: number; offset: number; findContext: (trace: string) => TraceContext },

@@ -1,5 +1,5 @@
-// Ids of traces and spans: functions of the ids of our traces, and so of the seed where the clock is virtual. A caller's trace is joined (W3C
-// trace context).
+// Ids of traces and spans: functions of our trace ids, and so of the seed if the clock is virtual. A caller's trace is
+// joined (W3C trace context).
 import { parseTraceparent, parseTracestate } from '../lib/trace-context.ts'
 
 /** The trace that a span is part of. */
@@ -9,7 +9,7 @@ export interface TraceContext {
   state?: string | undefined
 }
 
-/** The place of a call in its trace. */
+/** The position of a call in its trace. */
 export interface TracePosition extends TraceContext {
   parentId?: string | undefined
   /** Whether the parent is a span of the caller. */
@@ -17,7 +17,7 @@ export interface TracePosition extends TraceContext {
   sampled: boolean
 }
 
-/** Crockford's base 32, in which ULIDs are written. */
+/** Crockford's base 32, the encoding of ULIDs. */
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
@@ -31,16 +31,16 @@ export function otelTraceId(trace: string): string {
   return bits.toString(16).padStart(32, '0')
 }
 
-/** The id of the span of a call: the last 64 bits of its trace id, which are random. */
+/** The id of a call's span: the last 64 bits of its trace id, which are random. */
 export const callSpanId = (trace: string): string => otelTraceId(trace).slice(16)
 
 /** The id of the span of a part of a call. */
 export const partSpanId = (trace: string, part: string): string => hash(`${trace}:${part}`)
 
-/** The part of a call that an iteration of an agent is: calls of models that it makes stand under it. */
+/** The part of a call for an iteration of an agent: its model calls are children of it. */
 export const iterationPart = (iteration: number): string => `iteration:${iteration}`
 
-/** The place that a caller's headers give its call; undefined when they are missing or invalid. */
+/** The position that a caller's headers give its call; undefined if they are missing or invalid. */
 export function callerPosition(headers: Pick<Headers, 'get'>): TracePosition | undefined {
   const parent = parseTraceparent(headers.get('traceparent'))
   if (!parent) return undefined

@@ -1,6 +1,7 @@
 // Calls as a client made them: what each shows of itself, how two of them are related, and which came one after the other.
 import type { ClientMark, ClientTimeout, SilentCall } from '../contract/core/finding.ts'
-import type { OutcomeKind } from '../contract/core/trace.ts'
+import type { HistoryRecord } from '../contract/core/history.ts'
+import type { AttemptRecord, OutcomeKind } from '../contract/core/trace.ts'
 import type { TraceEvidence } from '../db/trace-evidence.ts'
 import { groupBy } from '../lib/group-by.ts'
 import type { Question } from '../lib/question.ts'
@@ -47,6 +48,8 @@ export interface ClientCall {
   advised: boolean
   /** How long the client waits for a response; undefined when it does not say. */
   timeout: ClientTimeout | undefined
+  /** What providers reject in its conversation, one per attempt. */
+  histories: readonly HistoryRecord[]
   /** Of a call that we reset because its client waited too long in silence. */
   hung: SilentCall | undefined
   /** Milliseconds of the session's clock from its beginning to the beginning of its response. */
@@ -89,6 +92,7 @@ function clientCallOf({ trace, request, question, words, heard, client, seq }: T
     faulty: trace.faults.length > 0 || (trace.attempts.at(-1)?.faults.length ?? 0) > 0,
     advised: client?.advised ?? false,
     timeout: client?.timeout,
+    histories: historiesOf(trace.attempts),
     hung: client?.hung,
     toResponse: (trace.stream && trace.attempts.at(-1)?.first_content_ms) || trace.duration_ms,
     gatewayWaits: trace.attempts.reduce(
@@ -97,6 +101,15 @@ function clientCallOf({ trace, request, question, words, heard, client, seq }: T
     ),
     mark: { connection, retry, key, ...(caller !== undefined && { caller }) },
   }
+}
+
+const NO_HISTORIES: readonly HistoryRecord[] = []
+
+/** What was rejected in the attempts of a call, each rule once. */
+function historiesOf(attempts: readonly AttemptRecord[]): readonly HistoryRecord[] {
+  const rejected = attempts.flatMap(({ history }) => history ?? [])
+  if (rejected.length < 2) return rejected.length === 0 ? NO_HISTORIES : rejected
+  return rejected.filter(({ message }, index) => rejected.findIndex((other) => other.message === message) === index)
 }
 
 /** Timers of clients and ours round differently. */
@@ -113,7 +126,12 @@ const OPEN = new Set([409, 423, 424, 501, 505])
 /** A limit that no wait lifts: the account's at a provider, or one of ours. */
 const STANDING_LIMITS = new Set(['insufficient_quota', 'spending_limit', 'session_limit'])
 
-/** What a client may make of the answer to a call. */
+/**
+ * What a client may make of the answer to a call.
+ * @example
+ * natureOf({ outcome: 'http_error', status: 503, code: null }) // => 'retryable'
+ * natureOf({ outcome: 'http_error', status: 400, code: null }) // => 'final'
+ */
 export function natureOf({ outcome, status, code, advised, hung }: ClientCall): Nature {
   if (outcome === 'succeeded' || outcome === 'canceled') return outcome
   // What is our own fault says nothing of anybody else; that we had to end a call is a finding of its own.

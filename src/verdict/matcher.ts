@@ -10,6 +10,7 @@ export interface Pair {
   declared: boolean
 }
 
+/** What decides which pairing of calls accuses the client least. */
 export interface PairingOptions {
   /** How much it would be held against the client that nothing repeats a call; 0 when that is no fault. */
   costOf(call: ClientCall): number

@@ -33,6 +33,7 @@ export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): Clien
       faulty: false,
       timeout: undefined,
       hung: undefined,
+      histories: [],
       toResponse: 0,
       gatewayWaits: 0,
     },

@@ -1,4 +1,4 @@
-// The waterfall of a call with everything around it: the steps of its agent, and the tries of its client.
+// The timeline of a call with its context: the steps of its agent, and the client's other attempts.
 
 import { outcomeText } from '../contract/core/outcome-text.ts'
 import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
@@ -8,18 +8,18 @@ import { type ClientCall, clientCalls, pauseBetween } from '../verdict/client-ca
 import { judgeClient } from '../verdict/findings.ts'
 import { attemptRow, gatewayRows, plainRow, timeText, toneOf } from './waterfall.ts'
 
-/** Traces by id, as far as they are known. */
+/** Known traces by id. */
 type TraceFinder = (id: string) => TraceRecord | undefined
 
-/** What is known around a call. */
+/** The context of a call. */
 interface CallSurroundings {
-  /** The calls around it in its session, in the order in which they were made. */
+  /** The neighboring calls in its session, in order. */
   calls: readonly TraceEvidence[]
-  /** Finds the trace of a call that was made inside. */
+  /** Finds the trace of an internal call. */
   find: TraceFinder
 }
 
-/** What happened in a call, and around it. */
+/** The timeline of a call and its context. */
 export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundings): Waterfall {
   const rows = [...gatewayRows(trace), ...taskRows(trace, find), ...(trace.internal ? [] : clientRows(trace.id, calls))]
   const spans = rows.flatMap(({ span }) => span ?? [])
@@ -31,20 +31,20 @@ export function callWaterfall(trace: TraceRecord, { calls, find }: CallSurroundi
   }
 }
 
-/** Tasks inside of tasks that are drawn. */
+/** Maximum depth of sub-tasks that are drawn. */
 const MAX_DEPTH = 5
 const TONES = { succeeded: 'good', failed: 'bad', waiting: 'warning' } as const
-/** What a step is called, by its kind. */
+/** The titles of steps, by kind. */
 export const STEP_TITLES = { model: 'model', tool: 'tool', wait: 'waits for', task: 'agent' } as const
 
-/** The lines of the turn that a trace is of, on the time of that trace; none when it is of no agent. */
+/** The rows of the turn that a trace belongs to, on the time of that trace; empty if it is not of an agent. */
 function taskRows(trace: TraceRecord, find: TraceFinder): WaterfallRow[] {
   return trace.task ? stepsOf(trace, { find, zero: Date.parse(trace.started_at), depth: 0 }) : []
 }
 
 interface Drawn {
   find: TraceFinder
-  /** Milliseconds since the epoch at which the whole began. */
+  /** Start of the whole, in milliseconds since the epoch. */
   zero: number
   depth: number
 }
@@ -90,7 +90,7 @@ function stepRows(step: TaskStep, drawn: Drawn): WaterfallRow[] {
   return [row, ...triesOf(inner, deeper)]
 }
 
-/** The attempts of a model call; a single one that went well says nothing that its step does not. */
+/** The attempts of a model call. A single successful one adds nothing to its step. */
 function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn): WaterfallRow[] {
   if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
   const begin = Date.parse(started_at) - zero
@@ -103,7 +103,10 @@ function triesOf({ attempts, started_at }: TraceRecord, { zero, depth }: Drawn):
   })
 }
 
-/** The rows of the tries that a call is one of, on the time of that call; it alone when it repeats and is repeated by none. */
+/**
+ * The rows of the client's attempts that include a call, on the time of that call; only the call itself if there are no
+ * others.
+ */
 function clientRows(id: string, evidence: readonly TraceEvidence[]): WaterfallRow[] {
   const calls = clientCalls(evidence.filter(({ trace }) => !trace.internal))
   const chain = judgeClient(calls).pairing.chains.find((tries) => tries.some(({ trace }) => trace === id)) ?? []
@@ -117,7 +120,9 @@ function clientRows(id: string, evidence: readonly TraceEvidence[]): WaterfallRo
   })
 }
 
-/** When each try began: pauses of clients pass on their own clock or on that of the session, whichever went on. */
+/**
+ * When each attempt started. Pauses of clients pass on their own clock or on that of the session, whichever advanced.
+ */
 function startsOf(chain: readonly ClientCall[]): number[] {
   const starts: number[] = []
   let at = 0

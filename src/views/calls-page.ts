@@ -1,4 +1,4 @@
-// Calls in brief: the row of each, page by page.
+// Summaries of calls, in pages.
 import type { CallRow } from '../contract/core/call-row.ts'
 import { ApiError } from '../contract/core/error.ts'
 import type { TraceRecord } from '../contract/core/trace.ts'
@@ -6,19 +6,19 @@ import type { NumberedTrace } from '../db/trace-window.ts'
 import type { Session } from '../sessions/sessions.ts'
 import { REQUEST_HEAD, requestBrief } from './sayings.ts'
 
-/** What is asked for. */
+/** The query. */
 interface CallsQuery {
-  /** Calls that are looked at. */
+  /** Number of calls to scan. */
   limit: number
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   cursor?: string | undefined
-  /** Only calls of a higher number in their session. */
+  /** Only calls with a higher number in their session. */
   above?: number | undefined
-  /** Only calls whose record, request or answer holds this text. */
+  /** Only calls whose record, request or response contains this text. */
   text?: string | undefined
 }
 
-/** Some calls, and where the others begin. */
+/** A page of calls, and the cursor of the next one. */
 interface CallsPage {
   data: CallRow[]
   next: string | null
@@ -27,21 +27,21 @@ interface CallsPage {
 /** A page of the calls of sessions, one session after the other, newest first in each. */
 export function callsPage(sessions: readonly Session[], { limit, cursor, above = 0, text }: CallsQuery): CallsPage {
   const from = cursor === undefined ? undefined : parsed(cursor)
-  // Of a session that has gone since there are no more calls.
+  // A session that was removed since has no more calls.
   const first = from === undefined ? 0 : sessions.findIndex(({ name }) => name === from.name)
   const data: CallRow[] = []
   let before = from?.before ?? Number.MAX_SAFE_INTEGER
-  let left = limit
+  let remaining = limit
   for (const session of first < 0 ? [] : sessions.slice(first)) {
-    if (left <= 0) return { data, next: `${before}:${session.name}` }
+    if (remaining <= 0) return { data, next: `${before}:${session.name}` }
     const { found, looked, last } = session.traces.span({
-      ...{ before, above, limit: left, text: text?.toLowerCase() },
+      ...{ before, above, limit: remaining, text: text?.toLowerCase() },
       head: REQUEST_HEAD,
     })
     for (const one of found) data.push(rowOf(one))
-    if (looked === left) return { data, next: `${last}:${session.name}` }
-    // Sessions without calls are work as well.
-    left -= Math.max(1, looked)
+    if (looked === remaining) return { data, next: `${last}:${session.name}` }
+    // Sessions without calls cost time, too.
+    remaining -= Math.max(1, looked)
     before = Number.MAX_SAFE_INTEGER
   }
   return { data, next: null }
@@ -54,10 +54,10 @@ function parsed(cursor: string): { name: string; before: number } {
   throw new ApiError(400, 'invalid_cursor', message, { param: 'cursor' })
 }
 
-/** Characters of an error that a list has room for. */
+/** Maximum length of an error in a list. */
 const MAX_ERROR_LENGTH = 200
 
-/** The row of a trace; `request` is the beginning of its stored request. */
+/** The row of a trace; `request` is the start of its stored request. */
 export function rowOf({ seq, arrived, trace, request }: NumberedTrace): CallRow {
   const { id, session, operation, name, model, stream, status, outcome, fixture, generated, internal, parent } = trace
   const { attempts, cost, error } = trace

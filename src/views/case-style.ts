@@ -1,13 +1,13 @@
-// How the verdicts on cells look in a matrix: on a terminal and on the page alike.
+// How the results of cases look in a matrix, on a terminal and on the page.
 
 import type { CaseVerdict } from '../contract/core/exploration.ts'
-/** The sign of a verdict, and whether it is good news, bad news, or to be looked at. */
+/** The sign of a result, and its tone. */
 export interface CaseStyle {
   sign: string
   tone: 'good' | 'bad' | 'warning' | 'none'
 }
 
-/** The look of each verdict. */
+/** The style of each result. */
 export const CASE_STYLES: Readonly<Record<CaseVerdict, CaseStyle>> = {
   tolerated: { sign: '+', tone: 'good' },
   failed: { sign: 'F', tone: 'bad' },
@@ -19,8 +19,8 @@ export const CASE_STYLES: Readonly<Record<CaseVerdict, CaseStyle>> = {
   accepted: { sign: 'a', tone: 'none' },
 }
 
-/** Stands for a cell that can happen and was not tried. */
+/** The sign of an applicable case that was not run. */
 export const LEFT_OUT = '?'
 
-/** Stands behind the sign of a cell that was not run by itself, because the run of another one proves it. */
+/** Follows the sign of a case that was not run itself, because the run of another one proves its result. */
 export const DERIVED = '*'

@@ -1,36 +1,36 @@
-// A call as a command that repeats it: the same bytes to the same address, under the same scenario. For the page too.
+// A call as a command that repeats it: the same bytes to the same URL, under the same scenario. Also used by the page.
 import type { Exchange } from '../contract/core/exchange.ts'
 import type { StoredTrace } from '../contract/core/trace.ts'
 import { bytesIn, toBase64 } from './wire-text.ts'
 
 type Received = NonNullable<Exchange['request']>
 
-/** What is repeated, and where. */
+/** The call to repeat, and the server. */
 interface RepeatedCall {
   trace: Pick<StoredTrace, 'session' | 'scenario' | 'stream' | 'request'>
   exchange: Exchange
   /** Of the server, such as `http://127.0.0.1:4010`. */
   origin: string
-  /** Whether it is repeated in a session that is new each time, in which its scenario begins anew. */
-  anew?: boolean
+  /** Whether it is repeated in a new session each time, in which its scenario restarts. */
+  inNewSession?: boolean
 }
 
-/** Text in which a shell changes nothing. */
+/** Text in single quotes, which a shell does not expand. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
-/** The same, in which it fills in one variable; any token works unless the server wants a certain one. */
+/** The same with one variable that the shell expands. Any token works unless the server requires a certain one. */
 const filledIn = (before: string, variable: string, after = '') =>
   `"${escaped(before)}\${${variable}:-any}${escaped(after)}"`
 const escaped = (text: string) => text.replace(/["$`\\]/g, '\\$&')
 
-/** Those that belong to a connection or a program, and not to the call. */
+/** Headers of a connection or a program, not of the call. */
 const NOT_REPEATED =
   /^(?:host|connection|content-length|transfer-encoding|expect|keep-alive|te|trailer|upgrade|accept-encoding|accept-language|user-agent|cookie|origin|referer|priority|dnt|cache-control|pragma|sec-.*|x-stainless-.*|x-forwarded-.*|forwarded|via|traceparent|tracestate|baggage)$/
 const MASK = '(masked)'
-/** An argument of a command cannot be longer on Linux. */
+/** Maximum length of a command's argument on Linux. */
 const MAX_IN_ARGUMENT = 100_000
 
-/** The command, for a POSIX shell with curl; undefined of a call whose body was not kept. */
-export function curlOf({ trace, exchange, origin, anew = false }: RepeatedCall): string | undefined {
+/** The command, for a POSIX shell with curl; undefined for a call whose body was not stored. */
+export function curlOf({ trace, exchange, origin, inNewSession: anew = false }: RepeatedCall): string | undefined {
   const request = anew ? withoutSession(exchange.request) : exchange.request
   if (!request) return undefined
   const body = bodyArguments(trace, request)
@@ -45,18 +45,18 @@ export function curlOf({ trace, exchange, origin, anew = false }: RepeatedCall):
   return `${call.join(' \\\n')}${behind}`
 }
 
-/** The request without the session that its path or a header names; one that its token names gives way to a header. */
+/** The request without the session in its path or header. One in its token is overridden by a header. */
 function withoutSession(request: Exchange['request']): Exchange['request'] {
   if (!request) return request
   const { 'x-understudy-session': _, ...headers } = request.headers ?? usualHeaders(request, 'default')
   return { ...request, address: request.address.replace(/^\/s\/[^/]+(?=\/)/, ''), headers }
 }
 
-/** curl would read a meaning into these. */
+/** curl would interpret these characters. */
 const urlOptions = ({ address }: Received): string =>
   `${/[[\]{}]/.test(address) ? ' -g' : ''}${/\/\.\.?(?:[/?]|$)/.test(address) ? ' --path-as-is' : ''}`
 
-/** The address; a secret of its query is a variable. */
+/** The URL; a secret in its query becomes a variable. */
 function urlArgument(origin: string, { address }: Received): string {
   const parts = address.split(/([^?&=]+=\(masked\))/)
   return parts
@@ -74,7 +74,7 @@ const variableOf = (name: string) =>
     .replace(/[^A-Z0-9]/g, '_')
     .replace(/^\d/, '_$&')
 
-/** The variable of the token that the clients of an API have. */
+/** The variable for the token of an API's clients. */
 function tokenVariable({ address }: Received, header: string): string {
   if (header === 'x-api-key' || address.includes('/messages')) return 'ANTHROPIC_API_KEY'
   return /^(?:\/s\/[^/]+)?\/v1\//.test(address) ? 'OPENAI_API_KEY' : 'UNDERSTUDY_TOKEN'
@@ -94,13 +94,13 @@ function headersOf(
       name !== 'x-understudy-scenario',
   )
   const found = kept.map(([name, value]) => headerArgument(request, name, value))
-  // Without it curl would say that it is a form of a page.
+  // Without it curl would send the content type of a form.
   if (headers['content-type'] === undefined && !typed) found.push(quoted('content-type:'))
   if (scenario !== null) found.push(quoted(`x-understudy-scenario: ${scenario}`))
   return found
 }
 
-/** What clients send, where the headers of the call were not kept. */
+/** The usual headers of clients, if those of the call were not stored. */
 function usualHeaders(request: Received, session: string): Record<string, string> {
   const isAnthropic = request.address.includes('/messages')
   return {
@@ -119,11 +119,11 @@ function headerArgument(request: Received, name: string, value: string): string 
 }
 
 interface BodyArguments {
-  /** Before and behind the command. */
+  /** Before and after the command. */
   before?: string
   behind?: string
   options: string[]
-  /** Whether curl says the content type itself. */
+  /** Whether curl sets the content type itself. */
   typed?: true
 }
 
@@ -139,7 +139,7 @@ function bodyArguments(
   return { before: "base64 -d <<'EOF' | ", options: ['--data-binary @-'], behind: `\n${lines}EOF` }
 }
 
-/** The fields of a form that was too long to be kept: its files have to be there. */
+/** The fields of a form that was too long to be stored: its files must exist. */
 function formArguments(read: unknown): BodyArguments | undefined {
   if (typeof read !== 'object' || read === null) return undefined
   const options = Object.entries(read).map(([name, value]) => {

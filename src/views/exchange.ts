@@ -1,4 +1,4 @@
-// What the client's connection carried of a call, put together from what is stored of it.
+// Assembles the wire data of a call from what is stored.
 import type { Bytes, Exchange, SentChunk } from '../contract/core/exchange.ts'
 import type { ExchangeNote, KeptBytes } from '../contract/core/exchange-note.ts'
 import { NO_TIME } from '../contract/core/exchange-note.ts'
@@ -8,7 +8,7 @@ import { frontDecoded } from '../lib/front-coding.ts'
 import { keptBytes } from '../lib/kept-text.ts'
 import { bytesIn, joinedBytes, toBase64 } from './wire-text.ts'
 
-/** A call whose connection is looked at. */
+/** The call. */
 interface ExchangedCall {
   trace: StoredTrace
   stored: StoredExchange | undefined
@@ -16,7 +16,7 @@ interface ExchangedCall {
   path: string | undefined
 }
 
-/** What the connection carried, byte by byte. */
+/** The wire data, byte by byte. */
 export function exchangeOf({ trace, stored, path }: ExchangedCall): Exchange {
   if (!stored) return { object: 'exchange', request: null, response: null, ended: null }
   const { note, request, answer } = stored
@@ -45,7 +45,7 @@ function responseOf(trace: StoredTrace, note: ExchangeNote, answer: string): Exc
   return { status, headers: note.headers ?? null, body, bytes, truncated }
 }
 
-/** Texts of bytes, and how many these are. */
+/** Texts of bytes, and their length. */
 interface KeptTexts {
   texts: readonly string[]
   bytes: number
@@ -61,7 +61,7 @@ function kept({ coded, bytes }: KeptBytes, before: string): KeptTexts {
 
 const lengthOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + bytesIn(keptBytes(text)).byteLength, 0)
 
-/** Pieces as one. */
+/** Pieces joined. */
 function joined(texts: readonly string[]): Bytes {
   const [only] = texts
   if (texts.length === 0) return { text: '' }
@@ -69,7 +69,7 @@ function joined(texts: readonly string[]): Bytes {
   return { base64: toBase64(joinedBytes(texts.map(keptBytes))) }
 }
 
-/** The time of each piece, where it was kept. */
+/** The time of each piece, if it was stored. */
 function timesOf(times: readonly number[], pieces: number): (number | null)[] {
   const found: (number | null)[] = []
   for (let at = 0; at < times.length; at += 2) {

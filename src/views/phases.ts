@@ -1,8 +1,8 @@
-// When the rules of a scenario may act, as stretches of time from its start.
+// The time spans in which the rules of a scenario are active, relative to its start.
 import { z } from 'zod'
 import type { Scenario } from '../scenarios/engine.ts'
 
-/** A stretch of time in which a rule may act. */
+/** A time span in which a rule is active. */
 export const ScenarioPhase = z.object({
   rule: z.string().describe('Name of the rule.'),
   phase: z.enum(['healthy', 'degrading', 'down', 'recovering']).describe('Phase of the rule.'),
@@ -11,7 +11,7 @@ export const ScenarioPhase = z.object({
 })
 export type ScenarioPhase = z.infer<typeof ScenarioPhase>
 
-/** The phases of all rules that go by time. */
+/** The phases of all rules with a schedule or time limits. */
 export function phasesOf({ rules }: Scenario): ScenarioPhase[] {
   return rules.flatMap(({ name, when: { schedule, after, for: length } }): ScenarioPhase[] => {
     if (schedule) {

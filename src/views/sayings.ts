@@ -1,4 +1,5 @@
-// The texts of a request and of a response, by role, read from the shape of each operation; and a prompt in brief for lists.
+// The texts of a request and of a response, by role, read from the shape of each operation; and summaries of prompts
+// for lists.
 
 /** A text of a conversation with the role of its author. */
 export interface Saying {
@@ -28,14 +29,14 @@ function callsOf(calls: unknown): string[] {
 }
 
 const messageOf = (message: Json): Saying[] => {
-  const said = [textOf(message.content), ...callsOf(message.tool_calls)].filter(Boolean)
-  if (typeof message.refusal === 'string') said.push(message.refusal)
-  if (message.type === 'function_call') said.push(...callsOf([message]))
-  if (message.type === 'function_call_output') said.push(textOf(message.output))
-  return said.map((text) => ({ role: String(message.role ?? message.type ?? ''), text }))
+  const texts = [textOf(message.content), ...callsOf(message.tool_calls)].filter(Boolean)
+  if (typeof message.refusal === 'string') texts.push(message.refusal)
+  if (message.type === 'function_call') texts.push(...callsOf([message]))
+  if (message.type === 'function_call_output') texts.push(textOf(message.output))
+  return texts.map((text) => ({ role: String(message.role ?? message.type ?? ''), text }))
 }
 
-/** The texts of a request body, in order; none of what is not a JSON object. */
+/** The texts of a request body, in order; empty if it is not a JSON object. */
 export function promptSayings(request: unknown): Saying[] {
   if (!isObject(request)) return []
   const { messages, input, prompt, instructions, message, query } = request
@@ -63,12 +64,12 @@ export function responseSayings(answer: unknown): Saying[] {
   return whole === '' ? [] : [{ role: 'assistant', text: whole }]
 }
 
-/** Characters of a stored request that are read for a list: enough for a prompt behind a long system prompt. */
+/** Characters of a stored request that are read for a list: enough for a prompt after a long system prompt. */
 export const REQUEST_HEAD = 8_000
-/** Characters of a prompt and of a model's name that a list has room for. */
+/** Maximum length of a prompt and of a model's name in a list. */
 const [MAX_PROMPT, MAX_MODEL] = [120, 200]
 
-/** A request in brief. */
+/** Summary of a request. */
 export interface RequestBrief {
   /** The first words of the last text of the user, on one line; null if the request has no user text. */
   prompt: string | null
@@ -76,9 +77,9 @@ export interface RequestBrief {
   model: string | null
 }
 
-/** A request in brief, from the first `REQUEST_HEAD` characters of its stored JSON. */
+/** Summary of a request, from the first `REQUEST_HEAD` characters of its stored JSON. */
 export function requestBrief(head: string): RequestBrief {
-  // What is cut is not parsed in vain.
+  // A truncated request is not parsed in vain.
   const request = head.length < REQUEST_HEAD ? parsed(head) : undefined
   if (request === undefined) return briefOfCut(head)
   const texts = promptSayings(request).filter(({ text }) => text.trim() !== '')
@@ -95,13 +96,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The beginning of a JSON string: as much of it as a list may need. */
+/** The start of a JSON string: as much of it as a list may need. */
 const STRING = String.raw`"((?:[^"\\]|\\.){0,1000})`
 const CUT_MODEL = new RegExp(String.raw`^\s*\{\s*"model"\s*:\s*${STRING}"`)
 const CUT_CONTENT = String.raw`"role"\s*:\s*"user"\s*,\s*"content"\s*:\s*(?:\[\s*\{\s*"type"\s*:\s*"\w+"\s*,\s*"text"\s*:\s*)?`
 const CUT_PROMPT = new RegExp(String.raw`(?:${CUT_CONTENT}|"(?:input|prompt)"\s*:\s*)${STRING}`, 'g')
 
-/** A request of which only the beginning was read, so that it is no complete JSON. */
+/** Summary of a truncated request, which is no complete JSON. */
 function briefOfCut(head: string): RequestBrief {
   const [, model] = CUT_MODEL.exec(head) ?? []
   const [, prompt] = [...head.matchAll(CUT_PROMPT)].at(-1) ?? []
@@ -111,7 +112,7 @@ function briefOfCut(head: string): RequestBrief {
   }
 }
 
-/** The beginning of a JSON string without its quotes; an escape that was cut is left out. */
+/** The start of a JSON string without its quotes. A truncated escape is dropped. */
 function unescaped(text: string): string {
   const whole = text.slice(0, 8 * MAX_PROMPT).replace(/(?<!\\)((?:\\\\)*)\\(?:u[\da-f]{0,3})?$/i, '$1')
   const value = parsed(`"${whole}"`)

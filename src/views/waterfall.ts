@@ -1,21 +1,21 @@
-// A call over time as a model: what the terminal prints, JSON says and the page draws are three renderings of it.
+// The timeline of a call as data, which the terminal, JSON and the page render.
 
 import { outcomeText } from '../contract/core/outcome-text.ts'
 import type { AttemptRecord, GuardrailRecord, OutcomeKind, TraceRecord } from '../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallTone } from '../contract/core/waterfall.ts'
 
-/** A line about which nothing particular is to be said. */
+/** A row without special properties. */
 export const plainRow = (row: Pick<WaterfallRow, 'kind' | 'title'> & Partial<WaterfallRow>): WaterfallRow => ({
   ...{ lane: 'gateway', depth: 0, subject: '', detail: '', notes: [], error: null, tone: 'plain' },
   ...{ span: null, faults: [], trace: null },
   ...row,
 })
 
-/** What the gateway did in a call, in the order in which it happened. */
+/** The steps of the gateway in a call, in order. */
 export function gatewayRows(trace: TraceRecord): WaterfallRow[] {
   const { scenario, faults, retrievals, guardrails, cache, attempts, usage } = trace
-  const checks = (wanted: GuardrailRecord['stage']) =>
-    guardrails.filter(({ stage }) => stage === wanted).map(guardrailRow)
+  const checks = (checkStage: GuardrailRecord['stage']) =>
+    guardrails.filter(({ stage }) => stage === checkStage).map(guardrailRow)
   const onTheWay = trace.task ? '' : 'on the way to the client: '
   return [
     ...(scenario === null ? [] : [plainRow({ kind: 'scenario', title: 'scenario', detail: scenario })]),
@@ -37,7 +37,7 @@ export function gatewayRows(trace: TraceRecord): WaterfallRow[] {
 
 const VERDICTS = { passed: 'good', blocked: 'bad', alerted: 'warning', unchecked: 'idle' } as const
 
-/** When a step was, and in words when it took any time. */
+/** The time span of a step, and its duration as text if it took any time. */
 function timesOf({ started_ms: from, duration_ms: took = 0 }: { started_ms?: number; duration_ms?: number }) {
   if (from === undefined) return {}
   const notes = took > 0 ? [`took ${timeText(took)}`] : []
@@ -91,17 +91,28 @@ export function attemptRow(attempt: AttemptRecord): WaterfallRow {
   })
 }
 
-const notesOf = ({ wait_ms, first_content_ms, started_ms, faults, request_id }: AttemptRecord): string[] => [
+const notesOf = ({ wait_ms, first_content_ms, started_ms, faults, request_id, history }: AttemptRecord): string[] => [
   ...(wait_ms > 0 ? [`after ${timeText(wait_ms)}`] : []),
   ...(first_content_ms === null ? [] : [`first content after ${timeText(first_content_ms - started_ms)}`]),
   ...(faults.length === 0 ? [] : [`faults: ${faults.join(', ')}`]),
   ...(request_id ? [`request ${request_id}`] : []),
+  ...(history ? historyNotes(history) : []),
 ]
 
-/** A length of time, in whole milliseconds or in seconds. */
+/** Why a provider rejects the conversation, where its ids come from, and how it is accepted. */
+function historyNotes({ rule, rejected, path, ids, traces, hint }: NonNullable<AttemptRecord['history']>): string[] {
+  const about = ids.length > 0 ? ` (${ids.join(', ')})` : ''
+  return [
+    `conversation ${rejected ? 'rejected' : 'would be rejected'} at ${path}: ${rule}${about}`,
+    ...traces.map((trace) => `ids from the response of ${trace}`),
+    ...(rejected ? [hint] : []),
+  ]
+}
+
+/** A duration, in whole milliseconds or in seconds. */
 export const timeText = (ms: number): string => (ms < 10_000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`)
 
-/** The counts that are numbers, and what the call would have cost. */
+/** The numeric token counts, and the cost of the call. */
 function spent({ usage, cost }: TraceRecord): string {
   const counts = Object.entries(usage ?? {}).flatMap(([name, value]) =>
     typeof value === 'number' ? [`${value} ${name.replaceAll('_', ' ')}`] : [],

@@ -1,13 +1,13 @@
-// What a connection carried as text that people read: nothing in it is changed but what cannot be seen. For the page too.
+// Wire data as text: only invisible characters are changed. Also used by the page.
 import type { Bytes, Exchange, SentChunk } from '../contract/core/exchange.ts'
 
-/** Some bytes as they are. */
+/** The raw bytes. */
 export const bytesIn = ({ text, base64 }: Bytes): Uint8Array =>
   base64 === undefined
     ? new TextEncoder().encode(text ?? '')
     : Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
 
-/** Pieces as one. */
+/** Pieces joined. */
 export function joinedBytes(pieces: readonly Bytes[]): Uint8Array {
   const parts = pieces.map(bytesIn)
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
@@ -19,7 +19,7 @@ export function joinedBytes(pieces: readonly Bytes[]): Uint8Array {
   return whole
 }
 
-/** Pieces as one text: bytes that are no UTF-8 as `\xNN`, and what is mostly such bytes in base64. */
+/** Pieces as one text: bytes that are not UTF-8 as `\xNN`, and mostly binary data in base64. */
 export function textIn(pieces: readonly Bytes[]): string {
   if (pieces.every(({ base64 }) => base64 === undefined)) return pieces.map(({ text }) => text).join('')
   const bytes = joinedBytes(pieces)
@@ -31,7 +31,7 @@ export function textIn(pieces: readonly Bytes[]): string {
 }
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** More bytes than this of a hundred that are no text are those of a picture or the like. */
+/** Percentage of non-text bytes above which data is binary. */
 const MAX_ESCAPED = 5
 
 function withEscapes(bytes: Uint8Array): string | undefined {
@@ -52,14 +52,14 @@ function withEscapes(bytes: Uint8Array): string | undefined {
   return text
 }
 
-/** Bytes of the character that begins at a place; 0 where none does. */
+/** Length in bytes of the character at an offset; 0 if there is none. */
 function characterAt(bytes: Uint8Array, at: number): number {
   for (let length = 1; length <= 4 && at + length <= bytes.length; length++) {
     try {
       utf8.decode(bytes.subarray(at, at + length))
       return length
     } catch {
-      // One more byte may make it one.
+      // One more byte may complete it.
     }
   }
   return 0
@@ -74,7 +74,7 @@ export function toBase64(bytes: Uint8Array): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f]/g
-/** A text with what cannot be seen, and what a terminal would act on, as escapes; tabs and line feeds stay. */
+/** A text with invisible characters, and those that a terminal interprets, escaped; tabs and line feeds stay. */
 export const visible = (text: string): string =>
   text.replace(UNSEEN, (character) =>
     character === '\r' ? '\\r' : `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`,
@@ -91,18 +91,18 @@ export const responseHead = ({ status, headers }: NonNullable<Exchange['response
 const head = (first: string, headers: Record<string, string> | null) =>
   [first, ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)].join('\n')
 
-/** An event of a stream, or what is between two, as it was sent. */
+/** An event of a stream, or what is between two, as sent. */
 export interface SentEvent {
   /** When the last of it was sent. */
   at_ms: number | null
   text: string
 }
 
-/** A stream of events by its blank lines, whatever is in them; behind the last one, what began and did not end. */
+/** Splits a stream of events at its blank lines, whatever they contain; the last part may be incomplete. */
 export function eventsIn(pieces: readonly SentChunk[]): SentEvent[] {
   const events: SentEvent[] = []
   let rest = ''
-  // Bytes of a character may come in two pieces.
+  // The bytes of a character may be in two pieces.
   let bytes: Bytes[] = []
   for (const piece of pieces) {
     bytes.push(piece)
@@ -119,7 +119,7 @@ export function eventsIn(pieces: readonly SentChunk[]): SentEvent[] {
   return events
 }
 
-/** Where the first blank line of a text ends; 0 without one. */
+/** The end of the first blank line of a text; 0 without one. */
 function blankEnd(text: string): number {
   const found = /\r\n\r\n|\n\n|\r\r/.exec(text)
   return found ? found.index + found[0].length : 0
@@ -133,7 +133,7 @@ const ENDS: Record<NonNullable<Exchange['ended']>, string> = {
   left: 'then the client disconnected or stopped reading',
 }
 
-/** How a response ended, in a sentence without its full stop. */
+/** How a response ended, as a sentence without its full stop. */
 export function endText({ response, ended }: Exchange): string {
   if (ended === null) return 'no data of the connection was stored'
   if (!response) return `no byte was sent, ${ENDS[ended]}`

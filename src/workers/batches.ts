@@ -1,6 +1,6 @@
-// Long work for workers, cut into batches: other jobs find their turn after each, and nobody does what nobody waits for.
+// Long work for workers, split into batches: other jobs get their turn after each, and abandoned work stops.
 
-/** Batches that are in work at the same time: one more job finds its turn after one of them. */
+/** Batches that run at the same time: another job gets its turn after one of them. */
 const LANES = 2
 
 /** Items in batches of about the same size. */
@@ -9,22 +9,22 @@ export function batchesOf<Item>(
   { size: sizeOf, most }: { size(item: Item): number; most: number },
 ): Item[][] {
   const batches: Item[][] = []
-  let left = 0
+  let remaining = 0
   for (const item of items) {
     const size = sizeOf(item)
-    if (batches.length === 0 || left < size) {
+    if (batches.length === 0 || remaining < size) {
       batches.push([])
-      left = most
+      remaining = most
     }
     batches.at(-1)?.push(item)
-    left -= size
+    remaining -= size
   }
   return batches
 }
 
 /**
- * What comes of each batch, in their order.
- * @throws the signal's reason when it is aborted, without beginning a further one
+ * The results of all batches, in order.
+ * @throws the signal's reason if it aborts, without starting a further one
  */
 export async function runBatches<Batch, Done>(
   batches: readonly Batch[],

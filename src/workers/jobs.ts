@@ -1,17 +1,22 @@
-// What is done in a worker, since it takes longer than other calls may wait. Each job loads what it needs.
+// The jobs of workers, which take longer than other calls may wait. Each job loads what it needs.
 import type { EncodedVectors, VectorEncoding } from '../lib/embedding.ts'
 import type { ImageSpec } from '../lib/media/image.ts'
 import type { SpeechOptions } from '../lib/media/speech.ts'
 import type { Templating } from '../lib/templates.ts'
 import { type PackedTexts, packTexts, unpackTexts } from './packed-texts.ts'
 
-/** What came of a sample: the value, or what is wrong with the schema, and where. */
+/** A sample, or the problem of the schema and its position. */
 type SampleResult = { sample: unknown } | { message: string; path: string; invalid: boolean }
 
-/** What is wrong with a text under a schema; or why that cannot be said: the schema, its work, or a text that is no JSON. */
+/**
+ * The problems of a text under a schema; or why they are unknown: an invalid schema, too much work, or a text that is
+ * not JSON.
+ */
 type CheckResult = { problems: string[] } | { message: string; path: string; why: 'schema' | 'work' | 'text' }
 
-/** Where the pieces of a text end, in UTF-16 units, and their numbers of tokens: one array is copied faster than many pieces. */
+/**
+ * The ends of a text's pieces, in UTF-16 units, and their token counts: one array is copied faster than many pieces.
+ */
 export interface SplitText {
   ends: Uint32Array
   tokens: Uint32Array
@@ -22,20 +27,22 @@ interface EmbeddingJob extends PackedTexts {
   encoding: VectorEncoding
 }
 
-/** A document whose text is cut into chunks. */
+/** A document to be chunked. */
 export interface ChunkingJob {
   bytes: Uint8Array
   name: string
   type: string
-  /** Names of what is taken out before. */
+  /** Names of the clean-up steps. */
   cleanUps: readonly string[]
   size: number
   overlap: number
 }
 
-/** The jobs by name; their inputs are copied between the threads, but for the texts in them: those are shared. Schemas are texts. */
+/**
+ * The jobs by name. Their inputs are copied between the threads, except for texts, which are shared. Schemas are texts.
+ */
 export const jobs = {
-  /** Numbers of tokens of some texts. */
+  /** Token counts of texts. */
   async countTokens(texts: PackedTexts): Promise<Uint32Array> {
     const { countTokens } = await import('../lib/tokens.ts')
     return Uint32Array.from(unpackTexts(texts), countTokens)
@@ -49,7 +56,7 @@ export const jobs = {
       tokens: Uint32Array.from(pieces, (piece) => piece.tokens),
     }
   },
-  /** The vectors of some texts, as an answer has them. */
+  /** The vectors of texts in the encoding of a response. */
   async embedTexts({ dimensions, encoding, ...texts }: EmbeddingJob): Promise<EncodedVectors> {
     const { encodeTexts } = await import('../lib/embedding.ts')
     return encodeTexts(unpackTexts(texts), { dimensions, encoding })
@@ -64,12 +71,12 @@ export const jobs = {
       return packTexts(chunkText(cleaned(await documentText(bytes, name, type), cleanUps), lengths))
     } catch (error) {
       if (error instanceof UnreadableDocument) return error.message
-      // Too many chunks, or nested so deeply that the stack ends.
+      // Too many chunks, or nesting that overflows the stack.
       if (error instanceof RangeError) return error.message
       throw error
     }
   },
-  /** The vectors of some texts as bare numbers, one behind the other. */
+  /** The vectors of texts as one array of numbers. */
   async vectorsOf({ dimensions, ...texts }: PackedTexts & { dimensions: number }): Promise<Float32Array> {
     const { embed } = await import('../lib/embedding.ts')
     const all = unpackTexts(texts)
@@ -77,7 +84,7 @@ export const jobs = {
     for (const [index, text] of all.entries()) vectors.set(embed(text, dimensions), index * dimensions)
     return vectors
   },
-  /** The texts of some templates, up to the first that is broken: what is wrong with that. */
+  /** The texts of templates, or the problem of the first invalid one. */
   async renderTemplates({
     engine,
     values,
@@ -90,7 +97,7 @@ export const jobs = {
     const { texts, problem } = await renderAll(unpackTexts(templates), { engine, values }, TEMPLATE_LIMITS)
     return { ...packTexts(texts), ...(problem && { problem: problem.message }) }
   },
-  /** What a built-in guardrail says is wrong with some texts; null when they pass. */
+  /** The reason why a built-in guardrail blocks texts; null if they pass. */
   async checkTexts({ guardrail, ...texts }: PackedTexts & { guardrail: string }): Promise<string | null> {
     const { builtIns } = await import('../guardrails/index.ts')
     const builtIn = builtIns.find(({ name }) => name === guardrail)
@@ -125,7 +132,7 @@ export const jobs = {
       throw error
     }
   },
-  /** What is wrong with the keywords of a schema; undefined when nothing is. */
+  /** The problem of a schema's keywords; undefined if there is none. */
   async checkSchema({ schema }: { schema: string }): Promise<{ message: string; path: string } | undefined> {
     const { SchemaError, checkSchema } = await import('../lib/json-schema/index.ts')
     try {
@@ -138,5 +145,5 @@ export const jobs = {
   },
 }
 
-/** The jobs that there are. */
+/** The type of all jobs. */
 export type Jobs = typeof jobs

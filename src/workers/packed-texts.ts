@@ -1,19 +1,19 @@
-// Many texts as one: threads share a text, and copy a list of them one by one.
+// Packs many texts as one: threads share a text, but copy a list item by item.
 
-/** Some texts, joined, and where each ends. */
+/** Several texts, joined, with their lengths. */
 export interface PackedTexts {
   text: string
-  /** Their lengths in UTF-16 units, with commas between them: a text too, since a message of texts alone is the fastest. */
+  /** Their lengths in UTF-16 units, separated by commas: as a text, since a message of texts alone is the fastest. */
   lengths: string
 }
 
-/** Texts as they are sent to a worker. */
+/** Packs texts for a worker. */
 export const packTexts = (texts: readonly string[]): PackedTexts => ({
   text: texts.join(''),
   lengths: texts.map(({ length }) => length).join(),
 })
 
-/** The texts again. */
+/** Unpacks them. */
 export function unpackTexts({ text, lengths }: PackedTexts): string[] {
   if (lengths === '') return []
   let end = 0

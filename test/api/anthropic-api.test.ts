@@ -95,6 +95,16 @@ describe('Anthropic message', () => {
     expect((await app.post(PATH, say('hello', { max_tokens: 2 }))).json().stop_reason).toBe('max_tokens')
   })
 
+  test.each([false, true])('is empty when the token limit is 0 (stream: %p)', async (stream) => {
+    const offer = { tools: [weather], tool_choice: { type: 'any' } }
+    const { status, text } = await app.post(PATH, say('hello', { ...offer, max_tokens: 0, stream }))
+    expect(status).toBe(200)
+    expect(text).toContain('"stop_reason":"max_tokens"')
+    expect(text).toContain('"output_tokens":0')
+    expect(text).not.toContain('tool_use","id"')
+    expect(text).not.toContain('content_block')
+  })
+
   test('has the same content when streamed, from start to stop', async () => {
     const events = messageEvents((await app.post(PATH, say('hello', { stream: true }))).text)
     const kinds = events.map(({ type }) => type)
@@ -116,6 +126,62 @@ describe('Anthropic message', () => {
     expect(deltas).toContain('thinking_delta')
     expect(deltas).toContain('text_delta')
   })
+
+  test('answers a conversation with blocks of provider tools, of which nothing else is read', async () => {
+    const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } }
+    const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] }
+    const paused = [...say('hello').messages, { role: 'assistant', content: [search] }]
+    const going = [...paused, { role: 'assistant', content: [found, { type: 'text', text: 'Nothing.' }] }]
+    for (const messages of [paused, [...going, ...say('hello').messages]]) {
+      const answer = await app.post(PATH, { ...say('hello'), messages })
+      expect(answer.json().content).toEqual([{ type: 'text', text: 'one two three four five six seven eight' }])
+    }
+    const { error } = (
+      await app.post(PATH, { ...say('hello'), messages: [{ role: 'assistant', content: [{ type: 'tool_hint' }] }] })
+    ).json() as { error: { message: string } }
+    expect(error.message).toContain("'messages[0].content[0].type' must be one of")
+  })
+
+  test('answers a conversation with system messages of no text', async () => {
+    const [asked] = say('hello').messages
+    const effort = { output_config: { effort: 'low' } }
+    const change = { type: 'tool_removal', tool: { type: 'tool_reference', tool_name: 'get_weather' } }
+    for (const message of [{ content: [], ...effort }, effort, { content: [change] }]) {
+      const messages = [asked, { role: 'system', ...message }]
+      const answer = await app.post(PATH, { ...say('hello', { tools: [weather], system: [] }), messages })
+      expect(answer.json().content).toEqual([{ type: 'text', text: 'one two three four five six seven eight' }])
+    }
+  })
+
+  test('reads the texts of search results and documents of blocks, and files by id', async () => {
+    const content = [
+      { type: 'search_result', source: 'https://example.com/', title: 'T', content: [{ type: 'text', text: 'hel' }] },
+      { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'lo' }] } },
+      { type: 'image', source: { type: 'file', file_id: 'file_1' } },
+      { type: 'document', source: { type: 'file', file_id: 'file_2' } },
+      { type: 'container_upload', file_id: 'file_3' },
+    ]
+    const { request } = (await app.traceOf(await app.post(PATH, say(content)))) as unknown as { request: object }
+    expect(request).toMatchObject({ messages: [{ role: 'user', content }] })
+    const matched = await app.post(
+      PATH,
+      say([{ ...content[0], title: 'the', content: [{ type: 'text', text: 'weather' }] }]),
+    )
+    expect(matched.json().content).toMatchObject([{ type: 'tool_use', name: 'get_weather' }])
+  })
+
+  test.each([{ type: 'any' }, { type: 'tool', name: 'bash' }])(
+    'is a text when only tools of the provider may be called (%j)',
+    async (tool_choice) => {
+      const tools = [
+        { type: 'bash_20250124', name: 'bash' },
+        { type: 'mcp_toolset', mcp_server_name: 'x' },
+      ]
+      expect((await app.post(PATH, say('hello', { tools, tool_choice }))).json().content).toMatchObject([
+        { type: 'text' },
+      ])
+    },
+  )
 
   test('reads system texts, images, documents and tool results', async () => {
     const answer = await app.post(PATH, {
@@ -219,7 +285,7 @@ test('Anthropic trace: has the message as received and as understood, and a gene
     ],
   }
   expect(trace.rendered).toMatchObject(understood)
-  const made = (await app.fetch(`/_understudy/traces/${trace.id}/made`)).json() as unknown as {
+  const made = (await app.fetch(`/_understudy/traces/${trace.id}/reproduction`)).json() as unknown as {
     fixture: { value: { match: object } }
     test: { text: string }
   }

@@ -166,12 +166,12 @@ test('Anthropic SDK: lists models page by page and retrieves one', async () => {
   for await (const { id } of client.models.list({ limit: 2 })) ids.push(id)
   expect(ids.length).toBeGreaterThan(10)
   expect(new Set(ids).size).toBe(ids.length)
-  expect(ids[0]).toBe('claude-opus-4')
+  expect(ids[0]).toBe('claude-fable-5-1')
   expect(ids).toContain('openai/gpt-4o')
   const last = await client.models.list({ limit: 3, before_id: ids[4] ?? '' })
   expect(last.data.map(({ id }) => id)).toEqual(ids.slice(1, 4))
   const model = await client.models.retrieve('claude-sonnet-4')
-  expect(model).toMatchObject({ type: 'model', id: 'claude-sonnet-4', max_input_tokens: 200_000 })
+  expect(model).toMatchObject({ type: 'model', id: 'claude-sonnet-4', max_input_tokens: 200_000, max_tokens: 64_000 })
   const error = await client.models.retrieve('claude-99').catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(NotFoundError)
   expect(error).toMatchObject({ type: 'not_found_error', requestID: expect.any(String) })
@@ -181,8 +181,8 @@ describe('invalid request of the Anthropic SDK', () => {
   const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const rows: [what: string, params: object, says: string][] = [
     ['a missing token limit', { max_tokens: undefined }, "'max_tokens' is required"],
-    ['a token limit of 0', { max_tokens: 0 }, "'max_tokens' must be at least 1"],
-    ['missing messages', { messages: [] }, "'messages' must be at least 1 items"],
+    ['a negative token limit', { max_tokens: -1 }, "'max_tokens' must be at least 0"],
+    ['missing messages', { messages: [] }, 'messages: at least one message is required'],
     ['an invalid role', { messages: [{ role: 'tool', content: 'x' }] }, "'messages[0].role' must be one of"],
     ['an invalid content block', user([{ type: 'image_url' }]), "'messages[0].content[0].type' must be one of"],
     ['an invalid image', user([{ type: 'image', source: { type: 'base64', data: 'x' } }]), 'source.media_type'],

@@ -137,7 +137,7 @@ describe('response storage', () => {
     expect(answers.entries).toBeGreaterThan(5)
     expect(answers.dropped).toBeGreaterThan(5)
     expect((await app.post(RESPONSES, ask('And?', ids.at(-1)))).status).toBe(200)
-    expect((await app.post(RESPONSES, ask('And?', ids[0]))).status).toBe(404)
+    expect((await app.post(RESPONSES, ask('And?', ids[0]))).status).toBe(400)
   })
 
   test('drops expired responses before older valid ones', async () => {

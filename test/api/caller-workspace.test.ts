@@ -74,7 +74,7 @@ describe('stored data of another workspace', () => {
     const previous_response_id = first.id
     expect((await respond('a', { previous_response_id })).status).toBe(200)
     const answer = await respond('b', { previous_response_id })
-    expect(errorOf(answer.text, 404).code).toBe('response_not_found')
+    expect(errorOf(answer.text, 400).code).toBe('previous_response_not_found')
   })
 
   test('cannot be referred to as an item', async () => {

@@ -16,7 +16,6 @@ describe('invalid field of a chat request', () => {
     ['a provider without a model', { model: 'openai/' }, 'model', ['<provider>/<model>', '"openai/"']],
     ['a model that is a number', { model: 4 }, 'model', ['must be a string', '4']],
     ['missing messages', { messages: undefined }, 'messages', ['is required', 'an array']],
-    ['an empty conversation', { messages: [] }, 'messages', ['at least 1', '[]']],
     ['messages as text', { messages: 'hello' }, 'messages', ['an array', '"hello"']],
     [
       'an unknown role',

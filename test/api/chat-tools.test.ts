@@ -78,12 +78,20 @@ describe('tool_choice', () => {
       'tools[0].function.parameters.type',
       '"object"',
     ],
+    ['a name with a dot', { tools: [tool('get.weather')] }, 'tools[0].function.name', 'got "get.weather"'],
+    ['a function with a colon', { functions: [{ name: 'get:weather' }] }, 'functions[0].name', 'letters, digits'],
   ]
   test.each(wrong)('is rejected with %s', async (_, patch, param, said) => {
     const error = await refused(app, patch)
     expect(error.param).toBe(param)
     expect(error.message).toContain(said)
   })
+})
+
+test('tool name: may have dots and colons with a Google model', async () => {
+  const offer = { model: 'google/gemini-2.5-flash', tools: [tool('weather.get:now')], tool_choice: 'required' }
+  const { completion } = await whole(app, offer)
+  expect(messageOf(completion).tool_calls?.[0]?.function.name).toBe('weather.get:now')
 })
 
 describe('generated tool arguments', () => {

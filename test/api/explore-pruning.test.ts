@@ -73,7 +73,7 @@ const explorationOf = (name: Name, way: Way): Exploration => {
   if (!exploration) throw new Error(`${name} was not explored`)
   return exploration
 }
-const matrixOf = ({ cells }: Exploration) =>
+const matrixOf = ({ cases: cells }: Exploration) =>
   cells.map(({ point, class: name, verdict }) => `${point} ${name} ${verdict}`).sort()
 
 const ALL: [Name, { saved: number; verdicts: string[] }][] = [
@@ -92,7 +92,7 @@ test.each(NAMES)(
   (name, { saved, verdicts }) => {
     const [pruned, whole] = [explorationOf(name, 'first'), explorationOf(name, 'whole')]
     expect(matrixOf(pruned)).toEqual(matrixOf(whole))
-    expect([...new Set(pruned.cells.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
+    expect([...new Set(pruned.cases.map(({ verdict }) => String(verdict)))].sort()).toEqual(verdicts)
     expect([pruned.saved, whole.saved]).toEqual([saved, 0])
     expect(pruned.runs).toBeLessThan(whole.runs)
   },
@@ -101,7 +101,7 @@ test.each(NAMES)(
 test.each(NAMES)('explore of %s: finds the same in two explorations, however many runs are parallel', (name) => {
   const told = (exploration: Exploration) => {
     const { cases, ...others } = jsonOf(exploration)
-    const scenarios = exploration.cells.map(({ scenario }) => scenario)
+    const scenarios = exploration.cases.map(({ scenario }) => scenario)
     // Figures of waits differ, and ids of traces.
     const compared = cases.map(({ traces, reason, ...cell }) => ({
       ...cell,

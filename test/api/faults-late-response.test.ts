@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { relatedTraces, taskTree } from '../../src/cli/print/task-tree.ts'
 import type { TraceRecord } from '../../src/contract/core/trace.ts'
 import type { Verification } from '../../src/contract/core/verification.ts'
-import { idleRules } from '../../src/scenarios/load.ts'
+import { rulesWithoutEffect } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
 import { agentSession, type ModelTurn, type StrictTask, story, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -188,5 +188,7 @@ const NEVER: [Json, string][] = [
 ]
 test.each(NEVER)('late-response rule: reports why it can never be triggered: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
-  expect(idleRules({ ...scenario, location: 'here' }, ['chat.completions'])).toEqual([expect.stringContaining(words)])
+  expect(rulesWithoutEffect({ ...scenario, location: 'here' }, ['chat.completions'])).toEqual([
+    expect.stringContaining(words),
+  ])
 })

@@ -1,6 +1,6 @@
 // Faults of an agent's task: one that never ends, and decisions about its tools that never arrive.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { idleRules } from '../../src/scenarios/load.ts'
+import { rulesWithoutEffect } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
 import { agentSession, type ModelTurn, results, story, taskBody } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -124,6 +124,6 @@ const NEVER: [Json, string][] = [
 ]
 test.each(NEVER)('task rule: reports why it can never be triggered: %j', (rule, words) => {
   const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
-  const lines = idleRules({ ...scenario, location: 'here' }, ['chat.completions'])
+  const lines = rulesWithoutEffect({ ...scenario, location: 'here' }, ['chat.completions'])
   expect(lines).toEqual([expect.stringContaining(words)])
 })

@@ -1,6 +1,6 @@
 // Faults of the tools of agents, and rules that select the agent, task, iteration and tool.
 import { afterAll, describe, expect, test } from 'bun:test'
-import { idleRules } from '../../src/scenarios/load.ts'
+import { rulesWithoutEffect } from '../../src/scenarios/load.ts'
 import { ScenarioFile } from '../../src/scenarios/schema.ts'
 import { agentSession, type ModelTurn, type StrictTask, story } from '../support/agents.ts'
 import { createTestApp } from '../support/app.ts'
@@ -136,13 +136,13 @@ describe('tool rule match', () => {
   ]
   test.each(NEVER)('reports why its rule can never be triggered: %j', (rule, words) => {
     const scenario = ScenarioFile.parse({ name: 's', rules: [{ name: 'r', ...rule }] })
-    const lines = idleRules({ ...scenario, location: 'here' }, ['chat.completions'])
+    const lines = rulesWithoutEffect({ ...scenario, location: 'here' }, ['chat.completions'])
     expect(lines).toEqual([expect.stringContaining(words)])
   })
   test('does not count the tool operation as unknown', () => {
     const rules = [{ name: 'r', match: { operation: 'agents.tools', tool: 'x' }, fault }]
-    expect(idleRules({ ...ScenarioFile.parse({ name: 's', rules }), location: 'here' }, ['chat.completions'])).toEqual(
-      [],
-    )
+    expect(
+      rulesWithoutEffect({ ...ScenarioFile.parse({ name: 's', rules }), location: 'here' }, ['chat.completions']),
+    ).toEqual([])
   })
 })

@@ -171,6 +171,7 @@ describe('scenario files', () => {
       'seed',
       'clock',
       'latency',
+      'history',
       'needs',
       'rules',
       'expect',

@@ -240,7 +240,7 @@ test('fixture generated from a call: returns the same text when that has braces 
   const first = await app.post('/s/braces/v2/router/chat/completions', body)
   expect(first.json()).toMatchObject({ choices: [{ message: { content: says } }] })
   const id = first.headers.get('x-understudy-trace')
-  const { fixture } = (await (await app.fetch(`/s/braces/_understudy/traces/${id}/made`)).json()) as {
+  const { fixture } = (await (await app.fetch(`/s/braces/_understudy/traces/${id}/reproduction`)).json()) as {
     fixture: { value: object }
   }
   await app.post('/_understudy/sessions', { name: 'braces-again', fixtures: [fixture.value] })

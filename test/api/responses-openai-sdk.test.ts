@@ -1,6 +1,6 @@
 // Model responses as the real OpenAI SDK requests and reads them.
 import { afterAll, describe, expect, test } from 'bun:test'
-import OpenAI, { APIError, BadRequestError, NotFoundError } from 'openai'
+import OpenAI, { APIError, BadRequestError } from 'openai'
 import { zodResponsesFunction, zodTextFormat } from 'openai/helpers/zod'
 import type { FunctionTool } from 'openai/resources/responses/responses'
 import { z } from 'zod'
@@ -131,10 +131,10 @@ describe('http_error', () => {
     expect(failure).toMatchObject({ status: 400, param: 'temperature', type: 'invalid_request_error' })
   })
 
-  test('is a NotFoundError for a response that is not stored', async () => {
+  test('is a BadRequestError with its own code for a response that is not stored', async () => {
     const body = { model, input: 'x', previous_response_id: 'resp_none' }
     const failure = await client.responses.create(body).catch((error) => error)
-    expect(failure).toBeInstanceOf(NotFoundError)
-    expect(failure).toMatchObject({ param: 'previous_response_id', code: 'response_not_found' })
+    expect(failure).toBeInstanceOf(BadRequestError)
+    expect(failure).toMatchObject({ param: 'previous_response_id', code: 'previous_response_not_found' })
   })
 })

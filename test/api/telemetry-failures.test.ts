@@ -178,7 +178,7 @@ test('telemetry: drops and counts spans when nothing listens at the address', as
     exported: 0,
     dropped: SPANS,
     waiting: 0,
-    problem: expect.stringContaining('nobody answers there ('),
+    problem: expect.stringContaining('connection refused ('),
   })
 })
 

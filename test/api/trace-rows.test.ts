@@ -37,6 +37,7 @@ const attempt: Record<keyof AttemptRecord, fc.Arbitrary<unknown>> = {
   request_id: maybe(text),
   error: maybe(text),
   fixture: fc.option(text, { nil: undefined }),
+  history: fc.option(object, { nil: undefined }),
 }
 const record: Record<keyof TraceRecord, fc.Arbitrary<unknown>> = {
   id: text,

@@ -20,7 +20,7 @@ interface Made {
   test: { name: string; text: string } | null
 }
 const made = async (session: string, id: string | null) =>
-  (await app.fetch(`/s/${session}/_understudy/traces/${id}/made`)).json() as unknown as Made
+  (await app.fetch(`/s/${session}/_understudy/traces/${id}/reproduction`)).json() as unknown as Made
 
 test('inspector generate: makes a fixture and a scenario that repeat a call', async () => {
   const json = { 'content-type': 'application/json' }

@@ -72,8 +72,8 @@ const gateway: Mutant[] = [
   {
     mistake: 'the first model of a load balancer gets no calls',
     file: 'gateway/plan.ts',
-    find: 'return left < 0\n',
-    replace: 'return left < -0.5\n',
+    find: 'return remaining < 0\n',
+    replace: 'return remaining < -0.5\n',
     tests: ['balance'],
   },
   {

@@ -124,7 +124,7 @@ beforeAll(() => {
         settings,
         ...more,
       })
-      return { found, cells: acceptKnownFailures(found.cells, known, false).cells }
+      return { found, cells: acceptKnownFailures(found.cases, known, false).cases }
     }
     // What hangs is soon known to hang. One run at a time: of two cells, one may stand for the other, whichever comes first.
     const classes = Object.keys(example.mistakes) as FailureModeName[]
@@ -155,7 +155,7 @@ test('docs/explore.md: shows what the first example prints', async () => {
   const files = new Map(cells.map((cell) => [caseName(cell), `explore/${cell.scenario?.name}.yaml`]))
   const repeat = repeater(['npx', 'vitest', 'run'], {})
   const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const lines = plainLines(exploreLines({ found, cells, mended: [], coverage, files, repeat, width: 100 }))
+  const lines = plainLines(exploreLines({ found, cases: cells, fixed: [], coverage, files, repeat, width: 100 }))
   const printed = lines.map((line) => line.trimEnd())
   expect(shown.split('\n').filter((line) => !printed.includes(line))).toEqual([])
 })

@@ -18,7 +18,7 @@ test('vitest example: passes', async () => {
     '--testTimeout=30000',
   ])
   expect([code, said]).toEqual([0, expect.stringMatching(/Tests +4 passed/)])
-  // The same tests on a bad day: the verdict is on the sessions that the tests had.
+  // The same tests under a scenario: the verdict is on the sessions that the tests had.
   const bad = await project.run([
     ...[EXECUTABLE, 'exec', '--scenario', 'rate-limit-burst', '--json'],
     ...['--', 'node', 'node_modules/vitest/vitest.mjs', 'run', '--no-color', '--testTimeout=30000', '-t', 'hears when'],

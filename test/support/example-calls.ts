@@ -166,14 +166,14 @@ const EMULATOR: readonly ExampleCall[] = [
   { id: 'openaiModel' },
   ...['anthropicMessages', 'anthropicCountTokens'].map((id) => ({ id })),
   { id: 'listTraces', query: '?limit=2', keep: { id: (list) => first(list).id } },
-  ...['getTrace', 'getWaterfall', 'getFilesOfTrace', 'listCalls', 'listScenarios', 'checkScenario'].map((id) => ({
+  ...['getTrace', 'getWaterfall', 'getReproduction', 'listCalls', 'listScenarios', 'checkScenario'].map((id) => ({
     id,
   })),
   { id: 'putFixtures' },
-  ...['listFixtures', 'deleteFixtures', 'playScenario', 'getScenario', 'verify'].map((id) => ({
+  ...['listFixtures', 'deleteFixtures', 'activateScenario', 'getScenario', 'verify'].map((id) => ({
     id,
   })),
-  ...['verifyExpectations', 'stopScenario'].map((id) => ({ id })),
+  ...['verifyExpectations', 'deactivateScenario'].map((id) => ({ id })),
   { id: 'createSession', keep: own('name', 'name') },
   { id: 'putSession' },
   ...['listSessions', 'getSession', 'moveClock', 'resetSession', 'deleteSession'].map((id) => ({ id })),

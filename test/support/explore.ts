@@ -84,4 +84,4 @@ export async function exploreProgram(
 
 /** An exploration as `--json` says it; the scenario of a cell is in the exploration itself. */
 export const jsonOf = (found: Exploration) =>
-  reportAsJson(found, found.cells, { coverage: coverageOf(found.cells, found, found.recoveryPaths), files: new Map() })
+  reportAsJson(found, found.cases, { coverage: coverageOf(found.cases, found, found.recoveryPaths), files: new Map() })

@@ -77,6 +77,7 @@ export function fetchFrom(backend: Backend, { understudy }: TestApp): typeof glo
     report: raise,
     observers: createObservers(raise),
     providers: providerNames([]),
+    history: { mode: 'strict', overrides: false },
   })
   const fetch = async (url: string | URL | Request, init?: RequestInit) => {
     const request = new Request(url, init)

@@ -170,6 +170,7 @@ export function createWorld(luck: Luck) {
           advised: false,
           timeout: undefined,
           hung: undefined,
+          histories: [],
           toResponse: 0,
           gatewayWaits: 0,
           mark: { retry, key, connection, ...(caller !== undefined && { caller }) },

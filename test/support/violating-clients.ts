@@ -64,8 +64,8 @@ function hangUp(world: World, luck: Luck): Partial<Day> {
 
 /** How each kind is planted; what it returns goes with the day. */
 export const plants: Record<
-  // What is found of waiting is shown over sockets.
-  Exclude<FindingKind, 'unknown-path' | 'not-exercised' | 'no-timeout' | 'deadline-exceeded'>,
+  // What is found of waiting and of conversations is shown through the front door.
+  Exclude<FindingKind, 'unknown-path' | 'history-refused' | 'not-exercised' | 'no-timeout' | 'deadline-exceeded'>,
   (world: World, luck: Luck) => Partial<Day>
 > = {
   'early-retry'(world, luck) {

@@ -211,6 +211,30 @@ test('exported names: are unique', () => {
   expect(doubledExports(program.map((file) => [file, codeOf(file)]))).toEqual([])
 })
 
+/** Exports without a docstring, as `line name`. A constant and the type of its name, or overloads, share one. */
+function exportsWithoutDocstring(text: string): string[] {
+  const all = text.split('\n')
+  const declaration =
+    /^export (?:async )?(?:interface|type|class|enum|const|function\*?) ([\w$]+|\[[^\]]+\]|\{[^}]+\})(?!.* from )/
+  const exported = all.flatMap((line, index) => {
+    const [, name] = declaration.exec(line) ?? []
+    if (name === undefined) return []
+    const begins = all.slice(0, index).findLast((before) => /^\s*\/\*/.test(before)) ?? ''
+    const documented = /\*\/\s*$/.test(all[index - 1] ?? '') && /^\s*\/\*\*/.test(begins)
+    return [{ line: index + 1, name, documented }]
+  })
+  return [...Map.groupBy(exported, ({ name }) => name).values()]
+    .filter((same) => !same.some(({ documented }) => documented))
+    .map(([first]) => `${first?.line} ${first?.name}`)
+}
+
+test('exports: have a docstring', () => {
+  const sample = '/** A. */\nexport const a = 1\nexport type a = 1\n/* B. */\nexport class b {}\nexport const c = 1'
+  expect(exportsWithoutDocstring(sample)).toEqual(['5 b', '6 c'])
+  const found = files.flatMap((file) => exportsWithoutDocstring(lines(file).join('\n')).map((one) => `${file}:${one}`))
+  expect(found).toEqual([])
+})
+
 const tests = join(src, '..', 'test')
 /** The text of every test file, but for one that writes tests for other runners. */
 const testFiles = [...new Glob('**/*.test.ts').scanSync(tests)]

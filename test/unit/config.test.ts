@@ -32,6 +32,11 @@ const samples: { [K in Key]: [[string, Config[K]], [string, Config[K]], [string 
     ['false', false],
     [true, true],
   ],
+  history: [
+    ['strict', 'strict'],
+    ['lenient', 'lenient'],
+    ['off', 'off'],
+  ],
   port: [
     ['1', 1],
     ['2', 2],

@@ -66,12 +66,13 @@ const runOf = (more: Partial<SuiteRun> = {}): SuiteRun => ({
     inconclusive: [],
     ok: true,
     findings: [],
-    idle_rules: [],
+    unmatched_rules: [],
     sessions: [verification('a')],
     url: 'http://127.0.0.1:1',
     db: null,
   },
   recovery_paths: {},
+  not_emulated: [],
   times: new Map(),
   ...more,
 })
@@ -140,7 +141,7 @@ test('report: adds up the rules of several sessions, and names those that were n
       ],
     }),
   )
-  const lines = plainLines(runLines(runOf({ sessions, idle_rules: ['elsewhere'] })))
+  const lines = plainLines(runLines(runOf({ sessions, unmatched_rules: ['elsewhere'] })))
   expect(lines).toContain('  rule          r (delay): matched 2, injected 1')
   expect(lines).toContain('  rule          late: not triggered: active from t=10 s')
   expect(lines).toContain('  rule          in vain (delay): matched 2, injected 0, the answer is not a stream 4')

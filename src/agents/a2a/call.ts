@@ -1,4 +1,4 @@
-// What the methods of A2A work on.
+// The context of the A2A methods.
 import type { AgentCard } from '@a2a-js/sdk'
 import type { Fields } from '../../contract/workspace/record.ts'
 import type { TaskService } from '../loop/tasks.ts'
@@ -12,6 +12,6 @@ export interface AgentCall {
   agent: Fields
   card: AgentCard
   from: AgentTaskRecord['from']
-  /** Aborted when the client has gone. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 }

@@ -1,12 +1,12 @@
-// The card of an agent: what it is, and where and in which versions of A2A it answers.
+// The agent card: its description, URL and A2A versions.
 import type { AgentCard, AgentInterface } from '@a2a-js/sdk'
 import type { Fields } from '../../contract/workspace/record.ts'
 
-/** Versions of the protocol, the one that is preferred first. */
+/** Versions of the protocol, the preferred one first. */
 const VERSIONS = ['1.0', '0.3'] as const
 const MODES = ['text/plain', 'application/json']
 
-/** The card of an agent that answers at `url`. */
+/** The card of an agent that is served at `url`. */
 export function cardOf(agent: Fields, url: string): AgentCard {
   const { key, display_name, role, description, skills, version } = agent
   const name = String(display_name ?? key)

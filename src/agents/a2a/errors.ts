@@ -1,4 +1,4 @@
-// What the task service refuses, as the errors of A2A.
+// Converts errors of the task service to A2A errors.
 import {
   PushNotificationNotSupportedError,
   RequestMalformedError,
@@ -15,18 +15,21 @@ const BY_CODE: Record<string, new (message: string) => Error> = {
   task_changed: UnsupportedOperationError,
 }
 
-/** The error of A2A for one of ours; any other is left as it is. */
+/** The A2A error for one of ours; any other error is returned unchanged. */
 export function a2aErrorOf(error: unknown): unknown {
   if (!(error instanceof ApiError) || error.status >= 500) return error
   const Known = BY_CODE[error.code] ?? RequestMalformedError
   return new Known(error.message)
 }
 
-/** Whether it is what a client is told, and not a mistake of ours. */
+/** Whether it is an error for the client, and not a bug. */
 export const isRefusal = (error: unknown): boolean =>
   [RequestMalformedError, ...Object.values(BY_CODE)].some((Known) => error instanceof Known)
 
-/** What work gives; what it refuses is an error of A2A. */
+/**
+ * The result of the work, whose errors become A2A errors.
+ * @throws A2AError
+ */
 export async function inA2aTerms<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -35,11 +38,11 @@ export async function inA2aTerms<Result>(work: () => Result | Promise<Result>): 
   }
 }
 
-/** -32602: what a client says is not what the method takes. */
+/** -32602: invalid params. */
 export const malformed = (message: string): Error => new RequestMalformedError(message)
-/** -32004: what a client asks for is not done with such a task. */
+/** -32004: the operation is not supported for such a task. */
 export const unsupported = (message: string): Error => new UnsupportedOperationError(message)
-/** -32003: nobody is called from here. */
+/** -32003: push notifications are not supported. */
 export const noPush = (): Error =>
   new PushNotificationNotSupportedError(
     'Push notifications are not supported: they would open connections to other machines, and none are opened from here; use SubscribeToTask or GetTask',

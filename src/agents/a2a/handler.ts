@@ -1,4 +1,4 @@
-// The methods of A2A over the task service: ids and times are those of the tasks, so that they repeat with the session.
+// The A2A methods over the task service. Ids and times are those of the tasks, so that they repeat with the session.
 import type { SendMessageRequest, StreamResponse, SubscribeToTaskRequest } from '@a2a-js/sdk'
 import { ExtendedAgentCardNotConfiguredError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
@@ -12,7 +12,7 @@ import { updatesOf } from './updates.ts'
 
 const ENDED: readonly string[] = ['completed', 'failed', 'canceled', 'rejected']
 
-/** Answers the methods for one agent. */
+/** Handles the methods for one agent. */
 export function requestHandler(call: AgentCall): A2ARequestHandler {
   const { tasks, owner, card, signal } = call
   const taskOf = (id: string) => ownTask(call, id)
@@ -40,7 +40,7 @@ export function requestHandler(call: AgentCall): A2ARequestHandler {
   }
 }
 
-/** A task of the agent; 404 for one of another. */
+/** A task of the agent; 404 for one of another agent. */
 function ownTask({ tasks, owner, agent }: AgentCall, id: string): WholeTask {
   if (id.trim() === '') throw malformed("'id' is required: the id of a task")
   const found = tasks.get(owner, id)
@@ -57,7 +57,7 @@ async function submitted(call: AgentCall, params: SendMessageRequest): Promise<A
   return tasks.submit({ ...owner, agent: String(agent._id), body, from, client, ...(context !== '' && { context }) })
 }
 
-/** A2A continues a task that waits for its user; one that has ended is not begun again. */
+/** A2A can continue a task that waits for its user, but not one that has ended. */
 function checkGoesOn({ _id, state, context_id }: AgentTaskRecord, context: string): void {
   if (context !== '' && context !== context_id)
     throw malformed(`'message.contextId' must be that of the task ${_id}, ${context_id}, or left out`)

@@ -1,4 +1,4 @@
-// ListTasks: the tasks of an agent, last changed first, a page at a time.
+// ListTasks: the tasks of an agent, last changed first, in pages.
 import { type ListTasksRequest, type ListTasksResponse, TaskState } from '@a2a-js/sdk'
 import type { TaskRecord } from '../../contract/workspace/task-record.ts'
 import { nextTurn } from '../../lib/bare-socket.ts'
@@ -10,17 +10,20 @@ import { stateOf, taskShapeOf } from './shapes.ts'
 const MAX_COUNT = 100
 const USUAL = 50
 
-/** Tasks that are read in one go. */
+/** Tasks that are read at once. */
 const TOGETHER = 200
 
-/** The page of tasks that a client asks for. */
+/**
+ * A page of tasks.
+ * @throws A2AError for an invalid page size or token
+ */
 export async function listedTasks(call: AgentCall, params: ListTasksRequest): Promise<ListTasksResponse> {
   const { pageSize = USUAL, pageToken, historyLength, includeArtifacts = false } = params
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= MAX_COUNT))
     throw malformed(`'pageSize' must be a whole number from 1 to ${MAX_COUNT}, got ${pageSize}`)
-  const wanted = await matching(call, filterOf(params))
+  const matches = await matching(call, filterOf(params))
   const from = pageToken === '' ? undefined : placeOf(pageToken)
-  const rest = from ? wanted.filter((task) => task._id !== from._id && inOrder(from, task) < 0) : wanted
+  const rest = from ? matches.filter((task) => task._id !== from._id && inOrder(from, task) < 0) : matches
   const page = rest.sort(inOrder).slice(0, pageSize)
   const last = page.at(-1)
   return {
@@ -31,21 +34,21 @@ export async function listedTasks(call: AgentCall, params: ListTasksRequest): Pr
     }),
     nextPageToken: last && page.length < rest.length ? `${last.updated}.${last._id}` : '',
     pageSize,
-    totalSize: wanted.length,
+    totalSize: matches.length,
   }
 }
 
-/** A task of the list, before it is shown. */
+/** A task of the list before rendering. */
 interface ListedTask {
   _id: string
   /** Milliseconds since the epoch. */
   updated: number
 }
 
-/** The one that was changed last comes first. */
+/** Last changed first. */
 const inOrder = (a: ListedTask, b: ListedTask): number => b.updated - a.updated || (a._id < b._id ? 1 : -1)
 
-/** The end of the page before; it is known by where it stood, since a task may have changed meanwhile. */
+/** The end of the previous page, identified by its position, since a task may have changed meanwhile. */
 function placeOf(pageToken: string): ListedTask {
   const [, updated, _id] = /^(\d+)\.(\w+)$/.exec(pageToken) ?? []
   if (updated === undefined || _id === undefined)
@@ -53,7 +56,7 @@ function placeOf(pageToken: string): ListedTask {
   return { updated: Number(updated), _id }
 }
 
-/** All tasks that a client means, read a page at a time: others need not wait for a long list. */
+/** All tasks that match, read in pages, so that a long list does not block others. */
 async function matching(
   { tasks, owner, agent }: AgentCall,
   fits: (task: TaskRecord) => boolean,

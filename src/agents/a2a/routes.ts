@@ -1,4 +1,4 @@
-// The paths of A2A: the card of each internal agent, and its methods. The library comes with the first call.
+// The A2A routes: the card of each internal agent, and its methods. The library is loaded with the first call.
 import { z } from 'zod'
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { type BodyLimits, RECORD_VALUES, readAnyJson, readBody } from '../../endpoints/body.ts'
@@ -10,7 +10,7 @@ import { fromOf, type TaskRouteDeps } from '../http/routes.ts'
 import { externalAgent } from '../loop/submission.ts'
 import type { AgentCallParts } from './server.ts'
 
-/** What the paths of A2A work on. */
+/** The dependencies of the A2A routes. */
 export interface A2aRouteDeps extends TaskRouteDeps {
   limits: BodyLimits
 }
@@ -42,10 +42,13 @@ const Card = z.looseObject({
   version: z.string().describe('Version of the agent.'),
 })
 
-/** The paths under which agents are served over A2A. */
+/** The routes that serve agents over A2A. */
 export const a2aRoutes = (deps: A2aRouteDeps): readonly Route[] => [cardRoute(deps), callRoute(deps)]
 
-/** The agent that a path names, for a call of it; 404 when there is none, 400 for one that runs somewhere else. */
+/**
+ * The agent of a path, for a call.
+ * @throws ApiError 404 if there is none, 400 for an external one
+ */
 async function partsOf(
   deps: A2aRouteDeps,
   request: Request,

@@ -1,4 +1,4 @@
-// Answers calls of A2A with the transports of its library; loaded when the first one comes.
+// Handles A2A calls with the transports of the library; loaded with the first call.
 import { AgentCard } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import { type A2ARequestHandler, JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
@@ -10,25 +10,25 @@ import { cardOf } from './card.ts'
 import { isRefusal } from './errors.ts'
 import { requestHandler } from './handler.ts'
 
-/** What a call of an agent is made of, its card aside. */
+/** The context of a call without the agent's card. */
 export type AgentCallParts = Omit<AgentCall, 'card'> & { url: string }
 
 const VERSION = 'a2a-version'
 const LEGACY = '0.3'
-/** As A2A has it, a client that names no version speaks 0.3. */
+/** In A2A, a client that names no version uses 0.3. */
 const versionOf = ({ headers }: Request) =>
   headers
     .get(VERSION)
     ?.trim()
     .replace(/^(\d+\.\d+)\.\d+$/, '$1') || LEGACY
 
-/** The card of an agent, in the version that the client speaks; that of 0.3 has the addresses of 1.0 too. */
+/** The card of an agent in the client's version. That of 0.3 also has the URLs of 1.0. */
 export async function answerCard(request: Request, parts: AgentCallParts): Promise<Response> {
   const card = cardOf(parts.agent, parts.url)
   const headers = { vary: 'A2A-Version' }
   const shown = AgentCard.toJSON(card) as { supportedInterfaces?: unknown }
   if (versionOf(request) !== LEGACY) return Response.json(shown, { headers })
-  // The library translates cards for this method alone.
+  // The library translates cards only for this method.
   const handler: A2ARequestHandler = {
     ...requestHandler({ ...parts, card }),
     getAuthenticatedExtendedAgentCard: async () => card,
@@ -56,7 +56,7 @@ function dialectOf(version: string, handler: A2ARequestHandler): Dialect {
     : { transport: new JsonRpcTransportHandler(handler), errorOf: JsonRpcTransportHandler.mapToJSONRPCError }
 }
 
-/** Answers a call of JSON-RPC with the body that was read. */
+/** Handles a JSON-RPC call with its parsed body. */
 export async function answerCall(request: Request, given: RequestBody, parts: AgentCallParts): Promise<Response> {
   const headers = { 'x-understudy-session': parts.owner.session.name }
   const read = envelopeOf(given)
@@ -70,7 +70,7 @@ export async function answerCall(request: Request, given: RequestBody, parts: Ag
     validateVersion(version, card, 'JSONRPC')
     const answer = await transport.handle(body, new ServerCallContext({ requestedVersion: version }))
     if (!isStream(answer)) return Response.json(answer, { headers })
-    // What is refused before the first event is no stream.
+    // An error before the first event is no stream.
     const first = await answer.next()
     return await toResponse({
       ...{ status: 200, headers, usage: null, fixture: null, generated: false },
@@ -92,7 +92,7 @@ async function* eventsOf(
     if (!first.done) yield [dataEvent(first.value)]
     for await (const data of rest) yield [dataEvent(data)]
   } catch (error) {
-    // The status has been answered: what ends the stream is its last event.
+    // The status has been sent, so the last event of the stream reports the error.
     if (!isRefusal(error)) throw error
     yield [dataEvent(failure(error))]
   } finally {
@@ -102,10 +102,10 @@ async function* eventsOf(
 
 type Envelope = { body: Record<string, unknown> } | { error: { code: number; message: string } }
 
-/** A call of JSON-RPC 2.0; what is none has the codes of that. */
-function envelopeOf(given: RequestBody): Envelope {
-  if ('refused' in given) return { error: { code: -32700, message: `Parse error: ${given.refused.message}` } }
-  const { value } = given
+/** A JSON-RPC 2.0 call; an invalid one gets the error codes of JSON-RPC. */
+function envelopeOf(received: RequestBody): Envelope {
+  if ('refused' in received) return { error: { code: -32700, message: `Parse error: ${received.refused.message}` } }
+  const { value } = received
   const invalid = (why: string) => ({ error: { code: -32600, message: `Invalid Request: ${why}` } })
   if (Array.isArray(value)) return invalid('batches are not supported, send one call')
   if (typeof value !== 'object' || value === null) return invalid('the body must be an object')

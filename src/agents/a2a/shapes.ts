@@ -1,4 +1,4 @@
-// Tasks, messages and parts in the shapes of A2A 1.0, and what a client says as a call of the task service.
+// Converts tasks, messages and parts to the shapes of A2A 1.0, and client messages to calls of the task service.
 import {
   type Artifact,
   type Message,
@@ -31,7 +31,7 @@ const STATES: Record<TaskStateName, TaskState> = {
   rejected: TaskState.TASK_STATE_REJECTED,
   'auth-required': TaskState.TASK_STATE_AUTH_REQUIRED,
 }
-/** The state of a task as A2A 1.0 numbers it. */
+/** The state of a task as an A2A 1.0 enum. */
 export const stateOf = ({ state }: Pick<AgentTaskRecord, 'state'>): TaskState => STATES[state]
 
 const partWith = (content: Part['content'], { filename = '', mediaType = '' } = {}): Part => ({
@@ -41,7 +41,7 @@ const partWith = (content: Part['content'], { filename = '', mediaType = '' } = 
   mediaType,
 })
 
-/** A part; what A2A has no part for (calls of tools and their results) is data of the same form. */
+/** A part. Tool calls and their results, for which A2A has no part, become data. */
 function partOf(part: TaskPart): Part {
   switch (part.kind) {
     case 'text':
@@ -66,7 +66,7 @@ function partOf(part: TaskPart): Part {
 
 type ShownMessage = Pick<TaskMessage, 'messageId' | 'role' | 'parts'>
 
-/** A message of a task; the role of one that is neither a user's nor the agent's stands in its metadata. */
+/** A message of a task. A role other than user and agent is in its metadata. */
 export const messageOf = (
   { _id: taskId, context_id: contextId }: AgentTaskRecord,
   { messageId, role, parts }: ShownMessage,
@@ -81,13 +81,13 @@ export const messageOf = (
   referenceTaskIds: [],
 })
 
-/** The state of a task with what it says. */
+/** The state of a task with its message. */
 export function statusOf(task: AgentTaskRecord, history: readonly MessageRecord[]): NonNullable<Task['status']> {
   const { message, timestamp } = shownTask(task, history, 'without').status
   return { state: stateOf(task), message: message && messageOf(task, message), timestamp }
 }
 
-/** What a task that is completed has made: the answer of its agent. */
+/** The artifact of a completed task: the response of its agent. */
 export function artifactsOf(task: AgentTaskRecord, history: readonly MessageRecord[]): Artifact[] {
   const { message } = statusOf(task, history)
   if (task.state !== 'completed' || !message) return []
@@ -95,7 +95,10 @@ export function artifactsOf(task: AgentTaskRecord, history: readonly MessageReco
   return [{ artifactId, name: 'answer', description: '', parts, metadata: undefined, extensions: [] }]
 }
 
-/** The whole task, with as many of its last messages as a client asks for. */
+/**
+ * The whole task with its last messages.
+ * @throws A2AError for an invalid `historyLength`
+ */
 export function taskShapeOf({ task, history }: WholeTask, historyLength?: number): Task {
   if (historyLength !== undefined && !(Number.isInteger(historyLength) && historyLength >= 0))
     throw malformed(`'historyLength' must be a whole number from 0, got ${historyLength}`)
@@ -110,7 +113,10 @@ export function taskShapeOf({ task, history }: WholeTask, historyLength?: number
   }
 }
 
-/** What a client says, as the service of tasks takes it. */
+/**
+ * The body of the task service for a client's message.
+ * @throws A2AError if it is invalid
+ */
 export function bodyOf({ message, metadata }: SendMessageRequest): TaskBody {
   if (!message) throw malformed("'message' is required")
   if (message.role !== Role.ROLE_USER) throw malformed("'message.role' must be that of the user")

@@ -1,4 +1,4 @@
-// A task as a stream of A2A: the task as it is, then each change of it, up to the end of its turn.
+// A task as an A2A stream: the current task, then each change until the end of its turn.
 import type { StreamResponse } from '@a2a-js/sdk'
 import { ConnectionFailure } from '../../contract/core/reply.ts'
 import { type TaskEvent, taskFeed } from '../store/events.ts'
@@ -8,7 +8,7 @@ import { artifactsOf, messageOf, stateOf, statusOf, taskShapeOf } from './shapes
 
 type ChangedTask = Extract<TaskEvent, { type: 'changed' }>
 
-/** The task, and what changes of it; one that waits for somebody is waited with when it waits from the start. */
+/** The task, and its changes. If it waits from the start, the stream waits, too. */
 export async function* updatesOf(
   call: AgentCall,
   id: string,
@@ -31,7 +31,7 @@ export async function* updatesOf(
   }
 }
 
-/** What is said of a change: what the agent says while it works, and at the end what it has made and how it ended. */
+/** The events of a change: messages of the agent while it works, and at the end the artifact and the final state. */
 function* changesOf({ tasks, owner }: AgentCall, { task, messages }: ChangedTask): Generator<StreamResponse> {
   const about = { taskId: task._id, contextId: task.context_id, metadata: undefined }
   if (task.active === null) {
@@ -41,7 +41,11 @@ function* changesOf({ tasks, owner }: AgentCall, { task, messages }: ChangedTask
     yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(task, history) } } }
     return
   }
-  const said = messages.findLast(({ message }) => message.role === 'agent')?.message
-  const status = { state: stateOf(task), message: said && messageOf(task, said), timestamp: task.updated }
+  const agentMessage = messages.findLast(({ message }) => message.role === 'agent')?.message
+  const status = {
+    state: stateOf(task),
+    message: agentMessage && messageOf(task, agentMessage),
+    timestamp: task.updated,
+  }
   yield { payload: { $case: 'statusUpdate', value: { ...about, status } } }
 }

@@ -1,27 +1,27 @@
-// Tasks for clients, over HTTP or A2A: as the service has them, with a note of who has read the end of what it began.
+// The task service for clients, over HTTP or A2A, which notes who has read the end of the turns it started.
 import type { TaskReaders } from '../../observers/task-readers.ts'
 import type { TurnCalls } from '../../observers/turn-calls.ts'
 import type { TaskService } from '../loop/tasks.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import type { TaskOwner, WholeTask } from '../store/store.ts'
 
-/** Notes what clients begin and are shown. */
+/** Notes which turns clients started and saw. */
 function notesOf(readers: TaskReaders) {
   return {
     begun({ session: { slot } }: TaskOwner, { _id, workspace_id, turn, parent }: AgentTaskRecord) {
-      // Who works for another task reports to that.
+      // A sub-task reports to its parent.
       if (parent === null) readers.begun(slot, { task: _id, workspace: workspace_id, trace: turn.trace })
     },
     shown({ session: { slot } }: TaskOwner, { _id, active }: AgentTaskRecord) {
       readers.shown(slot, { id: _id, active: active !== null })
     },
     left({ session: { slot } }: TaskOwner, id: string) {
-      readers.left(slot, id)
+      readers.abandoned(slot, id)
     },
   }
 }
 
-/** The service, whose clients are noted. */
+/** The service with notes about its clients. */
 export function forClients(service: TaskService, readers: TaskReaders, turns: TurnCalls): TaskService {
   const { begun, shown, left } = notesOf(readers)
   const showing = (owner: TaskOwner, whole: WholeTask): WholeTask => {
@@ -33,22 +33,22 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
       const { client } = call
       const task = await service.submit({
         ...call,
-        begun(committed) {
+        started(committed) {
           begun(call, committed)
           const { trace, started } = committed.turn
           if (client) turns.begun(client, { session: call.session, trace, started })
-          call.begun?.(committed)
+          call.started?.(committed)
         },
       })
-      // Who has gone before there was an answer has no id to read it by.
+      // A client that disconnected before the response has no id to read it by.
       if (client?.aborted) left(call, task._id)
       else client?.addEventListener('abort', () => left(call, task._id), { once: true })
       return task
     },
     settled: async (owner, id, signal) => showing(owner, await service.settled(owner, id, signal)),
     get: (owner, id) => showing(owner, service.get(owner, id)),
-    // Whoever is shown one of them reads it whole.
-    page: (...asked) => service.page(...asked),
+    // A client that sees one of them reads it whole.
+    page: (...args) => service.page(...args),
     list(owner, agent, query) {
       const page = service.list(owner, agent, query)
       for (const task of page.data) shown(owner, task)
@@ -58,14 +58,14 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
       try {
         return showing(owner, await service.cancel(owner, id))
       } catch (error) {
-        // The refusal says how it has ended.
+        // The error tells how it has ended.
         shown(owner, service.get(owner, id).task)
         throw error
       }
     },
     async decide(owner, decision) {
       const decided = await service.decide(owner, decision)
-      // Who decides is often somebody else, and who has read that the task waits may have told so and gone.
+      // Another client often decides, and the one that saw the task waiting may have passed that on and gone.
       if (decided.task.active === null) shown(owner, decided.task)
       return decided
     },
@@ -76,7 +76,7 @@ export function forClients(service: TaskService, readers: TaskReaders, turns: Tu
       })
       return () => {
         stop()
-        // Whoever has heard the end has nothing to leave.
+        // A client that received the end cannot abandon it.
         left(owner, id)
       }
     },

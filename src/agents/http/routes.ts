@@ -1,4 +1,4 @@
-// The paths of tasks: submit and continue, read, cancel, and decide about calls of tools.
+// The task routes: submit and continue, read, cancel, and decide about tool calls.
 import { z } from 'zod'
 import { TRACE_ID } from '../../contract/core/answer-headers.ts'
 import { asRoute, type Route } from '../../contract/core/route.ts'
@@ -16,13 +16,13 @@ import type { TaskOwner } from '../store/store.ts'
 import { taskNotFound } from '../store/store.ts'
 import { streamOfTask } from './stream.ts'
 
-/** What the routes of tasks work on. */
+/** The dependencies of the task routes. */
 export interface TaskRouteDeps {
-  /** The tasks; made when they are first asked for. */
+  /** The task service, created on first use. */
   tasks(): TaskService
-  /** The session that a request means, its workspace filled, and who asks. */
+  /** The session and caller of a request; the session's workspace is seeded. */
   callOf(request: Request): Promise<TaskOwner>
-  /** The address of a request as it came, with the session in its path. */
+  /** The URL of a request as received, including the session prefix. */
   receivedUrl(request: Request): string
 }
 
@@ -31,6 +31,10 @@ const about = { tag: 'Agents', response: Task }
 const PATH = '/v2/agents/:key'
 const taskPath = `${PATH}/tasks/:task_id`
 
+/**
+ * All task routes: submit, stream, read, cancel and decide about tool calls (the specification, "Submit a task to an
+ * agent").
+ */
 export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   submitRoute(deps),
   streamRoute(deps),
@@ -39,7 +43,7 @@ export const taskRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   ...decisionRoutes(deps),
 ]
 
-/** The submission that a request is, to the agent of a path. */
+/** The submission of a request, to the agent of a path. */
 export async function taskCallOf(
   deps: TaskRouteDeps,
   request: Request,
@@ -48,7 +52,7 @@ export async function taskCallOf(
   return { ...(await deps.callOf(request)), agent, body, from: fromOf(deps, request, path), client: request.signal }
 }
 
-/** What a task is told of the call that submits it. */
+/** The origin of a task: the call that submits it. */
 export function fromOf(
   { receivedUrl }: Pick<TaskRouteDeps, 'receivedUrl'>,
   request: Request,
@@ -65,7 +69,7 @@ const taskHeaders = ({ session }: TaskOwner, { turn }: AgentTaskRecord) => ({
   'x-understudy-session': session.name,
 })
 
-/** Looks for the agent of a path. */
+/** Finds the agent of a path. */
 export const findsAgent =
   ({ callOf }: TaskRouteDeps): NonNullable<Route['find']> =>
   async ({ request, params: { key = '' } }) => {
@@ -239,7 +243,10 @@ function decisionRoutes({ tasks, callOf }: TaskRouteDeps): Route[] {
   ]
 }
 
-/** The task that a path names; 404 when it is not one of the agent's. */
+/**
+ * The task of a path.
+ * @throws ApiError 404 if it is not one of the agent's
+ */
 function ownTask(owner: TaskOwner, { key = '', task_id = '' }: Record<string, string>, tasks: TaskService) {
   const { session, caller } = owner
   const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: key })

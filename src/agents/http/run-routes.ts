@@ -1,4 +1,4 @@
-// An agent made and run in one call, and tasks as responses: other words for what the paths of tasks do.
+// Creating and running an agent in one call, and tasks as responses: alternatives to the task routes.
 import { z } from 'zod'
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { AgentBody } from '../../contract/workspace/agent.ts'
@@ -17,7 +17,7 @@ import { findsAgent, type TaskRouteDeps, taskCallOf } from './routes.ts'
 const about = { tag: 'Agents', errors: [404] } as const
 const question = { role: 'user', parts: [{ kind: 'text', text: 'Which day is it?' }] }
 
-/** Run, respond, read a response. */
+/** The routes for run, respond, and reading a response. */
 export const runRoutes = (deps: TaskRouteDeps): readonly Route[] => [
   runRoute(deps),
   respondRoute(deps),
@@ -131,17 +131,17 @@ function readRoute({ tasks, callOf }: TaskRouteDeps): Route {
   })
 }
 
-/** The task, when it is one of the agent's. */
+/** The task, if it is one of the agent's. */
 function taskOfAgent({ session, caller }: TaskOwner, { key = '' }: Fields, found: WholeTask): WholeTask {
   const agent = recordIn(agents, { records: session.records, caller }, { parent: '', name: String(key) })
   if (found.task.agent_id !== agent._id) throw taskNotFound(found.task._id)
   return found
 }
 
-/** A task as a response: what the agent has said since the user spoke last. */
+/** A task as a response: the agent's messages since the last user message. */
 function shownResponse({ task, history }: WholeTask): object {
   const messages = history.map(({ message }) => message)
-  const said = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
   const waiting = task.finish_reason === 'tool_calls' ? openCalls(messages) : []
   return {
     _id: task._id,
@@ -149,7 +149,7 @@ function shownResponse({ task, history }: WholeTask): object {
     created_at: task.created,
     model: task.manifest.model,
     status: isActive(task.state) ? 'in_progress' : task.error ? 'failed' : 'completed',
-    output: said
+    output: since
       .filter(({ role }) => role === 'agent')
       .map(({ messageId, role, parts }) => ({ messageId, role, parts })),
     ...(task.finish_reason && { finish_reason: task.finish_reason }),

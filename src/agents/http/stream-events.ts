@@ -1,4 +1,4 @@
-// What the stream of a task says of what happens to it, in the forms that clients of such streams read.
+// The events of a task's stream, in the formats of its clients.
 
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
@@ -17,10 +17,10 @@ import {
 } from '../store/messages.ts'
 import type { ToolEntry } from '../tools/define.ts'
 
-/** An event of the stream: its type and its data. */
+/** An event of the stream: type and data. */
 export type StreamedEvent = [type: string, data: object]
 
-/** What is said first; `input` is what the client has said. */
+/** The first events; `input` is the client's message. */
 export const beginning = (task: AgentTaskRecord, input: Pick<TaskMessage, 'role' | 'parts'>): StreamedEvent[] => [
   ['agents.execution_started', { agent_task_id: task._id, workspace_id: task.workspace_id, trace_id: task.turn.trace }],
   [
@@ -38,7 +38,7 @@ export const beginning = (task: AgentTaskRecord, input: Pick<TaskMessage, 'role'
   ],
 ]
 
-/** Says what happens; it remembers the calls of tools, whose ends name them by their ids. */
+/** Converts changes of a task to events. It remembers tool calls, since their results refer to them by id. */
 export function eventsOfTask(): (happened: TaskEvent) => StreamedEvent[] {
   const calls = new Map<string, ToolCallPart>()
   return (happened) => {
@@ -59,14 +59,14 @@ export function eventsOfTask(): (happened: TaskEvent) => StreamedEvent[] {
       const call = calls.get(step.tool_call_id) ?? { tool_name: step.name, tool_call_id: step.tool_call_id }
       return [toolEnded(task, call, { error: step.error, result: results.get(step.tool_call_id) })]
     })
-    const said = messages.map((one) =>
+    const events = messages.map((one) =>
       one.message.role === 'agent' ? thought(task, one, steps) : messageCreated(task, one),
     )
-    return [...ends, ...said]
+    return [...ends, ...events]
   }
 }
 
-/** What an iteration has come to. */
+/** The events of an iteration. */
 function thought(task: AgentTaskRecord, { message }: MessageRecord, steps: readonly TaskStep[]): StreamedEvent {
   const { messageId, role, parts } = message
   const usage = steps.find(({ kind }) => kind === 'model')?.usage
@@ -90,7 +90,9 @@ function thought(task: AgentTaskRecord, { message }: MessageRecord, steps: reado
   ]
 }
 
-/** What a user or a tool has said. An error that a user reports is told as text, since there is no other part for it here. */
+/**
+ * The events of a message of a user or a tool. An error part becomes text, since there is no other part for it here.
+ */
 function messageCreated({ _id, turn }: AgentTaskRecord, { message, trace }: MessageRecord): StreamedEvent {
   const { messageId, role } = message
   const parts = message.parts.map(
@@ -105,7 +107,7 @@ const entryOf = ({ manifest }: AgentTaskRecord, name: string): ToolEntry | undef
 
 type CallName = Pick<ToolCallPart, 'tool_name' | 'tool_call_id'>
 
-/** What is said of every call of a tool: whose it is. */
+/** The common fields of tool call events. */
 function toolContext(task: AgentTaskRecord, { tool_name, tool_call_id }: CallName) {
   const entry = entryOf(task, tool_name)
   return {
@@ -142,7 +144,7 @@ function toolEnded(
     : [`${TOOLS}_failed`, { ...context, error: { message: error } }]
 }
 
-/** Clients of the stream know these reasons alone; the exact one stands beside it. */
+/** The finish reasons of this stream; the exact one is in another field. */
 const FINISH_REASONS: Record<TaskReason, string> = {
   stop: 'stop',
   canceled: 'stop',
@@ -156,7 +158,7 @@ const FINISH_REASONS: Record<TaskReason, string> = {
   max_team_calls: 'max_iterations',
 }
 
-/** What is said when the turn is over: what waits for approval, and how it has ended. */
+/** The events at the end of a turn: pending approvals, and how it ended. */
 export function ending(task: AgentTaskRecord, history: readonly MessageRecord[]): StreamedEvent[] {
   const { _id: workflowRunId, error, finish_reason, manifest, pending } = task
   if (error) return [['event.agents.errored', { error: error.message, code: error.status, workflowRunId }]]

@@ -1,4 +1,4 @@
-// A task as events of a stream: what its turn does, as it does it, up to its end or to that of the client's patience.
+// A task as a stream of events: the steps of its turn as they happen, until its end or the client's timeout.
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
@@ -12,27 +12,27 @@ import { beginning, ending, eventsOfTask, type StreamedEvent } from './stream-ev
 
 const STREAM = { usage: null, fixture: null, generated: false }
 
-/** What the stream of a task is made of. */
+/** The inputs of a task's stream. */
 export interface TaskStreamOptions {
   tasks: TaskService
   call: TaskCall
-  /** Longest that it may go on, in seconds of the session's clock. */
+  /** Maximum duration, in seconds of the session's clock. */
   seconds: number
-  /** Aborted when the client has gone. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
   headersOf(task: AgentTaskRecord): Record<string, string>
 }
 
-/** Why a stream ends before the turn does. */
+/** The stream ended before the turn. */
 class StreamTimeout extends Error {}
 
-/** Submits a task, and gives its turn as a stream of events. */
+/** Submits a task, and streams the events of its turn. */
 export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: TaskStreamOptions): Promise<Reply> {
   const { session } = call
   const happened = taskFeed()
   const task = await tasks.submit({
     ...call,
-    begun({ _id }) {
+    started({ _id }) {
       happened.follow((listener) => tasks.subscribe(call, _id, listener))
     },
   })
@@ -46,7 +46,7 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
     limit.stop()
     activity.end()
   }
-  // A client may go before it has read anything: nothing of what follows is run then.
+  // A client may disconnect before it has read anything: then nothing of what follows runs.
   limit.signal.addEventListener('abort', close, { once: true })
   return { ...STREAM, status: 200, headers: headersOf(task), body: { kind: 'events', events: events() } }
 
@@ -55,11 +55,11 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
       const input = call.body.message as Parameters<typeof beginning>[1]
       const historyOf = () => tasks.get(call, task._id).history
       let last = ''
-      for await (const [type, data] of turnEvents(task, input, { happened, over: limit.signal, historyOf })) {
+      for await (const [type, data] of turnEvents(task, input, { happened, ended: limit.signal, historyOf })) {
         last = type
         yield [dataEvent({ type, timestamp: new Date(session.clock.now()).toISOString(), data })]
       }
-      // What broke off has no end mark.
+      // A failed stream has no end mark.
       if (last !== 'agents.error') yield [DONE_EVENT]
     } finally {
       limit.signal.removeEventListener('abort', close)
@@ -70,27 +70,27 @@ export async function streamOfTask({ tasks, call, seconds, signal, headersOf }: 
 
 interface TurnFeed {
   happened: TaskFeed
-  /** Aborted when nobody is told any more. */
-  over: AbortSignal
+  /** Aborts when the stream has no reader any more. */
+  ended: AbortSignal
   historyOf(): readonly MessageRecord[]
 }
 
 async function* turnEvents(
   task: AgentTaskRecord,
   input: Parameters<typeof beginning>[1],
-  { happened, over, historyOf }: TurnFeed,
+  { happened, ended, historyOf }: TurnFeed,
 ): AsyncGenerator<StreamedEvent> {
   yield* beginning(task, input)
   const eventsOf = eventsOfTask()
   try {
-    for await (const event of happened.read([over])) {
+    for await (const event of happened.read([ended])) {
       yield* eventsOf(event)
       if (event.task.active === null) yield* ending(event.task, historyOf())
     }
   } catch (error) {
     if (error instanceof StreamTimeout) yield ['agents.timeout', { message: error.message }]
     else if (error instanceof ApiError) yield ['agents.error', { error: error.message, code: error.code }]
-    // To a client that has gone nothing is sent.
-    else if (error !== over.reason) throw error
+    // A disconnected client receives nothing.
+    else if (error !== ended.reason) throw error
   }
 }

@@ -1,4 +1,4 @@
-// The chat call that one iteration is: the agent's prompt and parameters, the history, the tools.
+// The chat call of one iteration: the agent's prompt and parameters, the history, the tools.
 import type { MessageRecord, TaskSayings } from '../../contract/workspace/task-record.ts'
 import { chance } from '../../lib/chance.ts'
 import type { Session } from '../../sessions/sessions.ts'
@@ -11,13 +11,13 @@ import {
 } from '../store/manifest.ts'
 import { chatMessagesOf } from '../store/messages.ts'
 
-/** What a chat call is made of. */
+/** The inputs of a chat call. */
 export interface RequestParts {
   manifest: TurnManifest
   says: TaskSayings
   history: readonly MessageRecord[]
   offered: ReadonlyMap<string, AgentFunction>
-  /** Those of the agent's guardrails that look at this one, beside those of its model's parameters. */
+  /** The agent's guardrails for this iteration, beside those in its model's parameters. */
   guardrails: readonly { id: string; execute_on: 'input' | 'output' }[]
 }
 
@@ -43,12 +43,12 @@ export function chatRequestOf({ manifest, says, history, offered, guardrails }: 
   }
 }
 
-/** Each guardrail once for each stage that it looks at. */
+/** Each guardrail once per stage. */
 const joined = (...lists: RequestParts['guardrails'][]): RequestParts['guardrails'] => [
   ...new Map(lists.flat().map((one) => [`${one.execute_on} ${one.id}`, one])).values(),
 ]
 
-/** What chat takes of a task's metadata: a few short texts. */
+/** The part of a task's metadata that chat accepts: a few short texts. */
 const chatMetadata = (metadata: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(metadata)
@@ -56,12 +56,12 @@ const chatMetadata = (metadata: Record<string, unknown>) =>
       .slice(0, 16),
   )
 
-/** The checks that look at one iteration: each by its share of them, as chance will have it. */
+/** The checks of one iteration, each sampled by its rate. */
 export const sampled = (
   checks: readonly AgentCheck[],
   { session, task, iteration }: { session: Session; task: AgentTaskRecord; iteration: number },
 ): AgentCheck[] =>
   checks.filter(({ id, sample_rate }) => {
-    const luck = chance(session.seed, session.name, 'sample', task._id, task.turn.number, iteration, id)
-    return luck * 100 < sample_rate
+    const random = chance(session.seed, session.name, 'sample', task._id, task.turn.number, iteration, id)
+    return random * 100 < sample_rate
   })

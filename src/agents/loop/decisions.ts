@@ -1,4 +1,4 @@
-// What is decided about a task from outside: that it ends, and that calls of tools may be made or not.
+// Decisions about a task from outside: cancellation, and approval of tool calls.
 import { ApiError } from '../../contract/core/error.ts'
 import { quote } from '../../schema/validation.ts'
 import { commit } from '../store/commit.ts'
@@ -17,7 +17,7 @@ import {
 import type { Runner } from './runner.ts'
 import { canceled, closedCalls, noResult } from './turn-end.ts'
 
-/** What somebody decides of a call of a tool pending approval; of all of a task when it names none. */
+/** A decision about a pending tool call, or about all of a task's if it names none. */
 export interface ToolDecision {
   task: string
   decision: 'approve' | 'reject'
@@ -28,13 +28,16 @@ export interface ToolDecision {
 const openIn = (place: TaskPlace, id: string): ToolCallPart[] =>
   openCalls(messagesOf(place, id).map(({ message }) => message))
 
-/** What ends tasks that run, and those that wait. */
+/** Ends running and waiting tasks. */
 interface CancelDeps {
   runner: Runner
   events: TaskEvents
 }
 
-/** Cancels a task with its sub-tasks; 409 when it has ended. */
+/**
+ * Cancels a task with its sub-tasks.
+ * @throws ApiError 409 if it has ended
+ */
 export async function cancelTask(owner: TaskOwner, id: string, { runner, events }: CancelDeps): Promise<void> {
   const place = placeOf(owner)
   const { children } = taskOf(place, id)
@@ -50,7 +53,7 @@ export async function cancelTask(owner: TaskOwner, id: string, { runner, events 
 
 const CANCELABLE = new Set(['input-required', 'working', 'submitted'])
 
-/** Cancels those of some tasks that can be; the others have ended, or are gone with their agents. */
+/** Cancels those tasks that can be canceled. The others have ended, or were deleted with their agents. */
 export async function cancelTasks(owner: TaskOwner, ids: readonly string[], deps: CancelDeps): Promise<void> {
   const place = placeOf(owner)
   for (const id of ids) {
@@ -71,7 +74,10 @@ const notCancelable = ({ _id, state }: AgentTaskRecord) =>
     { param: 'task_id' },
   )
 
-/** The calls that a decision is about; 409 when one of them does not wait for any. */
+/**
+ * The calls of a decision.
+ * @throws ApiError 409 if one of them is not pending
+ */
 export function callsToDecide(task: AgentTaskRecord, tool_call_id: string | undefined): readonly string[] {
   const chosen = tool_call_id === undefined ? task.pending : [tool_call_id]
   const unknown = chosen.find((one) => !task.pending.includes(one))
@@ -79,7 +85,10 @@ export function callsToDecide(task: AgentTaskRecord, tool_call_id: string | unde
   return chosen
 }
 
-/** Writes a decision; gives the task, which then is to go on. 409 when nothing waits for one. */
+/**
+ * Stores a decision, and returns the task, which must then continue.
+ * @throws ApiError 409 if no call is pending
+ */
 export async function decideCalls(
   owner: TaskOwner,
   { task: id, decision, tool_call_id, reason }: ToolDecision,

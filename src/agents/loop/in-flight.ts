@@ -1,4 +1,4 @@
-// A call that is under way when its task is canceled: its answer comes all the same when the scenario says so.
+// Calls in flight when their task is canceled: their results arrive late if the scenario says so.
 import { ApiError } from '../../contract/core/error.ts'
 import { valueReply } from '../../contract/core/reply.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
@@ -10,18 +10,18 @@ import { taskFaults } from './task-faults.ts'
 import type { Turn, TurnChange } from './turn.ts'
 import { canceled, closedCalls, noResult, TurnEnded } from './turn-end.ts'
 
-/** A call of a model or a tool. */
+/** A model or tool call. */
 export interface CallUnderWay<Answer> {
-  /** Tells it apart from the others of its turn. */
+  /** Unique within the turn. */
   key: string
   iteration: number
-  /** The call of a tool that it answers; absent of a call of a model. */
+  /** The tool call that it executes; absent for a model call. */
   part?: ToolCallPart
-  /** What the tool goes by. */
+  /** The names of the tool. */
   tool?: readonly string[]
-  /** Makes it; its own signal is aborted with the turn's, unless it goes on. */
+  /** Makes the call. Its signal aborts with the turn, unless the call becomes a late one. */
   make(signal: AbortSignal): Promise<Answer>
-  /** What its answer changes of the task. */
+  /** The change of the task by its result. */
   change(answer: Answer): TurnChange
 }
 
@@ -30,12 +30,15 @@ interface OngoingWork<Answer> {
   work: Promise<Answer>
 }
 
-/** Whether a call that its turn leaves goes on, since its task was canceled and the scenario says what becomes of it; it is then among the turn's late ones. */
+/**
+ * Whether a call continues although its task was canceled, by a fault of the scenario. It is then added to the turn's
+ * late calls.
+ */
 export function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own, work }: OngoingWork<Answer>): boolean {
   const { session, task, deps, signal } = turn
   if (!(signal.reason instanceof TurnEnded && signal.reason.reason === 'canceled')) return false
   const { tool, iteration, key, part } = call
-  // A task that works for this one ends with it.
+  // A sub-task ends with its parent.
   if (part && findTask(turn.place, task._id)?.children[part.tool_call_id] !== undefined) return false
   const moment = { iteration, key: `cancel:${iteration}:${key}`, request: part?.arguments, tool }
   const faults = taskFaults(turn, { at: 'cancel', ...moment })
@@ -70,13 +73,13 @@ export function comesLate<Answer>(turn: Turn, call: CallUnderWay<Answer>, { own,
   return true
 }
 
-/** The change that an answer makes, which comes too late; calls of tools that a model then asks for are not made. */
+/** The change by a late result. Tool calls that a model then requests are not made. */
 const lateChange =
   (turn: Turn, change: TurnChange, rules: readonly string[]): TurnChange =>
   (task) => {
     const made = change(task)
-    const asked = (made.messages ?? []).flatMap(toolCallsOf)
-    const closed = closedCalls(turn, asked, noResult('canceled'))
+    const calls = (made.messages ?? []).flatMap(toolCallsOf)
+    const closed = closedCalls(turn, calls, noResult('canceled'))
     const late = (step: TaskStep): TaskStep => ({
       ...step,
       duration_ms: sinceInstant(turn.session.clock, Date.parse(step.started_at)),

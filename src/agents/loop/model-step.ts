@@ -1,4 +1,4 @@
-// The step in which a model is requested: one chat call through the gateway, with all that such a call meets.
+// The step that calls the model: one chat call through the gateway, with all of its features.
 
 import { TRACE_ID } from '../../contract/core/answer-headers.ts'
 import { ApiError } from '../../contract/core/error.ts'
@@ -18,14 +18,17 @@ import type { CallUnderWay } from './in-flight.ts'
 import { agentFacts } from './task-faults.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
 
-/** The operation that iterations are calls of. */
+/** The operation of iterations. */
 export const chatOperation = once(() => {
   const chat = endpoints.find(({ path }) => path === '/v2/router/chat/completions')
   if (!chat) throw new Error('chat completions are not available')
   return chat.operation()
 })
 
-/** The call of an iteration; the gateway's `ApiError` when there is no answer, of which `failed` makes what the journal has then. */
+/**
+ * The model call of an iteration. It throws the gateway's `ApiError` if it fails, and `failed` creates the journal
+ * entry then.
+ */
 export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(error: ApiError): TurnChange } {
   const { session, deps, task } = turn
   const started = session.clock.now()
@@ -45,7 +48,7 @@ export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(erro
       const parts = partsOf(reply, turn)
       return { trace, parts, evaluations: await evaluationsOf(turn, parts, { iteration, origin, key }) }
     },
-    change: (said) => answerChange(turn, said, { started, iteration }),
+    change: (answer) => answerChange(turn, answer, { started, iteration }),
     failed({ message, headers }) {
       const trace = headers[TRACE_ID] ?? null
       const about = { kind: 'model', name: model, iteration, outcome: 'failed', error: message, trace } as const
@@ -61,7 +64,7 @@ export function modelCall(turn: Turn): CallUnderWay<ModelAnswer> & { failed(erro
   }
 }
 
-/** On whose behalf the calls of a turn are made, which end with a signal. */
+/** The origin of a turn's calls, with the signal that ends them. */
 const originOf = ({ session, task }: Turn, signal: AbortSignal): CallOrigin => ({
   session,
   caller: () => task.caller,
@@ -72,7 +75,7 @@ const originOf = ({ session, task }: Turn, signal: AbortSignal): CallOrigin => (
   trace: task.turn.trace,
 })
 
-/** What a model says in an iteration, and what is said of that. */
+/** A model's response in an iteration, and its evaluations. */
 interface ModelAnswer {
   trace: string
   parts: TaskPart[]
@@ -110,20 +113,20 @@ interface Choice {
   }
 }
 
-/** The parts of the agent's message that an answer is. */
+/** The parts of the agent's message for a response. */
 function partsOf({ body }: Reply, { history }: Turn): TaskPart[] {
   const value = body.kind === 'value' ? (body.value as { choices?: readonly Choice[] }) : {}
   const { content, refusal, tool_calls } = value.choices?.[0]?.message ?? {}
-  const asked = (tool_calls ?? []).map(toolCallPart)
+  const toolCalls = (tool_calls ?? []).map(toolCallPart)
   const calls = withOwnIds(
-    asked,
+    toolCalls,
     history.map(({ message }) => message),
   )
   const text = content ?? refusal ?? ''
   return [...(text === '' && calls.length > 0 ? [] : [{ kind: 'text' as const, text }]), ...calls]
 }
 
-/** What the evaluators say that look at this iteration. One that fails says so; it ends no task. */
+/** The results of the evaluators for this iteration. A failing evaluator reports that, and does not end the task. */
 async function evaluationsOf(
   turn: Turn,
   parts: readonly TaskPart[],
@@ -132,12 +135,12 @@ async function evaluationsOf(
   const { session, task, deps, history } = turn
   const { signal } = origin
   const chosen = sampled(task.manifest.settings.evaluators, { session, task, iteration })
-  const asked = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
+  const userTexts = textsOf(history.findLast(({ message }) => message.role === 'user')?.message.parts ?? [])
   return Promise.all(
     chosen.map(async ({ id, execute_on }, at) => {
       const found = session.records.named(evaluators.kind, task.workspace_id, id)
-      const texts = execute_on === 'input' ? asked : textsOf(parts)
-      const judged = { texts, input: asked.join('\n'), signal, key: `${key}:evaluators[${at}]` }
+      const texts = execute_on === 'input' ? userTexts : textsOf(parts)
+      const judged = { texts, input: userTexts.join('\n'), signal, key: `${key}:evaluators[${at}]` }
       const nothing = { id, value: null, model: null, fixture: null, generated: false, traces: [] }
       if (!found) return { ...nothing, reason: `there is no evaluator ${JSON.stringify(id)} any more` }
       try {

@@ -1,4 +1,4 @@
-// What a task does next: a function of what is committed alone, so that a task that was killed goes on as if nothing had been.
+// The next step of a task: a function of the committed state alone, so that a killed process continues seamlessly.
 import type { TaskState } from '../../contract/workspace/agent-task.ts'
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
 import { MAX_TEAM_CALLS, teamCallsOf } from '../store/limits.ts'
@@ -6,7 +6,7 @@ import type { AgentFunction, AgentTaskRecord } from '../store/manifest.ts'
 import { openCalls, type ToolCallPart } from '../store/messages.ts'
 import type { Turn } from './turn.ts'
 
-/** What can be done with a call of a tool. */
+/** What is needed for a tool call. */
 type CallStanding = 'run' | 'client' | 'approval' | 'sub_task'
 
 /** How a turn ends. */
@@ -14,7 +14,7 @@ export interface TurnOutcome {
   state: TaskState
   reason: TaskReason
   error?: AgentTaskRecord['error']
-  /** The calls that are waited for; all others that are open are closed. */
+  /** The awaited calls; all other open ones are closed. */
   open?: readonly ToolCallPart[]
   /** The ids of those that wait for approval. */
   pending?: string[]
@@ -23,14 +23,14 @@ export interface TurnOutcome {
 /** The next step of a task. */
 export type NextStep = { do: 'ask' } | { do: 'run'; calls: ToolCallPart[] } | ({ do: 'end' } & TurnOutcome)
 
-/** What is waited for when nothing can be run, by what the calls need. */
+/** The finish reason when nothing can run, by what the calls need. */
 const WAITS: Record<Exclude<CallStanding, 'run'>, TaskReason> = {
   approval: 'approval',
   client: 'tool_calls',
   sub_task: 'sub_task',
 }
 
-/** The next step of a task as it was read last. */
+/** The next step of a task in its last read state. */
 export function nextStep(turn: Turn): NextStep {
   const { task, place } = turn
   const history = turn.history.map(({ message }) => message)
@@ -49,13 +49,13 @@ export function nextStep(turn: Turn): NextStep {
   return reason ? { do: 'end', state: 'input-required', reason } : { do: 'ask' }
 }
 
-/** What can be done with a call that has no result. */
+/** What is needed for a call without a result. */
 function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPart): CallStanding {
   const tool = offered.get(call.tool_name)
-  // The model is told that there is no such tool.
+  // The model receives an error if there is no such tool.
   if (!tool) return 'run'
-  const asked = session.approvals !== 'auto' && needsApproval(task.manifest.settings.tool_approval_required, tool)
-  if (asked && !task.approved.includes(call.tool_call_id)) return 'approval'
+  const needed = session.approvals !== 'auto' && needsApproval(task.manifest.settings.tool_approval_required, tool)
+  if (needed && !task.approved.includes(call.tool_call_id)) return 'approval'
   if (!tool.kind.run) return 'client'
   return waiting.has(call.tool_call_id) ? 'sub_task' : 'run'
 }
@@ -63,7 +63,7 @@ function standingOf({ task, offered, waiting, session }: Turn, call: ToolCallPar
 const needsApproval = (required: 'all' | 'respect_tool' | 'none', { entry }: AgentFunction): boolean =>
   required === 'all' || (required === 'respect_tool' && entry.requires_approval)
 
-/** The limit that a turn has come to; `teamCalls` is how often models were asked by all who work for the same task. */
+/** The limit that a turn has reached; `teamCalls` is the number of model calls of the whole team. */
 function limitOf({ turn, manifest: { settings: limits } }: AgentTaskRecord, teamCalls: number): TaskReason | undefined {
   const { iterations, spent_ms, cost } = turn
   if (iterations >= limits.max_iterations) return 'max_iterations'

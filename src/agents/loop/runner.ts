@@ -1,4 +1,5 @@
-// The loop of a task: one step after another, each committed before the next, until the turn ends or waits for its client.
+// The loop of a task: one step after another, each committed before the next, until the turn ends or waits for its
+// client.
 import { ApiError, bugError } from '../../contract/core/error.ts'
 import { type Deadline, startDeadline, unlessAborted } from '../../lib/deadline.ts'
 import type { SessionHandle } from '../../sessions/session.ts'
@@ -18,28 +19,28 @@ import { endChange, TurnEnded, timeUp } from './turn-end.ts'
 
 /** Runs tasks. */
 export interface Runner {
-  /** Goes on with an active task, unless it is running; resolves when it runs no more. */
+  /** Continues an active task, unless it is running. Resolves when it stops running. */
   run(session: Session, task: AgentTaskRecord): Promise<void>
-  /** Ends what runs of tasks that are there no more, since their agents were deleted, and who follows them. */
+  /** Ends running tasks that were deleted with their agents, and their followers. */
   sweep(session: Session): void
-  /** Ends a task that is running; resolves when that is committed, false when it is not running. */
+  /** Ends a running task. Resolves when that is committed, with false if it is not running. */
   end(session: Session, id: string, why: TurnEnded): Promise<boolean>
 }
 
 interface RunningTask {
   workspace: string
   controller: AbortController
-  over: Promise<void>
-  /** The session in which somebody has woken it meanwhile: perhaps a later generation than the one that it runs in. */
+  finished: Promise<void>
+  /** The session in which it was woken meanwhile, perhaps a later generation than the current one. */
   again: Session | undefined
 }
 
-/** A runner; `ended` is told of each turn that ended. */
+/** A runner. `ended` is called for each turn that ends. */
 export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runner {
-  const slots = new WeakMap<SessionHandle, Map<string, RunningTask>>()
-  const runningIn = (slot: SessionHandle) => {
-    const found = slots.get(slot) ?? new Map<string, RunningTask>()
-    slots.set(slot, found)
+  const tasksByHandle = new WeakMap<SessionHandle, Map<string, RunningTask>>()
+  const runningIn = (handle: SessionHandle) => {
+    const found = tasksByHandle.get(handle) ?? new Map<string, RunningTask>()
+    tasksByHandle.set(handle, found)
     return found
   }
   const runner: Runner = {
@@ -48,20 +49,20 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       const known = running.get(task._id)
       if (known) {
         known.again = session
-        return known.over
+        return known.finished
       }
       const controller = new AbortController()
-      const over = work(session, task, { deps, controller, ended }).finally(() => {
+      const finished = work(session, task, { deps, controller, ended }).finally(() => {
         running.delete(task._id)
-        // What woke it came when its turn had just ended.
+        // It was woken just after its turn ended.
         const { again } = entry
         if (!again || again.ended.aborted) return
         const now = findTask({ session: again, workspace: task.workspace_id }, task._id)
         if (now && now.active !== null) void runner.run(again, now)
       })
-      const entry: RunningTask = { workspace: task.workspace_id, controller, over, again: undefined }
+      const entry: RunningTask = { workspace: task.workspace_id, controller, finished, again: undefined }
       running.set(task._id, entry)
-      return over
+      return finished
     },
     sweep(session) {
       for (const [id, { workspace, controller }] of runningIn(session.slot))
@@ -72,7 +73,7 @@ export function createRunner(deps: TurnDeps, ended: (turn: Turn) => void): Runne
       const found = runningIn(session.slot).get(id)
       if (!found) return false
       found.controller.abort(why)
-      await found.over
+      await found.finished
       return true
     },
   }
@@ -97,7 +98,7 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
     await steps(turn, deadline)
     ended(turn)
   } catch (error) {
-    // What ends with its session or its agent has nowhere to be written; the session's next generation goes on with it.
+    // A task that ends with its session or its agent cannot be stored; the session's next generation continues it.
     if (error instanceof TaskGone) deps.events.notify(session, { type: 'gone', task: turn.task })
     else if (!session.ended.aborted) deps.gateway.report(error)
   } finally {
@@ -107,7 +108,7 @@ async function work(session: Session, task: AgentTaskRecord, { deps, controller,
   }
 }
 
-/** Takes steps to the end of the turn, which is committed whatever it is. */
+/** Runs steps until the end of the turn, and commits the end whatever it is. */
 async function steps(turn: Turn, deadline: Deadline): Promise<void> {
   const { session, signal, deps } = turn
   try {
@@ -125,26 +126,29 @@ async function steps(turn: Turn, deadline: Deadline): Promise<void> {
     if (session.ended.aborted || error instanceof TaskGone) throw error
     if (why instanceof TaskGone) throw why
     if (why instanceof TurnEnded) return void (await finish(turn, () => ({ state: why.state, reason: why.reason })))
-    const known = why instanceof ApiError ? why : bugError()
-    if (known !== why) deps.gateway.report(why)
-    const { message, code, status } = known
+    const apiError = why instanceof ApiError ? why : bugError()
+    if (apiError !== why) deps.gateway.report(why)
+    const { message, code, status } = apiError
     await finish(turn, () => ({ state: 'failed', reason: 'error', error: { message, code, status } }))
   }
 }
 
-/** How a turn ends, if it still does. */
+/** How a turn ends, if it can still end. */
 function endOf(turn: Turn): TurnOutcome | undefined {
   const next = nextStep(turn)
   return next.do === 'end' ? next : undefined
 }
 
 interface StepParts {
-  /** Throws when the turn is over, so that nothing is written. */
+  /** Throws if the turn is over, so that nothing is written. */
   guard(): void
   also?: CommitParts['also']
 }
 
-/** Commits a step; false, and nothing is written, when there is no change. Rejects with the signal's reason when the turn is over. */
+/**
+ * Commits a step. Returns false without writing if there is no change. Rejects with the signal's reason if the turn is
+ * over.
+ */
 async function commitStep(
   turn: Turn,
   change: (task: AgentTaskRecord) => TaskChange | undefined,
@@ -178,8 +182,8 @@ async function commitStep(
 }
 
 /**
- * Commits the end of a turn, whatever its signal says. `outcome` is called in the transaction; false, and nothing is written, when
- * there is none: a decision about a call has come meanwhile, and the turn goes on.
+ * Commits the end of a turn, even if its signal is aborted. `outcome` is called in the transaction; without an outcome,
+ * because a decision arrived meanwhile, nothing is written, false is returned, and the turn continues.
  */
 function finish(turn: Turn, outcome: () => TurnOutcome | undefined): Promise<boolean> {
   const change = () => {
@@ -189,7 +193,10 @@ function finish(turn: Turn, outcome: () => TurnOutcome | undefined): Promise<boo
   return commitStep(turn, change, { guard() {}, also: ({ task }) => wakeParent(turn.place, task) })
 }
 
-/** Commits what has come of a call of a canceled task; nothing when somebody has gone on with it, which has closed the call, or removed it. */
+/**
+ * Commits the late result of a canceled task's call; nothing if the task was continued, which closed the call, or
+ * deleted.
+ */
 async function commitLate({ deps, place, task: { _id, turn } }: Turn, change: TurnChange): Promise<void> {
   const { events } = deps
   const guard: CommitParts['guard'] = (found) =>
@@ -197,7 +204,7 @@ async function commitLate({ deps, place, task: { _id, turn } }: Turn, change: Tu
   await commit(place, _id, change, { events, guard })
 }
 
-/** An iteration, which a fault may keep from ever coming to its end; the turn's limit of time stands still while it is held up. */
+/** Runs an iteration, which a fault may block forever. The turn's time limit stops while it is blocked. */
 function iterate(turn: Turn, deadline: Deadline): Promise<void> {
   const { session, task, signal } = turn
   const { iterations } = task.turn
@@ -216,7 +223,7 @@ function iterate(turn: Turn, deadline: Deadline): Promise<void> {
   return throughTaskFaults(turn, { ...moment, signal, onTriggered }, () => ask(turn))
 }
 
-/** Makes a call of a turn; rejects with the reason of the turn's signal when that is aborted first. */
+/** Makes a call of a turn. Rejects with the reason of the turn's signal if that aborts first. */
 async function answerOf<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise<Answer> {
   const { signal } = turn
   const own = new AbortController()
@@ -232,7 +239,7 @@ async function answerOf<Answer>(turn: Turn, call: CallUnderWay<Answer>): Promise
   }
 }
 
-/** Requests the next message of the model; what goes wrong is in the journal before it ends the turn. */
+/** Requests the next message of the model. A failure is noted in the journal before it ends the turn. */
 async function ask(turn: Turn): Promise<void> {
   const call = modelCall(turn)
   try {
@@ -255,12 +262,12 @@ async function runTools(turn: Turn, calls: readonly ToolCallPart[]): Promise<voi
     const call = toolCall(turn, part)
     deps.events.notify(session, { type: 'tool-started', task: turn.task, call: part })
     const { used, ...outcome } = await answerOf(turn, call)
-    // One whose result is kept is not made again, whatever becomes of this process and of those before it.
+    // A call whose result is stored is not made again, even by a later process.
     if (index > next && !('pending' in outcome.result))
       await commitStep(turn, ({ early }) => ({ task: { early: { ...early, [tool_call_id]: outcome } }, used }))
     return { used, ...outcome }
   })
-  // Nobody listens to those that come after a failure.
+  // Calls after a failure are ignored.
   for (const one of running) one.catch(() => {})
   for (const [index, part] of calls.entries()) {
     const outcome = await running[index]

@@ -1,4 +1,4 @@
-// Tasks that work for tasks: what an agent hands to one of its team, and how the two wait for each other.
+// Sub-tasks: an agent delegates work to one of its team, and the two tasks wait for each other.
 
 import { limitText, subTaskLimit } from '../store/limits.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
@@ -16,20 +16,20 @@ interface SubTaskDeps extends Pick<Runner, 'run' | 'end'> {
   settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
 }
 
-/** Hands work to another agent; the same call of a tool finds the task that it began before. */
+/** Delegates work to another agent. The same tool call finds the sub-task that it started before. */
 export const delegateWith =
   ({ submit, settled, run, end }: SubTaskDeps): TurnDeps['delegate'] =>
   async (turn, { agent, message, call }) => {
     const { session, place, signal } = turn
     const task = findTask(place, turn.task._id) ?? turn.task
     const owner = { session, caller: task.caller }
-    const known = task.children[call.id]
-    if (known === undefined) {
+    const existing = task.children[call.id]
+    if (existing === undefined) {
       const limit = subTaskLimit(task, place)
       if (limit !== undefined) return { error: limit }
     }
     const child =
-      known === undefined
+      existing === undefined
         ? await submit({
             ...owner,
             agent,
@@ -37,9 +37,9 @@ export const delegateWith =
             from: task.from,
             parent: { task, tool_call_id: call.id },
           })
-        : findTask(place, known)
+        : findTask(place, existing)
     if (!child) return { error: `the task of the agent ${JSON.stringify(agent)} is gone` }
-    // It ends with the task that it works for.
+    // It ends with its parent task.
     const leave = () => {
       if (signal.reason instanceof TurnEnded || signal.reason instanceof TaskGone)
         void end(session, child._id, canceled())
@@ -62,7 +62,7 @@ const bodyOf = ({ says }: AgentTaskRecord, text: string): TaskCall['body'] => ({
   ...(says.metadata && { metadata: says.metadata }),
 })
 
-/** What a sub-task comes to for the one that it works for. */
+/** The result of a sub-task for its parent. */
 function resultOfTask({ task, history }: WholeTask): ToolResult {
   const { _id, agent_key, state, error, finish_reason, manifest } = task
   const about = `the agent ${JSON.stringify(agent_key)} (task ${_id})`

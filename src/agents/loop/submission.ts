@@ -1,4 +1,4 @@
-// What a call that submits or continues a task says, checked whole before anything of it is written.
+// Validates a call that submits or continues a task, before anything is written.
 
 import { isLong, precountTokens } from '../../answers/precount-tokens.ts'
 import { ApiError } from '../../contract/core/error.ts'
@@ -7,7 +7,7 @@ import { INACTIVE_STATES } from '../../contract/workspace/agent-task.ts'
 import type { Fields } from '../../contract/workspace/record.ts'
 import type { MessageRecord, TaskSayings } from '../../contract/workspace/task-record.ts'
 import { fillerOf } from '../../gateway/variables.ts'
-import { checkContext } from '../../providers/catalogue.ts'
+import { checkContext } from '../../providers/rules/index.ts'
 import { agents } from '../../resources/agents.ts'
 import { recordIn } from '../../resources/define.ts'
 import { parseRequest, quote } from '../../schema/validation.ts'
@@ -18,40 +18,43 @@ import { messagesOf, type NewMessage, placeOf, type TaskOwner, taskNotFound, tas
 import { chatRequestOf } from './chat-request.ts'
 import { chatOperation } from './model-step.ts'
 
-/** Who submits a task to whom. */
+/** The caller, the agent and the body of a submission. */
 export interface TaskCall extends TaskOwner {
   /** Key or id of the agent. */
   agent: string
   body: TaskBody
-  /** The address that was called, and the scenario that the call chose. */
+  /** The called URL, and the scenario that the call selected. */
   from: AgentTaskRecord['from']
-  /** The context that a new task belongs to, when the caller names one. */
+  /** The context of a new task, if the caller names one. */
   context?: string
-  /** Told of the task as soon as it is committed, before it works. */
-  begun?(task: AgentTaskRecord): void
-  /** Of a client: aborted when it has gone. */
+  /** Called when the task is committed, before it runs. */
+  started?(task: AgentTaskRecord): void
+  /** For a client's call: aborts when the client disconnects. */
   client?: AbortSignal
-  /** Of a sub-task: the task that it works for, and the call of a tool that it answers. */
+  /** For a sub-task: the parent task, and the tool call that it executes. */
   parent?: { task: AgentTaskRecord; tool_call_id: string }
 }
 
-/** A call that can be taken. */
+/** A valid call. */
 export interface Submission {
   agent: Fields
   manifest: TurnManifest
-  says: TaskSayings
+  options: TaskSayings
   message: NewMessage
-  /** Sub-tasks that nobody waits for any more. */
+  /** Sub-tasks that are abandoned. */
   abandoned: readonly string[]
-  /** The task that goes on, and its messages; absent of a new one. */
+  /** The continued task, and its messages; absent for a new one. */
   before?: { task: AgentTaskRecord; history: readonly MessageRecord[] }
 }
 
-/** Aborted when nobody waits for the submission any more. */
+/** Aborts when the submission is no longer needed. */
 const goneWith = ({ session, client }: Pick<TaskCall, 'session' | 'client'>): AbortSignal =>
   client ? AbortSignal.any([session.ended, client]) : session.ended
 
-/** Checks a call; throws `ApiError` for what cannot be taken, and changes nothing. */
+/**
+ * Validates a call without changing anything.
+ * @throws ApiError if it is invalid
+ */
 export async function submissionOf(call: TaskCall): Promise<Submission> {
   const { session, caller, body } = call
   const { records, clock } = session
@@ -59,13 +62,13 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   if (agent.type === 'a2a') throw externalAgent(agent)
   const before = body.task_id === undefined ? undefined : continued(call, agent, body.task_id)
   const parts = body.message.parts as TaskPart[]
-  const says = sayingsOf(body, agent, before?.task.says)
-  const given = Object.entries({ ...(agent.variables as Fields), ...says.variables })
-  // The variables that an agent's texts name stand there without a value.
+  const options = sayingsOf(body, agent, before?.task.says)
+  const given = Object.entries({ ...(agent.variables as Fields), ...options.variables })
+  // Variables in an agent's texts have no value here.
   const values = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
   const templates = [systemTextOf(agent), ...textsOf(parts)]
   const fill = await clock.work(
-    fillerOf(templates, { engine: says.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
+    fillerOf(templates, { engine: options.engine, values }, { signal: goneWith(call), limits: session.jobLimits }),
   )
   const system = fill(systemTextOf(agent), 'instructions')
   const manifest = manifestOf(agent, { records, caller }, system)
@@ -73,7 +76,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
   const filled = filledParts(parts, fill)
   const message: NewMessage = { role: body.message.role, parts, messageId: body.message.messageId, filled }
   const abandoned = body.message.role === 'user' && before ? waitingChildren(before) : []
-  const submission = { agent, manifest, says, message, abandoned, ...(before && { before }) }
+  const submission = { agent, manifest, options, message, abandoned, ...(before && { before }) }
   await checkRequest(submission, session)
   return submission
 }
@@ -81,7 +84,7 @@ export async function submissionOf(call: TaskCall): Promise<Submission> {
 const waitingChildren = ({ task, history }: NonNullable<Submission['before']>): string[] =>
   openCalls(history.map(({ message }) => message)).flatMap(({ tool_call_id }) => task.children[tool_call_id] ?? [])
 
-/** 400: an agent of type `a2a` is kept here, and not called. */
+/** The 400 for an agent of type `a2a`, which is stored here, but not called. */
 export const externalAgent = ({ key }: Fields) =>
   new ApiError(
     400,
@@ -90,7 +93,10 @@ export const externalAgent = ({ key }: Fields) =>
     { param: 'key' },
   )
 
-/** The task that a call continues; 404 when there is none of this agent, 409 while it is active. */
+/**
+ * The task that a call continues.
+ * @throws ApiError 404 if the agent has no such task, 409 while it is active
+ */
 function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submission['before']> {
   const place = placeOf(call)
   const task = taskOf(place, id)
@@ -99,7 +105,7 @@ function continued(call: TaskCall, agent: Fields, id: string): NonNullable<Submi
   return { task, history: messagesOf(place, id) }
 }
 
-/** 409 while a task is active. */
+/** @throws ApiError 409 while a task is active */
 export function checkInactive({ _id, state }: AgentTaskRecord): void {
   if (INACTIVE_STATES.includes(state)) return
   throw new ApiError(
@@ -124,7 +130,7 @@ function sayingsOf(body: TaskBody, agent: Fields, before: TaskSayings | undefine
   }
 }
 
-/** 400 for the result of a call that nobody waits for. */
+/** @throws ApiError 400 for the result of a call that is not open */
 function checkResults(message: TaskBody['message'], history: readonly MessageRecord[]): void {
   const messages: TaskMessage[] = history.map((one) => one.message)
   const open = openCalls(messages).map(({ tool_call_id }) => tool_call_id)
@@ -144,14 +150,17 @@ function checkResults(message: TaskBody['message'], history: readonly MessageRec
   }
 }
 
-/** Refuses what the first model call of the turn would be refused for: parameters that are none, a history that is too long. */
-async function checkRequest({ manifest, says, message, before }: Submission, session: Session): Promise<void> {
+/**
+ * Validates the first model call of the turn: parameters, and the length of the history.
+ * @throws ApiError
+ */
+async function checkRequest({ manifest, options, message, before }: Submission, session: Session): Promise<void> {
   const added = { message: { ...message, kind: 'message' }, filled: message.filled } as MessageRecord
   const history = [...(before?.history ?? []), added]
-  const request = chatRequestOf({ manifest, says, history, offered: offeredTools(manifest), guardrails: [] })
+  const request = chatRequestOf({ manifest, says: options, history, offered: offeredTools(manifest), guardrails: [] })
   const operation = chatOperation()
   const parsed = parseRequest(operation.request, request, { under: 'agent' })
   if (isLong(request))
     await session.clock.work(precountTokens((count) => void operation.promptTokens(parsed, count), session.ended))
-  checkContext(manifest.model, operation.promptTokens(parsed))
+  checkContext({ model: manifest.model, operation, request: parsed }, operation.promptTokens(parsed))
 }

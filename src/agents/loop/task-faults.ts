@@ -1,4 +1,5 @@
-// What the active scenario does to a task: to its iterations and its tools, to decisions about these, to what a cancellation interrupts.
+// Faults of the active scenario in a task: its iterations and tools, decisions about these, and calls in flight at a
+// cancellation.
 import { AGENT_SUBJECTS } from '../../contract/core/agent-subjects.ts'
 import type { FaultFacts, FaultPassage } from '../../contract/core/fault.ts'
 import { valueReply } from '../../contract/core/reply.ts'
@@ -7,31 +8,31 @@ import type { Session } from '../../sessions/session.ts'
 import type { AgentTaskRecord } from '../store/manifest.ts'
 import type { TurnDeps } from './turn.ts'
 
-/** The task that something happens to. */
+/** The affected task. */
 interface FaultyTask {
   session: Session
   task: AgentTaskRecord
   deps: Pick<TurnDeps, 'gateway'>
 }
 
-/** What happens to a task. */
+/** The facts about an event of a task. */
 interface TaskMoment extends Pick<FaultFacts, 'tool'> {
   at: keyof typeof AGENT_SUBJECTS
   iteration: number
-  /** Tells it apart from all else in its turn. */
+  /** Unique within the turn. */
   key: string
-  /** The arguments of a call of a tool. */
+  /** The arguments of a tool call. */
   request?: unknown
 }
 
-/** What faults may know of the task behind a call. */
+/** The facts about the task behind a call, for faults. */
 export const agentFacts = ({ task }: Pick<FaultyTask, 'task'>, iteration: number) => ({
   agent: task.agent_key,
   task: task._id,
   iteration,
 })
 
-/** The scenario that a task is under, and how something that happens to the task goes through it; undefined when there is none. */
+/** A task's scenario, and how its events go through it; undefined if there is none. */
 function scenarioOf({ session, task, deps }: FaultyTask, { at, iteration, key, request = {}, tool }: TaskMoment) {
   const run = deps.gateway.runs.ofCall(session, task.from.scenario)
   if (!run) return undefined
@@ -52,7 +53,9 @@ function scenarioOf({ session, task, deps }: FaultyTask, { at, iteration, key, r
   return { run, facts, clock: withoutLatency(session.clock) }
 }
 
-/** What `next` gives, through the faults on something that happens to a task. Rejects as `next` does, and with the reason of the signal. */
+/**
+ * The result of `next` through the faults of a task's event. Rejects as `next` does, and with the reason of the signal.
+ */
 export async function throughTaskFaults<Result>(
   task: FaultyTask,
   { signal, onTriggered, ...moment }: TaskMoment & Pick<FaultPassage, 'signal' | 'onTriggered'>,
@@ -65,7 +68,7 @@ export async function throughTaskFaults<Result>(
   return (body as { value: Result }).value
 }
 
-/** The faults on something that happens to a task; undefined when there are none. */
+/** The faults of a task's event; undefined if there are none. */
 export function taskFaults(task: FaultyTask, moment: TaskMoment) {
   const scenario = scenarioOf(task, moment)
   return scenario?.run.faults(scenario.clock, scenario.facts)

@@ -1,4 +1,4 @@
-// Tasks of agents for whoever serves them, over HTTP or A2A: submit, continue, read, wait, cancel, decide.
+// The task service, over HTTP or A2A: submit, continue, read, wait, cancel, decide.
 import type { ToolAnswers } from '../../backends/fixture/tool-answers.ts'
 import type { PageQuery } from '../../contract/workspace/shared.ts'
 import type { TaskRecord } from '../../contract/workspace/task-record.ts'
@@ -30,31 +30,37 @@ import { beginTurn } from './turn-begin.ts'
 
 /** The tasks of all sessions. */
 export interface TaskService {
-  /** Takes a call that submits or continues a task; resolves when that is committed, and works on. */
+  /** Submits or continues a task. Resolves when that is committed; the task then runs. */
   submit(call: TaskCall): Promise<AgentTaskRecord>
-  /** A task when it is no longer active; rejects with the signal's reason when that is aborted first. */
+  /** A task when it is no longer active. Rejects with the signal's reason if that aborts first. */
   settled(owner: TaskOwner, id: string, signal?: AbortSignal): Promise<WholeTask>
-  /** A task; 404 when there is none. */
+  /**
+   * A task.
+   * @throws ApiError 404 if there is none
+   */
   get(owner: TaskOwner, id: string): WholeTask
   /** Tasks of an agent, newest first. */
   list(owner: TaskOwner, agent: string, query: PageQuery): { data: AgentTaskRecord[]; hasMore: boolean }
-  /** The same without what their turns work with, which may be large. */
+  /** The same without the data of their turns, which may be large. */
   page(owner: TaskOwner, agent: string, query: PageQuery): { data: TaskRecord[]; hasMore: boolean }
-  /** Ends a task with what it is doing; one that has ended is refused with 409. */
+  /**
+   * Cancels a task and its calls.
+   * @throws ApiError 409 if it has ended
+   */
   cancel(owner: TaskOwner, id: string): Promise<WholeTask>
-  /** Decides about calls of tools that wait for approval, and goes on. */
+  /** Decides about pending tool calls, and continues the task. */
   decide(owner: TaskOwner, decision: ToolDecision): Promise<WholeTask>
-  /** Begins to listen to a task; the function that comes back ends it. */
+  /** Listens to a task. The returned function stops that. */
   subscribe(owner: TaskOwner, id: string, listener: TaskListener): () => void
-  /** Ends what runs of tasks whose agents were deleted. */
+  /** Ends running tasks whose agents were deleted. */
   sweep(session: Session): void
-  /** Goes on with the tasks of a session that an earlier process or generation left. */
+  /** Continues the tasks that an earlier process or generation of the session left. */
   wake(session: Session): void
 }
 
-/** What tasks work with. */
+/** The dependencies of the service. */
 interface TaskDeps extends Pick<TurnDeps, 'gateway' | 'ask'> {
-  /** Answers calls of tools from fixtures. */
+  /** Answers tool calls from fixtures. */
   toolAnswers: ToolAnswers
 }
 
@@ -64,13 +70,13 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
   const start = (session: Session, task: AgentTaskRecord) => void runner.run(session, task)
   const delegate = delegateWith({
     submit: (call) => service.submit(call),
-    settled: (...wanted) => service.settled(...wanted),
+    settled: (...args) => service.settled(...args),
     run: (session, task) => runner.run(session, task),
     end: (session, id, why) => runner.end(session, id, why),
   })
   const turnDeps = { gateway, ask, fixtures: toolFixturesOf(toolAnswers), events, delegate }
   const runner: Runner = createRunner(turnDeps, ({ session, place, task }) => {
-    // It, or the task that it has worked for, may have been woken by its end.
+    // Its end may have woken the task itself, or its parent.
     for (const id of [task._id, task.parent?.task]) {
       const now = id === undefined ? undefined : findTask(place, id)
       if (now && now.active !== null) start(session, now)
@@ -83,16 +89,16 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
       const { session, caller } = call
       const submission = await submissionOf(call)
       const task = await beginTurn(call, submission, events)
-      call.begun?.(task)
+      call.started?.(task)
       start(session, task)
       await cancelTasks({ session, caller }, submission.abandoned, { runner, events })
       return task
     },
     async settled(owner, id, signal) {
       const feed = taskFeed()
-      // Whoever begins to wait listens before it looks, and so misses nothing.
+      // Listening starts before reading, so that nothing is missed.
       feed.follow((listener) => events.subscribe(placeOf(owner), id, listener))
-      // A session that begins anew has other tasks, and nobody goes on with this one.
+      // A reset session has other tasks, and no one continues this one.
       const happening = feed.read([owner.session.ended, ...(signal ? [signal] : [])])
       try {
         if (get(owner, id).task.active !== null) while (!(await happening.next()).done);
@@ -103,8 +109,8 @@ export function createTaskService({ gateway, ask, toolAnswers }: TaskDeps): Task
     },
     get,
     page: pageOfTasks,
-    list(owner, ...asked) {
-      const page = pageOfTasks(owner, ...asked)
+    list(owner, ...args) {
+      const page = pageOfTasks(owner, ...args)
       return { ...page, data: wholeTasks(placeOf(owner), page.data) }
     },
     async cancel(owner, id) {

@@ -1,4 +1,4 @@
-// The step in which a tool is run: what its call comes to, and what that changes of the task.
+// The step that runs a tool: the result of its call, and the change of the task.
 import { ApiError } from '../../contract/core/error.ts'
 import type { CallSequences, SequenceUse } from '../../contract/core/sequence.ts'
 import { quote } from '../../schema/validation.ts'
@@ -12,20 +12,20 @@ import type { CallUnderWay } from './in-flight.ts'
 import { throughTaskFaults } from './task-faults.ts'
 import { journalStep, type Turn, type TurnChange } from './turn.ts'
 
-/** What a call of a tool has come to, and how far it has used sequences of fixtures. */
+/** The result of a tool call, and its positions in sequences of fixtures. */
 export interface ToolOutcome extends EarlyOutcome {
   used: readonly SequenceUse[]
 }
-/** The same of one that was kept, whose use is committed already. */
+/** The same for a stored result, whose positions are committed already. */
 type KeptOutcome = EarlyOutcome & Partial<ToolOutcome>
 
-/** What was kept, less one of it. */
+/** The stored results without one of them. */
 const without = (early: Turn['task']['early'], id: string): Turn['task']['early'] => {
   const { [id]: _, ...others } = early ?? {}
   return others
 }
 
-/** What a result changes of the task; nothing while its sub-task waits. */
+/** The change of a task by a result; none while its sub-task waits. */
 export function resultChange({ tool_call_id }: ToolCallPart, { result, step, used }: KeptOutcome): TurnChange {
   return ({ totals, early }) => {
     if ('pending' in result) return {}
@@ -42,7 +42,7 @@ export function resultChange({ tool_call_id }: ToolCallPart, { result, step, use
   }
 }
 
-/** A call of a tool. */
+/** A tool call. */
 export function toolCall(turn: Turn, part: ToolCallPart): CallUnderWay<ToolOutcome> {
   const { session, offered, task } = turn
   const started = session.clock.now()
@@ -83,7 +83,7 @@ async function outcomeOf(
   return { result, step, used: sequences.used }
 }
 
-/** What a call comes to; what is wrong with it is told to the model, who may do better. */
+/** The result of a call. Errors are reported to the model, which may correct them. */
 async function resultOf(
   turn: Turn,
   part: ToolCallPart,
@@ -114,11 +114,11 @@ async function resultOf(
     knowledge: deps.gateway.knowledge,
     delegate: (agent, message, of) => deps.delegate(turn, { agent, message, call: of }),
   }
-  const throughFaults: ToolKind['run'] = (asked, within) => {
-    const moment = { request: asked.arguments, tool: toolNames(asked), iteration: within.iteration }
+  const throughFaults: ToolKind['run'] = (faultedCall, within) => {
+    const moment = { request: faultedCall.arguments, tool: toolNames(faultedCall), iteration: within.iteration }
     const passage = { signal: within.signal, onTriggered: (rule: string) => faults.push(rule) }
-    const key = `${within.iteration}:${asked.id}`
-    return throughTaskFaults(turn, { at: 'tool', key, ...moment, ...passage }, () => run(asked, within))
+    const key = `${within.iteration}:${faultedCall.id}`
+    return throughTaskFaults(turn, { at: 'tool', key, ...moment, ...passage }, () => run(faultedCall, within))
   }
   try {
     return await runTool({ ...tool, kind: { run: throughFaults } }, call, context)

@@ -1,4 +1,4 @@
-// The beginning of a turn: the task that is new or goes on, with its message and its trace, committed together.
+// The start of a turn: the new or continued task, its message and its trace, committed together.
 import { ApiError } from '../../contract/core/error.ts'
 import { callSiteOf, injectionPointKind } from '../../gateway/call-site.ts'
 import { ulidOf, uuidOf } from '../../lib/ids.ts'
@@ -16,13 +16,13 @@ import { checkInactive, type Submission, type TaskCall } from './submission.ts'
 import { journalStep } from './turn.ts'
 import { closing, noResult } from './turn-end.ts'
 
-/** Commits the beginning of a turn; gives the task, which is submitted. */
+/** Commits the start of a turn, and returns the submitted task. */
 export async function beginTurn(call: TaskCall, submission: Submission, events: TaskEvents): Promise<AgentTaskRecord> {
   const { session, caller, parent } = call
   const place = placeOf(call)
   const { before } = submission
   const request = JSON.stringify(call.body)
-  // A call that is refused has no number: those who wait for the calls that have begun would wait for it.
+  // A rejected call has no number: otherwise others would wait for it among the calls in progress.
   const seqOf = once(() => session.nextCall())
   const begun = await commit(place, before?.task._id, (task) => turnChange(call, submission, { task, seqOf }), {
     events,
@@ -34,7 +34,7 @@ export async function beginTurn(call: TaskCall, submission: Submission, events: 
     },
     also({ task }) {
       if (parent) addChild(parent, task, session)
-      // In the same commit: an answer names a trace that is there.
+      // In the same commit: a response names an existing trace.
       recordTurn(session, task, request)
     },
   })
@@ -42,7 +42,7 @@ export async function beginTurn(call: TaskCall, submission: Submission, events: 
   return begun
 }
 
-/** Another call may have continued the task in the meantime, or somebody may have removed it. */
+/** Another call may have continued the task meanwhile, or deleted it. */
 function unchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord): AgentTaskRecord {
   if (!current) throw taskNotFound(before._id)
   checkInactive(current)
@@ -51,12 +51,12 @@ function unchanged(current: AgentTaskRecord | undefined, before: AgentTaskRecord
   throw new ApiError(409, 'task_changed', message, { param: 'task_id' })
 }
 
-function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTaskRecord {
+function newTask(call: TaskCall, { agent, manifest, options }: Submission): AgentTaskRecord {
   const { session, caller, from, parent, context } = call
   const now = session.clock.now()
   const { seed, name } = session
   const agentId = String(agent._id)
-  // Whatever else runs: that of a sub-task is a function of the call that it answers, others are counted by agent.
+  // Independent of concurrent tasks: the id of a sub-task is a function of its tool call, others are counted by agent.
   const _id = parent
     ? ulidOf(seed, now, `${name}:agent_task:${parent.task._id}:${parent.tool_call_id}`, 0)
     : ulidOf(seed, now, `${name}:agent_task:${agentId}`, nextTaskNumber(placeOf(call), agentId))
@@ -74,7 +74,7 @@ function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTa
     updated: at,
     caller,
     from,
-    says,
+    says: options,
     manifest,
     turn: { number: 0, started: now, iterations: 0, spent_ms: 0, cost: 0, trace: '', seq: 0 },
     totals: { iterations: 0, tool_calls: 0, cost: 0, billed: 0 },
@@ -91,13 +91,13 @@ function newTask(call: TaskCall, { agent, manifest, says }: Submission): AgentTa
   }
 }
 
-/** What the call changes of the task: its turn, its message, and what becomes of calls that nobody has answered. */
+/** The change by the call: the turn, the message, and the end of unanswered calls. */
 function turnChange(
   { session, from, parent }: TaskCall,
   submission: Submission,
   { task, seqOf }: { task: AgentTaskRecord; seqOf(): number },
 ): TaskChange {
-  const { message, says, manifest, before } = submission
+  const { message, options, manifest, before } = submission
   const started = session.clock.now()
   const ofUser = message.role === 'user'
   const open = openCalls((before?.history ?? []).map((one) => one.message))
@@ -125,7 +125,7 @@ function turnChange(
       finish_reason: null,
       error: null,
       from,
-      says,
+      says: options,
       manifest,
       agent_key: String(submission.agent.key),
       turn,
@@ -141,7 +141,7 @@ function turnChange(
   }
 }
 
-/** Notes a sub-task with the task that it works for, and counts it with the first of them. */
+/** Adds a sub-task to its parent, and counts it with the root task. */
 function addChild({ task, tool_call_id }: NonNullable<TaskCall['parent']>, child: AgentTaskRecord, session: Session) {
   const place = { session, workspace: task.workspace_id }
   const parent = findTask(place, task._id)

@@ -1,4 +1,4 @@
-// How turns end: by what they come to, or from outside, which aborts whatever is under way.
+// The ends of turns: by their own outcome, or from outside, which aborts all calls in progress.
 
 import { ApiError } from '../../contract/core/error.ts'
 import type { TaskStep } from '../../contract/core/trace.ts'
@@ -9,7 +9,7 @@ import type { TaskChange } from '../store/store.ts'
 import type { TurnOutcome } from './next-step.ts'
 import { journalStep, type Turn } from './turn.ts'
 
-/** A turn is ended while it works; the calls that it was making end with it. */
+/** A turn was ended while running; its calls end with it. */
 export class TurnEnded extends ApiError {
   readonly state: TaskState
   readonly reason: TaskReason
@@ -21,11 +21,13 @@ export class TurnEnded extends ApiError {
   }
 }
 
+/** The end of a turn whose task was canceled. */
 export const canceled = (): TurnEnded => new TurnEnded('canceled', 'canceled', 'the task was canceled')
+/** The end of a turn that reached its `max_execution_time`, in seconds. The task waits for input. */
 export const timeUp = (seconds: number): TurnEnded =>
   new TurnEnded('input-required', 'max_time', `the turn has taken its max_execution_time of ${seconds} s`)
 
-/** What the model reads of a call whose result never came. */
+/** The message to the model about a call without a result. */
 export const noResult = (reason: TaskReason): string =>
   reason === 'canceled' ? 'the task was canceled before there was a result' : 'the turn ended before there was a result'
 
@@ -35,7 +37,7 @@ export const closing = ({ tool_call_id }: { tool_call_id: string }, error: strin
   parts: [{ kind: 'tool_result' as const, tool_call_id, result: { error } }],
 })
 
-/** Closes calls of tools with an error: what the model reads of them, and what the journal says. */
+/** Closes tool calls with an error, for the model and for the journal. */
 export const closedCalls = (
   at: Pick<Turn, 'task' | 'session'>,
   calls: readonly ToolCallPart[],
@@ -50,13 +52,13 @@ export const closedCalls = (
   }),
 })
 
-/** What the end of a turn changes of its task. */
+/** The change of a task by the end of its turn. */
 export function endChange(
   turn: Turn,
   { state, reason, error = null, open = [], pending = [] }: TurnOutcome,
 ): TaskChange {
   const { session, history, task } = turn
-  // What is to come late closes its call itself.
+  // A late call closes itself.
   const waited = new Set([...open, ...turn.late].map(({ tool_call_id }) => tool_call_id))
   const unanswered = openCalls(history.map(({ message }) => message)).filter((call) => !waited.has(call.tool_call_id))
   const about = ({ tool_name: name, tool_call_id }: ToolCallPart) => ({

@@ -1,4 +1,4 @@
-// A turn at work: what its steps share. They read it and give what they change of the task; the runner commits that.
+// A running turn, shared by its steps. They read it and return changes of the task; the runner commits these.
 
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
@@ -11,49 +11,49 @@ import { type AgentFunction, type AgentTaskRecord, offeredTools } from '../store
 import { findTask, messagesOf, type TaskChange, type TaskPlace } from '../store/store.ts'
 import type { ToolCall, ToolFixtures, ToolResult } from '../tools/define.ts'
 
-/** What turns work with. */
+/** The dependencies of turns. */
 export interface TurnDeps {
   gateway: Pick<Gateway, 'call' | 'knowledge' | 'report' | 'observers' | 'runs'>
   ask: AskModel
   events: TaskEvents
   fixtures: ToolFixtures
-  /** Has another agent do something for a task, as a task of its own. */
+  /** Delegates work to another agent, in a sub-task. */
   delegate(turn: Turn, work: { agent: string; message: string; call: ToolCall }): Promise<ToolResult>
 }
 
-/** What a step changes of the task, as that is when it is committed. */
+/** The change of a task by a step, computed from its state at the commit. */
 export type TurnChange = (task: AgentTaskRecord) => TaskChange
 
-/** A turn at work. */
+/** A running turn. */
 export interface Turn {
   readonly deps: TurnDeps
   readonly session: Session
   readonly place: TaskPlace
-  /** As it was committed last, or read since. */
+  /** The last committed or read state. */
   task: AgentTaskRecord
-  /** All its messages, as of then. */
+  /** All its messages in that state. */
   readonly history: MessageRecord[]
   /** Whether something that was read was not committed after all. */
   isStale: boolean
   readonly offered: ReadonlyMap<string, AgentFunction>
   /** Calls whose sub-task waits for its client. */
   readonly waiting: Set<string>
-  /** Aborted when the turn is ended. */
+  /** Aborts when the turn is ended. */
   readonly signal: AbortSignal
-  /** Calls whose answers come when it is over, and the calls of tools that they answer. */
+  /** Calls whose results arrive after its end. */
   readonly late: LateCall[]
-  /** Milliseconds at work, since its user spoke last. */
+  /** Milliseconds of work since the last user message. */
   spent(): number
 }
 
-/** A call whose answer comes when its turn is over. */
+/** A call whose result arrives after the end of its turn. */
 export interface LateCall {
   tool_call_id: string | undefined
-  /** Waits for the answer, and has what it changes committed. */
+  /** Waits for the result, and commits its change. */
   arrive(commit: (change: TurnChange) => Promise<void>): Promise<void>
 }
 
-/** A turn of a task that is to go on. */
+/** A turn of a task to continue. */
 export function turnOf(
   session: Session,
   task: AgentTaskRecord,
@@ -78,11 +78,11 @@ export function turnOf(
   }
 }
 
-/** The task is not there any more: its agent was deleted, or it was. */
+/** The task was deleted, or its agent was. */
 export class TaskGone extends Error {}
 
 /**
- * Takes the task of a turn as it is stored now: decisions about calls of tools come at any time.
+ * Reads the current state of a turn's task: decisions about tool calls arrive at any time.
  * @throws TaskGone
  */
 export function refresh(
@@ -97,7 +97,7 @@ export function refresh(
   return found
 }
 
-/** A step of the journal that has just ended. */
+/** A journal entry for a step that has just ended. */
 export function journalStep(
   { task, session }: Pick<Turn, 'task' | 'session'>,
   started: number,

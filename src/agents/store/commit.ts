@@ -1,4 +1,5 @@
-// The one way to change a task: as it is then, in one transaction, and reported to everyone once that is committed.
+// The only way to change a task: from its current state, in one transaction, and reported to all listeners after the
+// commit.
 
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import { isActive } from '../../contract/workspace/agent-task.ts'
@@ -23,28 +24,28 @@ import {
 } from './store.ts'
 import { replaceTurnTrace } from './turn-trace.ts'
 
-/** What a change of a task goes with. */
+/** The parts of a change. */
 export interface CommitParts {
-  /** Hears of the change, and of the turn that it begins or ends. */
+  /** Notified of the change, and of the turn that it starts or ends. */
   events: TaskEvents
   /**
-   * The task to be changed, given what is stored; undefined when nothing is to be changed after all. A task that is missing is a 404
-   * when left out. Belongs to the transaction, as all of this does: what it throws undoes it.
+   * The task to change, given the stored one; undefined for no change. Default: 404 for a missing task. Runs in the
+   * transaction, as all of this does: what it throws rolls it back.
    */
   guard?(found: AgentTaskRecord | undefined): AgentTaskRecord | undefined
-  /** What else is written. */
+  /** Additional writes. */
   also?(written: WrittenTask, before: AgentTaskRecord): void
-  /** What the turn works with, where that is known. */
+  /** The data of the turn, if known. */
   basis?: TurnBasis
-  /** All messages of the task, where `also` keeps them up to date. */
+  /** All messages of the task, if `also` keeps them up to date. */
   history?: readonly MessageRecord[]
 }
 
 /**
- * Commits a change, which is made of the task as it is then; gives the task, or undefined when there is no change. A task that is
- * no longer active has cost what it has cost, and its trace gets its last form.
- * @param id undefined for a task that `guard` makes
- * @throws ApiError 404 when there is no such task, and what `guard` and `change` throw
+ * Commits a change, computed from the current state. Returns the task, or undefined if there is no change. A task that
+ * ends is charged, and its trace gets its final form.
+ * @param id undefined for a task that `guard` creates
+ * @throws ApiError 404 if there is no such task, and what `guard` and `change` throw
  */
 export async function commit(
   place: TaskPlace,
@@ -58,18 +59,18 @@ export async function commit(
     const made = before && change(before)
     if (!made) return undefined
     const { state, totals } = { ...before, ...made.task }
-    const over = !isActive(state)
-    const paid = over ? { task: { ...made.task, totals: { ...totals, billed: totals.cost } } } : {}
+    const ended = !isActive(state)
+    const paid = ended ? { task: { ...made.task, totals: { ...totals, billed: totals.cost } } } : {}
     const written = writeChange(place, before, { ...made, ...paid })
     also?.(written, before)
-    if (over) charge(session, before, totals.cost - totals.billed)
+    if (ended) charge(session, before, totals.cost - totals.billed)
     const trace =
-      over && endTrace(place, before, { task: written.task, history: history ?? messagesOf(place, before._id) })
+      ended && endTrace(place, before, { task: written.task, history: history ?? messagesOf(place, before._id) })
     return { ...written, steps: made.steps ?? [], trace, begins: before.turn.number !== written.task.turn.number }
   })
   if (!committed) return undefined
   const { trace, begins, ...changed } = committed
-  if (begins) events.begun(session, changed.task)
+  if (begins) events.turnStarted(session, changed.task)
   events.notify(session, { type: 'changed', ...changed })
   if (trace) events.ended(session, changed.task, trace)
   return changed.task
@@ -82,14 +83,14 @@ const thereIs =
     return found
   }
 
-/** The last form of the trace of a turn that is over: now, or since the task was changed last. */
+/** The final trace of a turn that ended: now, or when the task was last changed. */
 function endTrace(place: TaskPlace, { active, updated }: AgentTaskRecord, whole: WholeTask): TraceRecord {
   const { session } = place
   const ended = active === null ? Date.parse(updated) : session.clock.now()
   return replaceTurnTrace(session, whole, { journal: journalOf(place, whole.task._id), ended })
 }
 
-/** Adds to what an agent has cost in all its tasks, in USD. */
+/** Adds to the total cost of an agent's tasks, in USD. */
 function charge(session: Session, { workspace_id, agent_id }: AgentTaskRecord, cost: number): void {
   const found = cost > 0 ? session.records.get(agents.kind, workspace_id, agent_id)?.body : undefined
   if (!found) return
@@ -97,13 +98,16 @@ function charge(session: Session, { workspace_id, agent_id }: AgentTaskRecord, c
   session.records.update(agent_id, { key: String(found.key), body })
 }
 
-/** Whether a sub-task keeps the one that it works for waiting. */
+/** Whether a sub-task blocks its parent. */
 const keepsWaiting = (child: AgentTaskRecord | undefined): boolean =>
   child !== undefined &&
   (child.active !== null ||
     (child.state === 'input-required' && limitText(child.finish_reason, child.manifest.settings) === undefined))
 
-/** Wakes the task that a task has worked for, in the transaction that ends it; the task itself when what it waits for has come meanwhile. */
+/**
+ * Wakes the parent of a task, in the transaction that ends the task; or the task itself if its sub-task has ended
+ * meanwhile.
+ */
 export function wakeParent(place: TaskPlace, task: AgentTaskRecord): void {
   const parent = task.parent && !keepsWaiting(task) ? findTask(place, task.parent.task) : undefined
   for (const one of [task, parent])

@@ -1,4 +1,4 @@
-// Who waits for a task is told of each of its steps once that is committed; whoever comes late reads what is committed first.
+// Events of tasks: listeners are notified of each step after its commit. A late listener first reads what is committed.
 import type { Observers } from '../../contract/core/observation.ts'
 import type { TaskStep, TraceRecord } from '../../contract/core/trace.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
@@ -9,46 +9,46 @@ import { taskTrace } from './show.ts'
 import { findTask, type TaskPlace, taskNotFound } from './store.ts'
 import { TASK_OPERATION } from './turn-trace.ts'
 
-/** One thing that has happened to a task. */
+/** An event of a task. */
 export type TaskEvent =
-  /** A step is committed: the task as it is now, and what is new. */
+  /** A step is committed: the current task, and its new parts. */
   | { type: 'changed'; task: AgentTaskRecord; messages: readonly MessageRecord[]; steps: readonly TaskStep[] }
-  /** A tool is being run. */
+  /** A tool has started. */
   | { type: 'tool-started'; task: AgentTaskRecord; call: ToolCallPart }
-  /** It is there no more: its agent was deleted. */
+  /** It was deleted with its agent. */
   | { type: 'gone'; task: Pick<AgentTaskRecord, '_id'> }
 
-/** Is told of what happens, at once and in order; it must not wait. */
+/** Called for each event, synchronously and in order. It must not block. */
 export type TaskListener = (event: TaskEvent) => void
 
-/** Hands on what happens to tasks. */
+/** Distributes events of tasks. */
 export interface TaskEvents {
-  /** Begins to listen to a task of a workspace; the function that comes back ends it. */
+  /** Listens to a task of a workspace. The returned function stops that. */
   subscribe(place: TaskPlace, task: string, listener: TaskListener): () => void
-  /** Tells those who listen to tasks that are there no more, since their agents were deleted. */
+  /** Notifies the listeners of tasks that were deleted with their agents. */
   sweep(session: Session): void
   notify(session: Session, event: TaskEvent): void
-  /** A turn has begun, or has ended with the last form of its trace. */
-  begun(session: Session, task: AgentTaskRecord): void
+  /** A turn has started, or has ended with its final trace. */
+  turnStarted(session: Session, task: AgentTaskRecord): void
   ended(session: Session, task: AgentTaskRecord, trace: TraceRecord): void
 }
 
-/** Who listens to a task. */
+/** A listener of a task. */
 interface Listening {
   workspace: string
   listeners: Set<TaskListener>
 }
 
-/** Events of tasks; those who observe all calls are told of them as of calls. */
+/** Events of tasks. Observers of calls are notified of them, too. */
 export function createTaskEvents(observers: Observers): TaskEvents {
-  const slots = new WeakMap<SessionHandle, Map<string, Listening>>()
+  const tasksByHandle = new WeakMap<SessionHandle, Map<string, Listening>>()
   const pass = ({ slot }: Session, event: TaskEvent) => {
-    for (const listener of [...(slots.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
+    for (const listener of [...(tasksByHandle.get(slot)?.get(event.task._id)?.listeners ?? [])]) listener(event)
   }
   return {
     subscribe({ session: { slot }, workspace }, task, listener) {
-      const tasks = slots.get(slot) ?? new Map<string, Listening>()
-      slots.set(slot, tasks)
+      const tasks = tasksByHandle.get(slot) ?? new Map<string, Listening>()
+      tasksByHandle.set(slot, tasks)
       const listening = tasks.get(task) ?? { workspace, listeners: new Set() }
       const { listeners } = listening
       tasks.set(task, listening)
@@ -59,7 +59,7 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       }
     },
     sweep(session) {
-      for (const [_id, { workspace }] of [...(slots.get(session.slot) ?? [])])
+      for (const [_id, { workspace }] of [...(tasksByHandle.get(session.slot) ?? [])])
         if (!findTask({ session, workspace }, _id)) pass(session, { type: 'gone', task: { _id } })
     },
     notify(session, event) {
@@ -69,7 +69,7 @@ export function createTaskEvents(observers: Observers): TaskEvents {
       const { trace, seq } = task.turn
       observers.notify({ type: 'task-changed', session: session.name, trace, seq, task: taskTrace(task, steps) })
     },
-    begun({ name }, { turn, parent, from }) {
+    turnStarted({ name }, { turn, parent, from }) {
       if (!observers.active) return
       const about = { session: name, trace: turn.trace, operation: TASK_OPERATION }
       const { url, received, route, traceparent, tracestate } = from
@@ -83,16 +83,16 @@ export function createTaskEvents(observers: Observers): TaskEvents {
   }
 }
 
-/** What happens to a task, kept until it is read. */
+/** The events of a task, buffered until they are read. */
 export interface TaskFeed {
-  /** Begins to listen. */
+  /** Starts to listen. */
   follow(subscribe: (listener: TaskListener) => () => void): void
   /**
-   * One event after another, up to the end of the turn.
-   * @throws ApiError 404 when the task is gone; the reason of a signal that is aborted, after all that has happened before
+   * One event after another, until the end of the turn.
+   * @throws ApiError 404 if the task is deleted; the reason of a signal that aborts, after all earlier events
    */
   read(endings: readonly AbortSignal[]): AsyncGenerator<Exclude<TaskEvent, { type: 'gone' }>, void, undefined>
-  /** Ends the listening. */
+  /** Stops listening. */
   close(): void
 }
 

@@ -1,16 +1,17 @@
-// What tasks say of the limits that end their turns, and how much work one task may make for a team: how deep tasks work for each other, how many there are, and how often they ask models.
+// The limits that end turns, as messages, and the limits of a team's work: depth of sub-tasks, their number, and model
+// calls.
 import type { TaskReason } from '../../contract/workspace/task-record.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { findTask, type TaskPlace, writeChange } from './store.ts'
 
-/** A team that calls itself in a circle comes to an end here. */
+/** Maximum depth of sub-tasks: a team whose agents call each other in a cycle stops here. */
 const MAX_DEPTH = 3
-/** All tasks that work for one task, and for those, since its user spoke last. */
+/** Maximum number of descendants of a task since its last user message. */
 const MAX_SUB_TASKS = 20
-/** All model calls of those tasks. */
+/** Maximum number of model calls of those tasks. */
 export const MAX_TEAM_CALLS = 200
 
-/** Why no further sub-task can be begun. */
+/** Why no further sub-task can be started. */
 export function subTaskLimit({ depth, root }: AgentTaskRecord, place: TaskPlace): string | undefined {
   if (depth >= MAX_DEPTH)
     return `tasks may work for each other ${MAX_DEPTH} deep, and this one is that deep: a team that calls itself in a circle ends here`
@@ -20,20 +21,20 @@ export function subTaskLimit({ depth, root }: AgentTaskRecord, place: TaskPlace)
   return team_calls >= MAX_TEAM_CALLS ? teamCallsText : undefined
 }
 
-/** What is said where the team has asked models as often as it may. */
+/** The message when the team has reached the limit of model calls. */
 const teamCallsText = `the team has made ${MAX_TEAM_CALLS} model calls for one task, as many as it may`
 
-/** How often the models of a team have been asked that a task belongs to; 0 for the task that the team works for, which has limits of its own. */
+/** The number of model calls of a task's team; 0 for the root task, which has limits of its own. */
 export const teamCallsOf = ({ _id, root }: AgentTaskRecord, place: TaskPlace): number =>
   root === _id ? 0 : (findTask(place, root)?.team_calls ?? 0)
 
-/** Counts model calls of a sub-task with the task that all of its team work for; belongs inside a transaction. */
+/** Adds model calls of a sub-task to its root task. Call it inside a transaction. */
 export function countTeamCalls({ _id, root }: AgentTaskRecord, made: number, place: TaskPlace): void {
   const first = root === _id || made === 0 ? undefined : findTask(place, root)
   if (first) writeChange(place, first, { task: { team_calls: first.team_calls + made } })
 }
 
-/** What a task says of the limit that it has come to; undefined of other reasons. */
+/** The message for the limit that a task reached; undefined for other reasons. */
 export function limitText(
   reason: TaskReason | null,
   {

@@ -1,4 +1,4 @@
-// The agent as a turn of a task works with it: what it refers to looked up once, and kept with the task.
+// The manifest of an agent for a turn: its references are resolved once, and stored with the task.
 
 import type { TaskStep } from '../../contract/core/trace.ts'
 import type { AgentBody, AgentTool } from '../../contract/workspace/agent.ts'
@@ -9,11 +9,11 @@ import type { AgentManifest, ToolDefinition, ToolEntry, ToolKind, ToolResult } f
 import { toolKindOf } from '../tools/index.ts'
 import { MAX_NAME_LENGTH } from '../tools/schema.ts'
 
-/** A check of some of the iterations. */
+/** A check of sampled iterations. */
 export interface AgentCheck {
   id: string
   execute_on: 'input' | 'output'
-  /** Percent. */
+  /** In percent. */
   sample_rate: number
 }
 interface TurnSettings {
@@ -25,7 +25,7 @@ interface TurnSettings {
   guardrails: readonly AgentCheck[]
 }
 
-/** A model that is asked when those before it fail; what it has not of its own is as for the first one. */
+/** A fallback model. Settings that it lacks are those of the first model. */
 export interface FallbackModel {
   model: string
   parameters?: Record<string, unknown> | undefined
@@ -33,38 +33,38 @@ export interface FallbackModel {
   timeout?: { call_timeout: number } | undefined
 }
 
-/** All that a turn needs to know of its agent. */
+/** All that a turn needs of its agent. */
 export interface TurnManifest extends AgentManifest {
   model: string
   parameters: Record<string, unknown>
   retry: Record<string, unknown> | undefined
-  /** A text in tasks that an earlier version has begun. */
+  /** A text in tasks of an earlier version. */
   fallbacks: readonly (FallbackModel | string)[]
   settings: TurnSettings
   /** The system message, with variables filled in. */
   system: string
 }
-/** A task with the agent that it works with. */
+/** A task with the manifest of its agent. */
 export interface AgentTaskRecord extends TaskRecord {
   manifest: TurnManifest
-  /** What calls of tools have come to whose results wait for those before them, by the id of the call. */
+  /** Results of tool calls that wait for earlier ones, by call id. */
   early?: Record<string, EarlyOutcome> | undefined
 }
 
-/** What a call of a tool has come to, and what the journal says of it. */
+/** The result of a tool call, and its journal entry. */
 export interface EarlyOutcome {
   result: ToolResult
   step: TaskStep
 }
 
-/** Parameters that belong to a call and not to one of its models. */
+/** Parameters of a call, not of one of its models. */
 const OF_THE_CALL = ['name', 'guardrails', 'fallbacks', 'cache', 'load_balancer', 'timeout']
 
 function fallbackOf(choice: AgentBody['model']): FallbackModel {
   if (typeof choice === 'string') return { model: choice }
-  const { id: model, parameters: given = {}, retry } = choice
-  const parameters = Object.fromEntries(Object.entries(given).filter(([name]) => !OF_THE_CALL.includes(name)))
-  const { timeout } = given
+  const { id: model, parameters: ownParameters = {}, retry } = choice
+  const parameters = Object.fromEntries(Object.entries(ownParameters).filter(([name]) => !OF_THE_CALL.includes(name)))
+  const { timeout } = ownParameters
   return {
     model,
     ...(Object.keys(parameters).length > 0 && { parameters }),
@@ -73,11 +73,11 @@ function fallbackOf(choice: AgentBody['model']): FallbackModel {
   }
 }
 
-/** The models that a turn falls back on, in order. */
+/** The fallback models of a turn, in order. */
 export const fallbackModels = ({ fallbacks }: Pick<TurnManifest, 'fallbacks'>): readonly FallbackModel[] =>
   fallbacks.map((one) => (typeof one === 'string' ? { model: one } : one))
 
-/** What a turn works with, from an agent as it is stored; `system` is its system message. */
+/** The manifest of a stored agent; `system` is its system message. */
 export function manifestOf(
   stored: Fields,
   { records, caller }: { records: Records; caller: Caller },
@@ -120,14 +120,14 @@ export function systemTextOf(agent: Fields): string {
   return `${system_prompt ?? usual}\n\n${instructions}`
 }
 
-/** A function that the model is offered, and whose it is. */
+/** A function that is offered to the model, and its tool. */
 export interface AgentFunction {
   kind: ToolKind
   entry: ToolEntry
   definition: ToolDefinition
 }
 
-/** All functions of an agent by name, which is theirs alone: of two with one name the second is `<name>_2`. */
+/** All functions of an agent by unique name: of two with the same name, the second becomes `<name>_2`. */
 export function offeredTools(agent: AgentManifest): Map<string, AgentFunction> {
   const offered = new Map<string, AgentFunction>()
   const entries = agent.tools.filter(

@@ -1,22 +1,22 @@
-// Between the two languages of an agent: the messages of A2A, which clients read and write, and those of chat, which models do.
+// Converts between A2A messages, for clients, and chat messages, for models.
 
 import type { FillText } from '../../contract/core/operation.ts'
 import type { RequestMessage, TaskMessage, TaskPart } from '../../contract/workspace/agent-task.ts'
 import type { MessageRecord } from '../../contract/workspace/task-record.ts'
 
 type ChatMessage = Record<string, unknown> & { role: string }
-/** A call of a tool. */
+/** A tool call. */
 export type ToolCallPart = Extract<TaskPart, { kind: 'tool_call' }>
 type ToolResultPart = Extract<TaskPart, { kind: 'tool_result' }>
 
-/** The calls of tools that a message asks for. */
+/** The tool calls in a message. */
 export const toolCallsOf = ({ parts }: Pick<TaskMessage, 'parts'>): ToolCallPart[] =>
   parts.filter((part) => part.kind === 'tool_call')
-/** The results of tools that a message brings. */
+/** The tool results in a message. */
 export const toolResultsOf = ({ parts }: Pick<TaskMessage | RequestMessage, 'parts'>): ToolResultPart[] =>
   (parts as readonly TaskPart[]).filter((part) => part.kind === 'tool_result')
 
-/** The calls of a history that have no result yet, in order. */
+/** The calls of a history without a result, in order. */
 export function openCalls(history: readonly TaskMessage[]): ToolCallPart[] {
   const answered = new Set(history.flatMap(toolResultsOf).map(({ tool_call_id }) => tool_call_id))
   return history.flatMap(toolCallsOf).filter(({ tool_call_id }) => !answered.has(tool_call_id))
@@ -41,7 +41,7 @@ export const chatMessagesOf = (history: readonly MessageRecord[]): ChatMessage[]
     }
   })
 
-/** The parts with variables filled into their texts; undefined when that changes nothing. */
+/** The parts with variables filled into their texts; undefined if nothing changes. */
 export function filledParts(parts: readonly TaskPart[], fill: FillText): TaskPart[] | undefined {
   let changed = false
   const filled = parts.map((part, index): TaskPart => {
@@ -58,14 +58,14 @@ export function filledParts(parts: readonly TaskPart[], fill: FillText): TaskPar
 export const textsOf = (parts: readonly TaskPart[]): string[] =>
   parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
 
-/** All text of a message. */
+/** The whole text of a message. */
 export const textOfMessage = ({ parts }: Pick<TaskMessage, 'parts'>): string => textsOf(parts).join('\n')
 
-/** What a tool gave, as a model reads it. */
+/** A tool result as text for the model. */
 export const textOfResult = (result: unknown): string =>
   typeof result === 'string' ? result : JSON.stringify(result ?? null)
 
-/** A message of the agent as a message of chat. */
+/** A message of the agent as a chat message. */
 export function assistantMessage(message: TaskMessage): ChatMessage {
   const calls = toolCallsOf(message)
   const text = textOfMessage(message)
@@ -83,12 +83,12 @@ export function assistantMessage(message: TaskMessage): ChatMessage {
   }
 }
 
-/** Calls of tools as clients of chat have them. */
+/** Tool calls in chat format. */
 export const chatCallsOf = (calls: readonly ToolCallPart[]): object[] =>
-  calls.map(({ tool_call_id: id, tool_name: name, arguments: given }) => ({
+  calls.map(({ tool_call_id: id, tool_name: name, arguments: args }) => ({
     id,
     type: 'function',
-    function: { name, arguments: JSON.stringify(given) },
+    function: { name, arguments: JSON.stringify(args) },
   }))
 
 function userContent(parts: readonly TaskPart[]): unknown {
@@ -122,7 +122,7 @@ function filePart({
   return { type: 'file', file: { ...content, ...(name !== undefined && { filename: name }) } }
 }
 
-/** The part that a model's call of a tool is; arguments that are no JSON object are kept as they came, under `_raw`. */
+/** The part for a model's tool call. Arguments that are not a JSON object are kept unchanged under `_raw`. */
 export function toolCallPart(call: {
   id?: unknown
   function?: { name?: unknown; arguments?: unknown } | null
@@ -137,9 +137,9 @@ export function toolCallPart(call: {
   }
 }
 
-/** The text of arguments that are no JSON object; undefined of others. */
-export const rawArguments = ({ arguments: given }: ToolCallPart): string | undefined =>
-  Object.keys(given).length === 1 && typeof given[RAW] === 'string' ? given[RAW] : undefined
+/** The text of arguments that are not a JSON object; undefined for others. */
+export const rawArguments = ({ arguments: args }: ToolCallPart): string | undefined =>
+  Object.keys(args).length === 1 && typeof args[RAW] === 'string' ? args[RAW] : undefined
 
 const RAW = '_raw'
 
@@ -148,19 +148,22 @@ function argumentsOf(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   } catch {
-    // What a model wrote wrongly is shown as it is.
+    // Invalid output of a model is shown as it is.
   }
   return { [RAW]: text }
 }
 
-/** The calls with ids that no call of the history has: models count from one again, and a result names its call by the id. */
+/**
+ * The calls with ids that are unique in the history: models restart their numbers, and a result refers to its call by
+ * id.
+ */
 export function withOwnIds(calls: readonly ToolCallPart[], history: readonly TaskMessage[]): ToolCallPart[] {
-  const known = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
+  const ids = new Set(history.flatMap(toolCallsOf).map(({ tool_call_id }) => tool_call_id))
   return calls.map((call) => {
-    const wanted = call.tool_call_id === '' ? 'call' : call.tool_call_id
-    let id = wanted
-    for (let count = 2; known.has(id); count++) id = `${wanted}_${count}`
-    known.add(id)
+    const preferred = call.tool_call_id === '' ? 'call' : call.tool_call_id
+    let id = preferred
+    for (let count = 2; ids.has(id); count++) id = `${preferred}_${count}`
+    ids.add(id)
     return id === call.tool_call_id ? call : { ...call, tool_call_id: id }
   })
 }

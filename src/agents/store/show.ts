@@ -1,4 +1,4 @@
-// A task as it is shown: in responses, and in traces.
+// Renders a task for responses and traces.
 
 import type { TaskStep, TaskTrace } from '../../contract/core/trace.ts'
 import type { AgentTask, TaskPart } from '../../contract/workspace/agent-task.ts'
@@ -7,7 +7,7 @@ import { limitText } from './limits.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 import { openCalls } from './messages.ts'
 
-/** What is shown of its state: a message of the agent that says what is waited for, or what went wrong. */
+/** The message of a task's state: what it waits for, or its error. */
 function statusMessage(task: AgentTaskRecord, history: readonly MessageRecord[]): AgentTask['status']['message'] {
   const messages = history.map(({ message }) => message)
   const last = messages.findLast(({ role }) => role === 'agent')
@@ -32,7 +32,7 @@ function statusMessage(task: AgentTaskRecord, history: readonly MessageRecord[])
   }
 }
 
-/** The task; with its messages when it was waited for. `history` are all of them. */
+/** The task, with its messages if they were requested. `history` has all of them. */
 export function shownTask(
   task: AgentTaskRecord,
   history: readonly MessageRecord[],
@@ -61,7 +61,7 @@ export function shownTask(
   }
 }
 
-/** The calls of tools that wait for somebody's approval. */
+/** The tool calls that are pending approval. */
 function actionsOf(task: AgentTaskRecord, history: readonly MessageRecord[]): object[] {
   if (task.pending.length === 0) return []
   return openCalls(history.map(({ message }) => message)).flatMap((call) => {
@@ -86,7 +86,7 @@ function actionsOf(task: AgentTaskRecord, history: readonly MessageRecord[]): ob
   })
 }
 
-/** What is shown of a task where its steps are. */
+/** The task in a trace that has its steps. */
 export const taskTrace = (task: AgentTaskRecord, steps: readonly TaskStep[]): TaskTrace => ({
   id: task._id,
   context_id: task.context_id,

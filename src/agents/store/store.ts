@@ -1,4 +1,4 @@
-// Tasks in the records of a session: what is read of them, and how a step of one is written.
+// Tasks in the records of a session: how they are read, and how a step is written.
 
 import { ApiError } from '../../contract/core/error.ts'
 import type { SequenceUse } from '../../contract/core/sequence.ts'
@@ -20,19 +20,19 @@ import { quote } from '../../schema/validation.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import type { AgentTaskRecord } from './manifest.ts'
 
-/** Where tasks are: a session and a workspace of it. */
+/** The location of tasks: a session and a workspace in it. */
 export interface TaskPlace {
   session: Session
   workspace: string
 }
 
-/** Whose tasks are meant. */
+/** The owner of tasks. */
 export interface TaskOwner {
   session: Session
   caller: Caller
 }
 
-/** Where the tasks of an owner are. */
+/** The location of an owner's tasks. */
 export const placeOf = ({ session, caller }: TaskOwner): TaskPlace => ({ session, workspace: caller.workspace })
 
 /** A task with all its messages. */
@@ -41,13 +41,21 @@ export interface WholeTask {
   history: readonly MessageRecord[]
 }
 
-/** 404: no such task. */
+/**
+ * The 404 for an unknown task.
+ * @example
+ * taskNotFound('17').status // => 404
+ * taskNotFound('17').param // => 'task_id'
+ */
 export const taskNotFound = (id: string, param = 'task_id'): ApiError =>
   new ApiError(404, 'task_not_found', `Task not found: no task has the id ${quote(id)} in this workspace`, {
     param,
   })
 
-/** What a turn works with from beginning to end: it may be large, so it is written once a turn and not with every step. */
+/**
+ * The data of a turn that does not change during it. It may be large, so it is written once per turn and not with every
+ * step.
+ */
 export type TurnBasis = Pick<AgentTaskRecord, 'manifest' | 'says'>
 
 const basisId = (task: string) => `${task}:turn`
@@ -61,14 +69,17 @@ const withBasis = ({ session, workspace }: TaskPlace, body: Fields): AgentTaskRe
   return task
 }
 
-/** A task by its id, with what its turn works with where that is known; undefined when there is none. */
+/** A task by its id, with the data of its turn if known; undefined if there is none. */
 export function findTask(place: TaskPlace, id: string, known?: TurnBasis): AgentTaskRecord | undefined {
   const body = place.session.records.get(AGENT_TASK, place.workspace, id)?.body
   if (!body) return undefined
   return known ? ({ manifest: known.manifest, says: known.says, ...body } as AgentTaskRecord) : withBasis(place, body)
 }
 
-/** A task by its id; 404 when there is none. */
+/**
+ * A task by its id.
+ * @throws ApiError 404 if there is none
+ */
 export function taskOf(place: TaskPlace, id: string, param?: string): AgentTaskRecord {
   const found = findTask(place, id)
   if (!found) throw taskNotFound(id, param)
@@ -85,13 +96,16 @@ export const messagesOf = inTask(AGENT_MESSAGE) as unknown as (place: TaskPlace,
 /** The journal of a task, oldest first. */
 export const journalOf = inTask(AGENT_STEP) as unknown as (place: TaskPlace, id: string) => TaskStep[]
 
-/** Every task of a session that is to go on, oldest first. */
+/** Every task of a session to continue, oldest first. */
 export const activeTasks = (session: Session): AgentTaskRecord[] =>
   session.records
     .keyed(AGENT_TASK)
     .flatMap(({ workspace, body }) => readableRow(() => withBasis({ session, workspace }, body)))
 
-/** A page of the tasks of an agent, newest first, without what their turns work with. */
+/**
+ * A page of an agent's tasks, newest first, without the data of their turns.
+ * @throws ApiError 404 for an unknown cursor
+ */
 export function taskPage(
   place: TaskPlace,
   agent: string,
@@ -105,11 +119,11 @@ export function taskPage(
   return { data: data as unknown as TaskRecord[], hasMore }
 }
 
-/** Tasks with what their turns work with. */
+/** Tasks with the data of their turns. */
 export const wholeTasks = (place: TaskPlace, tasks: readonly TaskRecord[]): AgentTaskRecord[] =>
   tasks.flatMap((task) => readableRow(() => withBasis(place, { ...task })))
 
-/** The number of the next task that a client gives an agent: 1, 2, ...; belongs inside a transaction. */
+/** The number of an agent's next client task: 1, 2, ... Call it inside a transaction. */
 export function nextTaskNumber({ session: { records }, workspace }: TaskPlace, agent: string): number {
   const id = `${agent}:tasks`
   const before = records.get(AGENT_COUNT, workspace, id)?.body
@@ -128,22 +142,22 @@ export interface NewMessage {
   trace?: string | null
 }
 
-/** What a step writes: changes of the task, what it adds to the messages, and what the journal says of it. */
+/** What a step writes: changes of the task, new messages, and journal entries. */
 export interface TaskChange {
   task?: Partial<AgentTaskRecord>
   messages?: readonly NewMessage[]
   steps?: readonly TaskStep[]
-  /** How far what it writes has used sequences of fixtures. */
+  /** Its positions in sequences of fixtures. */
   used?: readonly SequenceUse[]
 }
 
-/** A task as it was written, and the messages that were added. */
+/** A written task, and the added messages. */
 export interface WrittenTask {
   task: AgentTaskRecord
   messages: MessageRecord[]
 }
 
-/** Writes a step of a task, or the task itself when it is new; belongs inside a transaction. */
+/** Writes a step of a task, or a new task. Call it inside a transaction. */
 export function writeChange(
   { session, workspace }: TaskPlace,
   before: AgentTaskRecord,
@@ -161,7 +175,7 @@ export function writeChange(
   const { manifest, says, ...body } = task
   const insert = (kind: string, id: string, fields: object) =>
     records.insert({ seq: records.nextNumber(), kind, id, workspace, parent: task._id, key: null, body: { ...fields } })
-  // A task begins with a message.
+  // A task starts with a message.
   if (before.counts.messages > 0) {
     records.update(task._id, { key: task.active, body })
     if (changes.manifest ?? changes.says) records.update(basisId(task._id), { key: null, body: { manifest, says } })

@@ -1,4 +1,4 @@
-// The trace of a turn: made before its call is answered, and put in its last form when the turn has ended.
+// The trace of a turn: stored before its call gets a response, and finalized when the turn ends.
 import { envelope } from '../../contract/core/error.ts'
 import type { TaskStep, TraceRecord } from '../../contract/core/trace.ts'
 import { traceIdOf } from '../../gateway/record/recorder.ts'
@@ -10,10 +10,10 @@ import { type AgentTaskRecord, fallbackModels } from './manifest.ts'
 import { shownTask, taskTrace } from './show.ts'
 import type { WholeTask } from './store.ts'
 
-/** The operation of the call that submits a task. */
+/** The operation of a call that submits a task. */
 export const TASK_OPERATION = 'agent.task'
 
-/** Number and id of the trace of a turn that begins; the id is a function of its task, whatever runs beside it. */
+/** Number and id of the trace of a new turn. The id is a function of its task, independent of concurrent calls. */
 export function newTraceOf(
   session: Session,
   task: string,
@@ -24,7 +24,7 @@ export function newTraceOf(
 
 const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
 
-/** The tokens of all model calls together. */
+/** The sum of the tokens of all model calls. */
 function usageOf(steps: readonly TaskStep[]): TraceRecord['usage'] {
   const used = steps.flatMap(({ usage }) => (usage ? [usage as Record<string, unknown>] : []))
   if (used.length === 0) return null
@@ -37,7 +37,7 @@ function costOfSteps(steps: readonly TaskStep[]): number | null {
   return costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0)
 }
 
-/** The trace of a turn as far as it has come; `steps` are its own. */
+/** The current trace of a turn; `steps` are its own. */
 function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly TaskStep[]): TraceRecord {
   const { turn, says, error, manifest } = task
   const failure = error && { ...error, param: null }
@@ -52,7 +52,7 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
     model: manifest.model,
     stream: false,
     route: 'gateway',
-    // The call was answered, whatever became of the task.
+    // The call itself succeeded, whatever the result of the task.
     status: 200,
     outcome: 'succeeded',
     started_at: new Date(turn.started).toISOString(),
@@ -74,14 +74,16 @@ function turnTrace(session: Session, task: AgentTaskRecord, steps: readonly Task
   }
 }
 
-/** Stores the first form of the trace, with the call that begins the turn; belongs inside a transaction. */
+/** Stores the first form of the trace, with the call that starts the turn. Call it inside a transaction. */
 export function recordTurn(session: Session, task: AgentTaskRecord, request: string): void {
   const arrived = realClock.now()
   const stored = { arrived, left: arrived, request, rendered: 'null', answer: 'null' }
   session.traces.insert(task.turn.seq, turnTrace(session, task, []), stored)
 }
 
-/** Puts the trace of a task's turn, which is over since `ended` (ms since the epoch), in its last form; belongs inside a transaction. */
+/**
+ * Stores the final trace of a task's turn, which ended at `ended` (ms since the epoch). Call it inside a transaction.
+ */
 export function replaceTurnTrace(
   session: Session,
   { task, history }: WholeTask,

@@ -1,7 +1,8 @@
-// Has an agent of the team do something, as a task of its own.
+// The tool that delegates to an agent of the team, in a sub-task.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, oneOfTexts, textSchema } from './schema.ts'
 
+/** Runs an agent of the team in a sub-task and returns its response. */
 export const callSubAgent: ToolKind = {
   types: ['call_sub_agent'],
   definitions: (_, { team_of_agents }) => [

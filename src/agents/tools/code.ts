@@ -1,9 +1,10 @@
-// Code, which is never run.
+// The tool kind `code`, which never executes code.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'
 import { standInBySchema } from './stand-in.ts'
 
+/** Code tools of the workspace. The code is never executed: a fixture or a generated value is the result. */
 export const codeTool: ToolKind = {
   types: ['code'],
   definitions(entry) {

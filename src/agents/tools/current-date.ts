@@ -1,7 +1,8 @@
-// The date and time, by the session's clock.
+// The tool that returns the date and time of the session's clock.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 
+/** Returns the current time of the session's clock in UTC. */
 export const currentDate: ToolKind = {
   types: ['current_date'],
   definitions: () => [

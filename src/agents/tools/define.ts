@@ -1,4 +1,4 @@
-// A kind of tool that agents have. One file a kind; the loop runs it without asking which it is.
+// A tool kind of agents. One file per kind; the loop runs it without knowing which one it is.
 
 import type { CallSequences } from '../../contract/core/sequence.ts'
 import type { AgentBody } from '../../contract/workspace/agent.ts'
@@ -6,7 +6,7 @@ import type { Caller, Fields } from '../../contract/workspace/record.ts'
 import type { KnowledgeDirectory } from '../../gateway/types.ts'
 import type { Session } from '../../sessions/sessions.ts'
 
-/** A function as a model is offered it. */
+/** A function as offered to a model. */
 export interface ToolDefinition {
   name: string
   description: string
@@ -14,22 +14,22 @@ export interface ToolDefinition {
   parameters: Record<string, unknown>
 }
 
-/** An entry of an agent's `settings.tools` with what it refers to, as it was when the turn began. */
+/** An entry of an agent's `settings.tools` with its resolved reference, as of the start of the turn. */
 export interface ToolEntry {
-  /** The kind of tool: `current_date`, `function`, `openai:web_search`. */
+  /** The type of the tool: `current_date`, `function`, `openai:web_search`. */
   type: string
-  /** Id of the entry, as the agent's answer shows it. */
+  /** Id of the entry, as in the agent's response. */
   id: string
-  /** The one of an MCP server's tools that is meant, by id or name. */
+  /** The selected tool of an MCP server, by id or name. */
   tool_id?: string
   requires_approval: boolean
-  /** Seconds that a call may take; two minutes when left out. */
+  /** Timeout of a call in seconds, default two minutes. */
   timeout?: number | undefined
-  /** The tool of the workspace, as it is stored; null for tools that are built in. */
+  /** The stored tool of the workspace; null for built-in tools. */
   record: Fields | null
 }
 
-/** An agent as it was when the turn of a task began: what a tool may read of it. */
+/** An agent as of the start of a task's turn: the part that a tool may read. */
 export interface AgentManifest {
   _id: string
   key: string
@@ -43,56 +43,56 @@ export interface AgentManifest {
   tools: readonly ToolEntry[]
 }
 
-/** One call of a tool. */
+/** One tool call. */
 export interface ToolCall {
-  /** Of the function, as the model was offered it. */
+  /** Name of the function, as offered to the model. */
   name: string
   /** `tool_call_id`. */
   id: string
-  /** They fit the schema of the definition. */
+  /** They match the schema of the definition. */
   arguments: Record<string, unknown>
   entry: ToolEntry
 }
 
-/** What a call of a tool came to: what the model is told, or why it failed; or the sub-task that has to go on first. */
+/** The result of a tool call: a result or an error for the model, or the sub-task that must continue first. */
 export type ToolResult =
   | { result: unknown; fixture?: string }
   | { error: string; fixture?: string }
   | { pending: { task: string } }
 
-/** What stands in for tools that would leave this machine. */
+/** Replies for tools that would leave this machine. */
 export interface ToolFixtures {
-  /** The answer of the first fixture that fits, after its wait; undefined when none does. */
+  /** The reply of the first matching fixture, after its delay; undefined if none matches. */
   answer(call: ToolCall, context: ToolContext): Promise<ToolResult | undefined>
 }
 
-/** What a tool may know of the task that calls it, and whom it may ask. */
+/** What a tool may know about the calling task, and the services that it may use. */
 export interface ToolContext {
   session: Session
   caller: Caller
   task: { id: string; contextId: string }
   agent: AgentManifest
-  /** How far the call uses sequences of fixtures. */
+  /** Its positions in sequences of fixtures. */
   sequences: CallSequences
-  /** Whose memory is meant, when the task says so. */
+  /** The entity of the task's memory, if it names one. */
   memory: { entity_id: string } | undefined
-  /** 1, 2, ... of the turn. */
+  /** 1, 2, ... in the turn. */
   iteration: number
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborts when the result is no longer needed. */
   signal: AbortSignal
   fixtures: ToolFixtures
   /** Searches the knowledge bases of the workspace. */
   knowledge: KnowledgeDirectory
-  /** Hands a message to another agent as a task of its own; the same call never makes a second one. */
+  /** Delegates a message to another agent in a sub-task. The same call never creates a second one. */
   delegate(agent: string, message: string, call: ToolCall): Promise<ToolResult>
 }
 
-/** One kind of tool. */
+/** One tool kind. */
 export interface ToolKind {
-  /** The words of `type` in `settings.tools` that mean it; `*` stands for any characters. */
+  /** The values of `type` in `settings.tools` that select it; `*` matches any characters. */
   readonly types: readonly string[]
-  /** The functions that a model is offered for an entry. */
+  /** The functions that are offered to a model for an entry. */
   definitions(entry: ToolEntry, agent: AgentManifest): readonly ToolDefinition[]
-  /** Runs one call, and says nothing that differs when it runs again; a kind without it belongs to the client, who sends the result. */
+  /** Runs one call, idempotently. A kind without it belongs to the client, who sends the result. */
   run?(call: ToolCall, context: ToolContext): Promise<ToolResult>
 }

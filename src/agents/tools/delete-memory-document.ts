@@ -1,4 +1,4 @@
-// Forgets a document.
+// The tool that deletes a document of a memory store.
 import { memories, memoryDocuments, memoryStores } from '../../resources/memory-stores.ts'
 import { deleteRecord } from '../../resources/verbs.ts'
 import { workOf } from '../../resources/work.ts'
@@ -6,6 +6,7 @@ import type { ToolKind } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 
+/** Deletes one document of a memory store. */
 export const deleteMemoryDocument: ToolKind = {
   types: ['delete_memory_document'],
   definitions: (_, { memory_stores }) => [
@@ -18,8 +19,8 @@ export const deleteMemoryDocument: ToolKind = {
       }),
     },
   ],
-  async run({ arguments: given }, context) {
-    const { memory_store, document_id } = given as { memory_store: string; document_id: string }
+  async run({ arguments: args }, context) {
+    const { memory_store, document_id } = args as { memory_store: string; document_id: string }
     const place = memoryPlace(memory_store, context)
     if (typeof place === 'string') return { error: place }
     const { session, caller } = context

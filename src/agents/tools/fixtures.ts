@@ -1,9 +1,9 @@
-// Tool fixtures as the kinds of tools ask for them.
+// Fixtures for tool kinds.
 import type { ToolAnswers } from '../../backends/fixture/tool-answers.ts'
 import type { ToolFixtures } from './define.ts'
 import { toolNames } from './record.ts'
 
-/** The fixtures behind the tools of agents. */
+/** The fixtures of agent tools. */
 export const toolFixturesOf = (answers: ToolAnswers): ToolFixtures => ({
   answer: (call, { session, sequences, task, agent, iteration, signal }) =>
     answers.answer({

@@ -1,8 +1,9 @@
-// Functions of the client: the task waits for the result that it sends.
+// The tool kind `function`: the task waits for the result of the client.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'
 
+/** Functions of the client. The task stops until the client sends the results. */
 export const functionTool: ToolKind = {
   types: ['function'],
   definitions(entry) {

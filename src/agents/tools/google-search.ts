@@ -1,10 +1,11 @@
-// A search of the web, which is never made.
+// The tool kind `google_search`, which never searches the web.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, functionName, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
 
 const RESULTS = 3
 
+/** Web search. No request leaves the program: a fixture or generated hits are the result. */
 export const googleSearch: ToolKind = {
   types: ['google_search'],
   definitions: () => [

@@ -1,17 +1,18 @@
-// Calls of servers, which are never made.
+// The tool kind `http`, which never calls a server.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { argumentsSchema, functionName } from './schema.ts'
 import { standInBySchema } from './stand-in.ts'
 
+/** HTTP tools of the workspace. No request leaves the program: a fixture or a generated value is the result. */
 export const httpTool: ToolKind = {
   types: ['http'],
   definitions(entry) {
     const { key = entry.type, description = '', http } = storedTool(entry)
-    const asked = Object.entries(http?.arguments ?? {}).filter(([, { send_to_model }]) => send_to_model)
-    const optional = asked.filter(([, one]) => one.default_value !== undefined).map(([name]) => name)
+    const visible = Object.entries(http?.arguments ?? {}).filter(([, { send_to_model }]) => send_to_model)
+    const optional = visible.filter(([, one]) => one.default_value !== undefined).map(([name]) => name)
     const properties = Object.fromEntries(
-      asked.map(([name, one]) => [
+      visible.map(([name, one]) => [
         name,
         {
           type: one.type,

@@ -1,4 +1,4 @@
-// The registry of the kinds of tools that agents have: one line each.
+// The registry of tool kinds: one line each.
 import { globRegex } from '../../lib/match.ts'
 import { callSubAgent } from './call-sub-agent.ts'
 import { codeTool } from './code.ts'
@@ -19,6 +19,7 @@ import { retrieveMemoryStores } from './retrieve-memory-stores.ts'
 import { webScraper } from './web-scraper.ts'
 import { writeMemoryStore } from './write-memory-store.ts'
 
+/** All tool kinds, in the order in which they are matched to the `type` of an agent's tool entry. */
 export const toolKinds: readonly ToolKind[] = [
   currentDate,
   functionTool,
@@ -39,6 +40,6 @@ export const toolKinds: readonly ToolKind[] = [
   callSubAgent,
 ]
 
-/** The kind that a word of `type` means. */
+/** The kind of a tool's `type`. */
 export const toolKindOf = (type: string): ToolKind | undefined =>
   toolKinds.find(({ types }) => types.some((word) => globRegex(word).test(type)))

@@ -1,8 +1,9 @@
-// A form that a model brings something into: what it gives is the result.
+// The tool kind `json_schema` for structured output: the model's arguments are the result.
 import type { ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'
 
+/** Structured-output tools: the arguments that the model sends are the result. */
 export const jsonSchemaTool: ToolKind = {
   types: ['json_schema'],
   definitions(entry) {

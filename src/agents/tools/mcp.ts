@@ -1,13 +1,14 @@
-// Tools of servers of the Model Context Protocol, which are never called.
+// The tool kind `mcp`, which never calls a server.
 import type { ToolEntry, ToolKind } from './define.ts'
 import { storedTool } from './record.ts'
 import { ANY_ARGUMENTS, functionName } from './schema.ts'
 import { standInBySchema } from './stand-in.ts'
 
-/** The one of the server's tools that is meant; undefined when whoever made the tool did not say what there are. */
+/** The selected tool of the server; undefined if the workspace tool does not list it. */
 const serverTool = (entry: ToolEntry) =>
   storedTool(entry).mcp?.tools.find(({ id, name }) => id === entry.tool_id || name === entry.tool_id)
 
+/** Tools of MCP servers. No server is called: a fixture or a generated value is the result. */
 export const mcpTool: ToolKind = {
   types: ['mcp'],
   definitions(entry) {

@@ -1,4 +1,4 @@
-// What the memory tools share: the stores of an agent, and what is remembered there of whom a task is about.
+// Shared by the memory tools: the stores of an agent, and the memory of a task's entity.
 import type { Fields } from '../../contract/workspace/record.ts'
 import { memories, memoryDocuments, memoryStores, rememberedSince } from '../../resources/memory-stores.ts'
 import type { ToolContext } from './define.ts'
@@ -7,13 +7,13 @@ import { oneOfTexts } from './schema.ts'
 /** The argument that names a store. */
 export const storeArgument = (stores: readonly string[]) => oneOfTexts('Which memory store.', stores)
 
-/** A store of an agent, and whose memory is meant. */
+/** A store of an agent, and the entity of the memory. */
 interface MemoryPlace {
   store: Fields & { _id: string; key: string }
   entity: string
 }
 
-/** The store of a name and the entity of the task, or why there is none. */
+/** The store by name and the entity of the task, or why there is none. */
 export function memoryPlace(name: string, { session, caller, agent, memory }: ToolContext): MemoryPlace | string {
   if (!agent.memory_stores.includes(name)) return `this agent has no memory store ${JSON.stringify(name)}`
   const store = session.records.named(memoryStores.kind, caller.workspace, name)

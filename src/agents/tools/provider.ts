@@ -1,9 +1,9 @@
-// Tools that a provider runs itself, such as `openai:web_search`: here they are functions that fixtures answer.
+// Tools that a provider runs itself, such as `openai:web_search`, as functions that fixtures answer.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, functionName, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
 
-/** What each is asked by, the rest by `input`. */
+/** The argument of each; default `input`. */
 const ASKED_BY: readonly [RegExp, string, string][] = [
   [/search/, 'query', 'What to search for.'],
   [/code|shell/, 'code', 'What to run.'],
@@ -11,11 +11,16 @@ const ASKED_BY: readonly [RegExp, string, string][] = [
   [/fetch|url/, 'url', 'Address of the page.'],
 ]
 
+/** Tools that a provider runs itself (`<provider>:<tool>`), emulated as functions that fixtures answer. */
 export const providerTool: ToolKind = {
   types: ['*:*'],
   definitions({ type }) {
     const [provider, tool = ''] = type.split(':')
-    const [, name, description] = ASKED_BY.find(([words]) => words.test(tool)) ?? [/./, 'input', 'What it works on.']
+    const [, name, description] = ASKED_BY.find(([pattern]) => pattern.test(tool)) ?? [
+      /./,
+      'input',
+      'What it works on.',
+    ]
     const parameters = argumentsSchema({ [name]: textSchema(description) })
     return [{ name: functionName(`${provider}_${tool}`), description: `The tool ${tool} of ${provider}.`, parameters }]
   },

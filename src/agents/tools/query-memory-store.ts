@@ -1,4 +1,4 @@
-// Finds what is remembered of whom a task is about.
+// The tool that searches the memory of the task's entity.
 import { embed } from '../../lib/embedding.ts'
 import type { ToolKind } from './define.ts'
 import { documentsIn, memoryPlace, storeArgument } from './memory.ts'
@@ -7,6 +7,7 @@ import { argumentsSchema, textSchema } from './schema.ts'
 const DIMENSIONS = 256
 const TOP_K = 5
 
+/** Searches the memories of the task's entity and returns the nearest documents. */
 export const queryMemoryStore: ToolKind = {
   types: ['query_memory_store'],
   definitions: (_, { memory_stores }) => [
@@ -23,18 +24,18 @@ export const queryMemoryStore: ToolKind = {
       ),
     },
   ],
-  async run({ arguments: given }, context) {
-    const { memory_store, query, top_k = TOP_K } = given as { memory_store: string; query: string; top_k?: number }
+  async run({ arguments: args }, context) {
+    const { memory_store, query, top_k = TOP_K } = args as { memory_store: string; query: string; top_k?: number }
     const place = memoryPlace(memory_store, context)
     if (typeof place === 'string') return { error: place }
-    const wanted = embed(query, DIMENSIONS)
+    const target = embed(query, DIMENSIONS)
     const documents = documentsIn(place, context)
       .map(({ _id, text: remembered, metadata, created }) => ({
         document_id: _id,
         text: remembered,
         ...(metadata !== undefined && { metadata }),
         created,
-        score: Number(cosine(wanted, embed(String(remembered), DIMENSIONS)).toFixed(4)),
+        score: Number(cosine(target, embed(String(remembered), DIMENSIONS)).toFixed(4)),
       }))
       .sort((a, b) => b.score - a.score)
       .slice(0, top_k)
@@ -42,5 +43,5 @@ export const queryMemoryStore: ToolKind = {
   },
 }
 
-/** Of unit vectors. */
+/** For unit vectors. */
 const cosine = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0)

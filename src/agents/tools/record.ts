@@ -1,8 +1,8 @@
-// The tool of the workspace that an entry of an agent refers to.
+// The workspace tool to which an agent's entry refers.
 import type { ToolParts } from '../../contract/workspace/tool.ts'
 import type { ToolCall, ToolEntry } from './define.ts'
 
-/** What is read of it; empty when it is gone. */
+/** Its fields; empty if it was deleted. */
 export interface StoredTool extends ToolParts {
   key?: string
   description?: string
@@ -11,7 +11,7 @@ export interface StoredTool extends ToolParts {
 /** The tool of an entry, as it is stored. */
 export const storedTool = ({ record }: ToolEntry): StoredTool => (record ?? {}) as StoredTool
 
-/** What the tool of a call goes by: the function's name, the tool's key, its type. */
+/** The names of a call's tool: the function's name, the tool's key, its type. */
 export function toolNames({ name, entry }: Pick<ToolCall, 'name' | 'entry'>): string[] {
   const { key } = storedTool(entry)
   return [name, ...(key === undefined ? [] : [key]), entry.type]

@@ -1,8 +1,9 @@
-// Which agents an agent may hand tasks to.
+// The tool that lists the agents of the team.
 import { agents } from '../../resources/agents.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 
+/** Lists the agents of the team. */
 export const retrieveAgents: ToolKind = {
   types: ['retrieve_agents'],
   definitions: () => [

@@ -1,8 +1,9 @@
-// Which knowledge bases an agent may ask.
+// The tool that lists the agent's knowledge bases.
 import { knowledgeBases } from '../../resources/knowledge/knowledge.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 
+/** Lists the agent's knowledge bases. */
 export const retrieveKnowledgeBases: ToolKind = {
   types: ['retrieve_knowledge_bases'],
   definitions: () => [

@@ -1,8 +1,9 @@
-// Which memory stores an agent has.
+// The tool that lists the agent's memory stores.
 import { memoryStores } from '../../resources/memory-stores.ts'
 import type { ToolKind } from './define.ts'
 import { argumentsSchema } from './schema.ts'
 
+/** Lists the agent's memory stores. */
 export const retrieveMemoryStores: ToolKind = {
   types: ['retrieve_memory_stores'],
   definitions: () => [

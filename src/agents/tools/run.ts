@@ -1,4 +1,4 @@
-// Runs one call of a tool: its arguments are looked at first, and it has only so long.
+// Runs one tool call: validates its arguments first, and applies its timeout.
 
 import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
 import { TOOL_TIMEOUT } from '../../contract/workspace/agent.ts'
@@ -6,7 +6,7 @@ import { startDeadline, unlessAborted } from '../../lib/deadline.ts'
 import { SchemaError } from '../../lib/json-schema/index.ts'
 import type { ToolCall, ToolContext, ToolDefinition, ToolKind, ToolResult } from './define.ts'
 
-/** Problems of the arguments that the model is told. */
+/** Maximum number of argument problems in the message to the model. */
 const MAX_PROBLEMS = 5
 
 /** A tool that can be run. */
@@ -18,8 +18,8 @@ export interface RunnableTool {
 class ToolTimeout extends Error {}
 
 /**
- * What a call comes to. Arguments that do not fit and a time that is up are errors that the model reads.
- * @throws the signal's reason when that is aborted, and what the tool throws.
+ * The result of a call. Invalid arguments and a timeout are errors for the model.
+ * @throws the signal's reason if that aborts, and what the tool throws
  */
 export async function runTool(
   { kind, definition }: RunnableTool,
@@ -44,19 +44,19 @@ export async function runTool(
   }
 }
 
-/** Why arguments are not those of a function, in words for a model; undefined when they are. */
+/** Why arguments do not match those of a function, as a message for the model; undefined if they match. */
 async function mismatch(
   { name, parameters }: ToolDefinition,
-  given: Record<string, unknown>,
+  args: Record<string, unknown>,
   { signal, session }: Pick<ToolContext, 'signal' | 'session'>,
 ): Promise<string | undefined> {
   try {
-    const problems = await schemaProblems(parameters, JSON.stringify(given), { signal, jobLimits: session.jobLimits })
+    const problems = await schemaProblems(parameters, JSON.stringify(args), { signal, jobLimits: session.jobLimits })
     if (problems.length === 0) return undefined
-    const said = problems.slice(0, MAX_PROBLEMS).join('; ')
-    return `the arguments of ${name} do not fit its schema: ${said}`
+    const problemText = problems.slice(0, MAX_PROBLEMS).join('; ')
+    return `the arguments of ${name} do not fit its schema: ${problemText}`
   } catch (error) {
-    // A schema that is none cannot be held against a model.
+    // An invalid schema is not the model's fault.
     if (error instanceof SchemaError || error instanceof SlowSchema) return undefined
     throw error
   }

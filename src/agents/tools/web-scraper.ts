@@ -1,8 +1,9 @@
-// The text of a page of the web, which is never fetched.
+// The tool kind `web_scraper`, which never fetches a page.
 import type { ToolKind } from './define.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 import { standIn } from './stand-in.ts'
 
+/** Reads a web page. No request leaves the program: a fixture or a generated text is the result. */
 export const webScraper: ToolKind = {
   types: ['web_scraper'],
   definitions: () => [

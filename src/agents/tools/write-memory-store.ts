@@ -1,5 +1,5 @@
-// Remembers something of whom a task is about. The document's id is made of the task and the call, so that a call that is made
-// again after a crash writes nothing twice.
+// The tool that stores a document about the task's entity. The document's id is derived from the task and the call, so
+// that a call that is repeated after a crash writes nothing twice.
 
 import { canonicalJson } from '../../lib/canonical.ts'
 import { ulidOf } from '../../lib/ids.ts'
@@ -11,6 +11,7 @@ import type { ToolCall, ToolContext, ToolKind } from './define.ts'
 import { memoryPlace, storeArgument } from './memory.ts'
 import { argumentsSchema, textSchema } from './schema.ts'
 
+/** Stores a document about the task's entity. A repeated call writes the same document. */
 export const writeMemoryStore: ToolKind = {
   types: ['write_memory_store'],
   definitions: (_, { memory_stores }) => [
@@ -52,7 +53,7 @@ export const writeMemoryStore: ToolKind = {
   },
 }
 
-/** Begins as the task's own id does, which says when that was made. */
+/** It starts like the task's own id, which contains the time of creation. */
 function documentId(call: ToolCall, { session, task, iteration }: ToolContext): string {
   const purpose = canonicalJson([session.name, task.id, iteration, call.id, call.arguments])
   return `${task.id.slice(0, 10)}${ulidOf(session.seed, 0, purpose, 0).slice(10)}`

@@ -1,4 +1,4 @@
-// understudy check --fix: rewrites former names of keys and values in the files that people write.
+// understudy check --fix: rewrites former names of keys and values in the files of users.
 import { chmodSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type FixtureFile, fixtureProblems } from '../../backends/fixture/load.ts'
@@ -10,26 +10,26 @@ import { isScenario, scenarioProblems } from '../../scenarios/load.ts'
 import { FileError, parseSource, type SourceFile } from '../../schema/source.ts'
 import { writeOutputFile } from '../print/output-file.ts'
 
-/** What is wrong with the value of a parsed file. */
+/** Finds the problems of a parsed file's value. */
 type FindProblems = (source: SourceFile) => readonly Problem[]
 
-/** Rounds over a file: what is inside a renamed key is only looked at in the next one. */
+/** Maximum passes over a file: what is inside a renamed key is only checked in the next one. */
 const MAX_ROUNDS = 20
 
 /**
- * Rewrites the former names in files, and leaves everything else in them byte for byte. Files that are not YAML or JSON stay as they
- * are: the check reports them.
+ * Rewrites the former names in files, and leaves everything else in them byte for byte. Files that are not YAML or JSON
+ * are unchanged: the check reports them.
  * @param files fixtures and scenarios
- * @param others paths of files of known cases and of settings
- * @returns how many names were replaced, by path; only files that changed
- * @throws ServerError for a file that cannot be written.
+ * @param others paths of files of known failures and of settings
+ * @returns the number of replaced names by path, for changed files only
+ * @throws ServerError for a file that cannot be written
  */
 export function fixFiles(files: readonly FixtureFile[], others: readonly string[]): Map<string, number> {
   const found = new Map<string, number>()
   const fix = (path: string, text: string, problemsOf: FindProblems) => {
     const { count, fixed } = renamedText(path, text, problemsOf)
     if (count === 0) return
-    // It is a file of the project, which others may read as before.
+    // It is a file of the project, which others must still be able to read.
     const { mode } = statSync(path)
     writeOutputFile(path, fixed)
     chmodSync(path, mode)
@@ -70,5 +70,5 @@ function parsedSource(path: string, text: string): SourceFile | undefined {
   }
 }
 
-/** Whether a path is a file of known cases. */
+/** Whether a path is a file of known failures. */
 export const isKnownFile = (path: string): boolean => basename(path) === KNOWN_FILE

@@ -1,4 +1,5 @@
-// Models in fixtures and scenarios that are nearly one that is known: models may be anybody's own, so it is only a warning.
+// Warns about models in fixtures and scenarios that resemble a known one. Any model name is valid, so these are no
+// errors.
 
 import { likelyModel } from '../../providers/likely-model.ts'
 import type { SourceFile } from '../../schema/source.ts'
@@ -6,8 +7,8 @@ import { quote } from '../../schema/validation.ts'
 
 type Path = readonly PropertyKey[]
 /**
- * A line, with its place, for each model that was probably misspelt.
- * @param models ids that are known
+ * A line, with its position, for each model that is probably misspelled.
+ * @param models known ids
  */
 export function modelWarnings(source: SourceFile, models: readonly string[]): string[] {
   return patternsIn(source.value).flatMap(({ path, pattern }) => {
@@ -22,7 +23,7 @@ interface ModelPattern {
   pattern: string
 }
 
-/** The models that calls are matched by or expected of. */
+/** The models in the patterns of matches and expectations. */
 function patternsIn(value: unknown, path: Path = [], within = false): ModelPattern[] {
   if (typeof value !== 'object' || value === null) return []
   const steps = Array.isArray(value) ? value.map((one, index) => [index, one] as const) : Object.entries(value)

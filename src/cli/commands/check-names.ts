@@ -1,4 +1,4 @@
-// Names in fixtures and scenarios that nobody has: providers, those of models, and operations.
+// Finds unknown names in fixtures and scenarios: providers, those of models, and operations.
 import type { FixtureFile } from '../../backends/fixture/load.ts'
 import type { Problem } from '../../contract/core/problem.ts'
 import { suggestion } from '../../lib/likely-name.ts'
@@ -9,19 +9,19 @@ import type { CallPattern } from '../../scenarios/schema.ts'
 import { FileError, parseSource, type SourceFile } from '../../schema/source.ts'
 import { quote } from '../../schema/validation.ts'
 
-/** The names that there are. */
+/** The known names. */
 export interface KnownNames {
-  /** Those of the registry, and those that the settings file adds. */
+  /** Those of the registry, and those in the settings file. */
   providers: readonly string[]
   /** Of the router. */
   operations: readonly string[]
-  /** Ids of the models that we know something of; there are others. */
+  /** Ids of known models; others are valid, too. */
   models: readonly string[]
 }
 
 type Path = readonly PropertyKey[]
 
-/** A line, with its place, for each model of a file of fixtures whose provider there is not. */
+/** A line, with its position, for each model of a fixture file with an unknown provider. */
 export function fixtureNameProblems(file: FixtureFile, known: KnownNames): string[] {
   const source = sourceOf(file)
   if (!source) return []
@@ -35,14 +35,14 @@ export function fixtureNameProblems(file: FixtureFile, known: KnownNames): strin
   return problems.map(lineOf(source))
 }
 
-/** A line, with its place, for each name of a valid scenario that there is not. */
+/** A line, with its position, for each unknown name in a valid scenario. */
 export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, known: KnownNames): string[] {
   const source = sourceOf(file)
   if (!source) return []
   const rules = scenario.rules.flatMap((rule, index) => {
     const { operation, ...match } = rule.match
     const problems = patternProblems(match, ['rules', index, 'match'], known)
-    // Operations of the workspace are others.
+    // Workspace operations have other names.
     const isRouter = operation !== undefined && isOfRouter(rule)
     const message = isRouter ? operationProblem(operation, known) : undefined
     return message === undefined ? problems : [...problems, { path: ['rules', index, 'match', 'operation'], message }]
@@ -53,7 +53,7 @@ export function scenarioNameProblems(file: FixtureFile, scenario: Scenario, know
       ...(one.order ?? []).map((like, step): [Path, CallPattern] => [['expect', index, 'order', step], like]),
     ]
     return patterns.flatMap(([path, like]) => {
-      // An expectation takes an operation by its whole name.
+      // An expectation needs the whole name of an operation.
       const { operation } = like
       const isUnknown = operation !== undefined && !known.operations.includes(operation)
       const message = isUnknown ? unknownName(operation, 'operation', known.operations) : undefined
@@ -69,7 +69,7 @@ const lineOf =
   (problem: Problem): string =>
     source.line(problem)
 
-/** Undefined for a file that cannot be read, of which others tell. */
+/** Undefined for a file that cannot be read, which is reported elsewhere. */
 function sourceOf({ path, text }: FixtureFile): SourceFile | undefined {
   try {
     return parseSource(path, text)
@@ -92,7 +92,10 @@ function patternProblems(
   return problems
 }
 
-/** Of a pattern that may also be of the model alone, whose name may hold a slash: only what is nearly a provider is one. */
+/**
+ * For a pattern that may also be a model without provider, whose name may contain a slash: a problem only if it
+ * resembles a provider.
+ */
 function modelProblem(pattern: string, { providers }: KnownNames): string | undefined {
   const provider = pattern.slice(0, Math.max(0, pattern.indexOf('/')))
   const isKnown = provider === '' || provider.includes('*') || providers.includes(provider)
@@ -100,7 +103,7 @@ function modelProblem(pattern: string, { providers }: KnownNames): string | unde
   return unknownName(provider, 'provider', providers)
 }
 
-/** Of a pattern of ids, which always have a provider. */
+/** For a pattern of ids, which always have a provider. */
 function fullModelProblem(pattern: string, { providers }: KnownNames): string | undefined {
   const [beginning = ''] = pattern.split('*', 1)
   if (providers.some((name) => beginning.startsWith(`${name}/`))) return undefined

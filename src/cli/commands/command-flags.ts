@@ -1,4 +1,4 @@
-// What exec and explore share: the settings of the server that a command is run against, and the forms of their flags.
+// Shared by exec and explore: the settings of the temporary server, and parsers of their flags.
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Config, ConfigError, type Environment, readConfig } from '../../config.ts'
@@ -7,7 +7,7 @@ import { FileError } from '../../schema/source.ts'
 import { rejectOpenHost } from '../run/listen.ts'
 import { settingsByKey } from './setting-flags.ts'
 
-/** The settings as for serve, but nothing of a server that runs beside: where it listens, its database and its tokens. */
+/** The settings as for serve, without those of a separate server: address, database and tokens. */
 export function commandConfig(options: Record<string, unknown>, env: Environment): Config {
   const { seed: _, db: _db, json: _json, ...flags } = settingsByKey(options)
   const read = readConfig(flags, env)
@@ -22,20 +22,26 @@ export function commandConfig(options: Record<string, unknown>, env: Environment
   return config
 }
 
-/** A seed as it was typed; throws `ConfigError`. */
+/**
+ * The value of a seed flag.
+ * @throws ConfigError
+ */
 export function seedOf(text: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
   throw new ConfigError(`--seed must be a whole number from 0, got ${JSON.stringify(text)}`)
 }
 
-/** A time as it was typed, in ms; throws `ConfigError` that names the flag. */
+/**
+ * The value of a time flag, in ms.
+ * @throws ConfigError that names the flag
+ */
 export function durationOf(flag: string, text: string): number {
   const ms = /[a-z]/i.test(text) ? parseDuration(text) : undefined
   if (ms !== undefined && ms > 0) return ms
   throw new ConfigError(`${flag} must be a duration such as 90s or 10m, got ${JSON.stringify(text)}`)
 }
 
-/** Found out before the command runs, which may take long. */
+/** Checked before the command runs, which may take long. */
 export function rejectUnwritable(flag: string, file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)

@@ -1,6 +1,9 @@
-// How a command that has an exit code of its own says it.
+// How a command returns an exit code of its own.
 
-/** Makes of a function that gives an exit code one that commander can call, and whose code the command ends with. */
+/**
+ * Converts a function that returns an exit code to an action for commander, after which the command ends with that
+ * code.
+ */
 export type Exiting = <Arguments extends unknown[]>(
   run: (...args: Arguments) => Promise<number>,
 ) => (...args: Arguments) => Promise<void>

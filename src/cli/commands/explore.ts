@@ -1,4 +1,5 @@
-// understudy explore: breaks each call that a command makes in every way that can happen there, and says which break it.
+// understudy explore: injects every applicable failure into each call of a command, and reports which ones it does not
+// handle.
 
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
@@ -59,13 +60,14 @@ interface Options extends Record<string, unknown> {
   jsonFile?: string
 }
 
-/** Settings whose flags mean something else here, or nothing. */
+/** Settings whose flags differ here, or do not exist. */
 const OWN = [
   ...['scenario', 'seed', 'strict', 'db', 'port', 'json', 'ready_file', 'stop_with_stdin', 'clock'],
   ...['otlp', 'otlp_content'],
 ]
 const MAX_JOBS = 16
 
+/** `understudy explore`: tests every failure mode at every injection point of a command. */
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('explore')
     .description('inject every applicable fault into every call of a command and report which ones are not handled')
@@ -137,7 +139,7 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const found = await explore({
     ...{ classes, depth, jobs, prune, limitMs, before: state.before },
     run: observer({ io, program: commandProgram(io, command, config), config, file }),
-    play: player?.play,
+    runRoute: player?.play,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
       state.add(one.tried)
@@ -149,24 +151,24 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     player?.close()
     file.close()
   })
-  if (found.red) return refuseRed(io, found.red, json === true)
-  const { cells, mended } = acceptKnownFailures(found.cells, known, classes.length === 0 && found.left.length === 0)
-  const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const files = writeScenarios(out, cells)
-  const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
+  if (found.failedBaseline) return refuseRed(io, found.failedBaseline, json === true)
+  const { cases, fixed } = acceptKnownFailures(found.cases, known, classes.length === 0 && found.skipped.length === 0)
+  const coverage = coverageOf(cases, found, found.recoveryPaths)
+  const files = writeScenarios(out, cases)
+  const report = { found, cases, fixed, coverage, files, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
-  const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
+  const asJson = printableJson(reportAsJson(found, cases, { coverage, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
   if (recoveryPaths !== undefined) addCoverage(recoveryPaths, before, [found.recoveryPaths])
-  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cells))
-  return exitCode(cells, found, coverage)
+  if (junit !== undefined) writeOutputFile(junit, exploreJunit(cases))
+  return exitCode(cases, found, coverage)
 }
 
 function configOf({ seed, ...flags }: Options, env: Environment): Config {
   const config = commandConfig(flags, env)
-  // Its runs are nobody's calls: their traces are written, not exported.
+  // No client made its runs: their traces are stored, but not exported.
   return {
     ...config,
     port: 0,
@@ -207,13 +209,13 @@ const NOTHING_EXPLORED: ExploreJson = {
     runs: 0,
     runs_saved: 0,
   },
-  coverage: coverageAsJson({ delivered: NONE, held: NONE, recoveryPaths: NONE }),
+  coverage: coverageAsJson({ delivered: NONE, tolerated: NONE, recoveryPaths: NONE }),
 }
 
-/** What fails by itself proves nothing under a fault. */
+/** A command that fails without a fault proves nothing. */
 function refuseRed(
   { stdout, stderr, log }: CommandIo,
-  { code, stopped, output }: NonNullable<Exploration['red']>,
+  { code, stopped, output }: NonNullable<Exploration['failedBaseline']>,
   json: boolean,
 ): number {
   stderr.raw(output)
@@ -227,9 +229,9 @@ function refuseRed(
   return stopped ? STOPPED : code
 }
 
-/** Where no fault has acted nothing is proved: that is no success. */
-function exitCode(cells: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
+/** If no fault was injected, nothing is proved: that is no success. */
+function exitCode(results: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
   if (delivered.of === 0) return NOT_PASSED
-  return cells.every(isGood) ? 0 : NOT_PASSED
+  return results.every(isGood) ? 0 : NOT_PASSED
 }

@@ -1,4 +1,4 @@
-// understudy fixture: which fixtures there are, in files and in the executable.
+// understudy fixture: lists the fixtures in files and in the executable.
 import { existsSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Fixture } from '../../backends/fixture/fixture.ts'
@@ -10,6 +10,7 @@ import type { Printer } from '../print/output.ts'
 
 const DEFAULT_FOLDER = 'fixtures'
 
+/** `understudy fixture`: lists the fixtures in files and those that ship. */
 export function fixtureCommand({ stdout }: CommandIo): Command {
   const fixture = new Command('fixture').description('list fixtures')
   fixture
@@ -17,8 +18,8 @@ export function fixtureCommand({ stdout }: CommandIo): Command {
     .description('list the fixtures in files, in the order in which they are tried, and the shipped fixtures')
     .argument('[DIR...]', `files or folders (default: ${DEFAULT_FOLDER}, if it exists)`)
     .option('--json', 'print JSON, one line per fixture')
-    .action((given: string[], { json = false }: { json?: boolean }) => {
-      const paths = given.length > 0 ? given : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
+    .action((folders: string[], { json = false }: { json?: boolean }) => {
+      const paths = folders.length > 0 ? folders : [DEFAULT_FOLDER].filter((folder) => existsSync(folder))
       const { fixtures } = loadFixtures(paths.flatMap(readPath), fixtureSubjects)
       const shipped = shippedFixtures(() => embeddedFixtures(fixtureSubjects))
       if (json) return printEach(stdout, { files: fixtures, shipped })

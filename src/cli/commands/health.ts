@@ -1,4 +1,4 @@
-// understudy health: whether a server is up and takes calls, as containers and balancers ask it.
+// understudy health: whether a server is up and accepts calls, for containers and load balancers.
 import { Command } from 'commander'
 import { serverAddress } from '../../config.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
@@ -7,9 +7,10 @@ import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { jsonAnswer } from '../run/server.ts'
 
-/** Less than what containers wait for a check. */
+/** Less than the timeout of a container's health check. */
 const PATIENCE_MS = 2_000
 
+/** `understudy health`: exit code 0 if the server accepts calls, 1 if it does not respond or is shutting down. */
 export const healthCommand = ({ env, stdout }: CommandIo): Command =>
   new Command('health')
     .description(

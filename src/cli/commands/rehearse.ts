@@ -1,4 +1,4 @@
-// understudy rehearse: plays a scenario with calls of its own and shows what a gateway makes of it.
+// understudy rehearse: runs a scenario with built-in calls and shows how a gateway handles it.
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { type Config, ConfigError, readConfig, serverAddress } from '../../config.ts'
@@ -35,6 +35,7 @@ interface Options {
 const STANDARD_CALLS = 6
 const MAX_CALLS = 200
 
+/** `understudy rehearse`: runs a scenario with built-in calls and shows what happens over time. */
 export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
   return new Command('rehearse')
     .description('dry-run a scenario with built-in calls and show what happens over time')
@@ -59,7 +60,7 @@ export function rehearseCommand(io: CommandIo, exiting: Exiting): Command {
     .action(exiting((scenario: string, options: Options) => rehearse(io, scenario, options)))
 }
 
-/** Sends a request to the server that is rehearsed against. */
+/** Sends a request to the server under rehearsal. */
 type Send = (path: string, init?: RequestInit) => Promise<Response>
 
 async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Promise<number> {
@@ -79,17 +80,17 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
     })
 
   const ofAgents = scenario.rules.some(isOfAgents)
-  // What an earlier rehearsal left.
+  // Deletes what an earlier rehearsal left.
   await send(`/_understudy/sessions/${session}`, { method: 'DELETE' })
   const whole = loadShipped(nameOrFile)
     ? scenario.name
     : parseSource(nameOrFile, readFileSync(nameOrFile, 'utf8')).value
   const made = await json(
-    // Named in the address as well, where a balancer in front of several servers sees it.
+    // Also named in the path, where a balancer in front of several servers can see it.
     await post(`/s/${session}/_understudy/sessions`, {
       name: session,
       scenario: whole,
-      // Its clients are built in: nobody feels the latency.
+      // Its clients are built in, so latency is skipped.
       latency: 'skip',
       ...(ofAgents && { fixtures: fixturesOfAgents(scenario.rules) }),
       ...(options.against === undefined && !scenario.clock && { clock: 'virtual' }),
@@ -108,7 +109,7 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
       await runTask(rule, index, { ask: inSession, clock })
       continue
     }
-    // What a client gets may be no answer at all: the trace says what it was.
+    // The client may not get a response at all: the trace has the result.
     await post(`/s/${session}${path}`, body, headers)
       .then((answer) => answer.text())
       .catch(() => {})
@@ -120,7 +121,7 @@ async function rehearse(io: CommandIo, nameOrFile: string, options: Options): Pr
   return found.verdict === 'pass' ? 0 : NOT_PASSED
 }
 
-/** The newest traces of a session, or all of them: a task makes many. */
+/** The newest traces of a session, or all of them: a task creates many. */
 async function tracesOf(base: string, most: number | undefined, ask: Ask): Promise<TraceRecord[]> {
   const found: TraceRecord[] = []
   for (let after = ''; ; after = `&starting_after=${found.at(-1)?.id}`) {
@@ -134,7 +135,7 @@ async function tracesOf(base: string, most: number | undefined, ask: Ask): Promi
 /** A server in this process, without a socket. */
 function inProcess({ env, log }: CommandIo): { send: Send; close(): void } {
   const read = readConfig({}, env)
-  // Nothing is forwarded: a rehearsal costs nothing.
+  // Nothing is forwarded, so that a rehearsal is free.
   const forwarding = { ...read.forwarding, upstreams: [] }
   const config: Config = {
     ...{ ...read, forwarding, telemetry: undefined, db: ':memory:', scenario: [], token: [], tokens: {} },
@@ -149,8 +150,12 @@ function inProcess({ env, log }: CommandIo): { send: Send; close(): void } {
   }
 }
 
-function against({ env }: CommandIo, address: string, given: string | undefined): { send: Send; close(): void } {
-  const { url, token } = serverAddress(env, { url: address, ...(given !== undefined && { token: given }) }, '--against')
+function against({ env }: CommandIo, address: string, session: string | undefined): { send: Send; close(): void } {
+  const { url, token } = serverAddress(
+    env,
+    { url: address, ...(session !== undefined && { token: session }) },
+    '--against',
+  )
   const headers = { authorization: `Bearer ${token}` }
   const unreachable = () => new ServerError(`no server responds at ${url}: start one with 'understudy serve'`)
   return {
@@ -168,7 +173,9 @@ async function json(response: Response): Promise<unknown> {
   return body
 }
 
-/** The report without its findings and needs: these calls are nobody's. But a fault must have been injected. */
+/**
+ * The report without findings and needs, since no client made these calls. At least one fault must have been injected.
+ */
 function ofOwnCalls(report: Verification, scenario: Scenario): Verification {
   const reason = nothingInjected(scenario, report)
   const inconclusive = reason === undefined ? [] : [reason]
@@ -187,7 +194,7 @@ function print(stdout: Printer, rehearsal: RehearseJson, options: Options): void
   if (traces.length >= MANY_CALLS) stdout.lines([...overviewLines(traces, { paint, width }), ''])
   const related = new Map(traces.map((trace) => [trace.id, trace]))
   const tree = ({ task }: TraceRecord) => (task ? taskTree(task, related, { paint, width }) : [])
-  // What an agent does is drawn in the tree of its task.
+  // The steps of an agent are drawn in the tree of its task.
   for (const trace of traces.filter(({ parent }) => parent === null || !related.get(parent)?.task))
     stdout.lines([...headline(trace, stdout), ...tree(trace), ...waterfall(trace, paint, width), ''])
   stdout.lines([

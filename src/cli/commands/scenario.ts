@@ -1,10 +1,11 @@
-// understudy scenario: the scenarios that ship, as a list and as files to begin your own with.
+// understudy scenario: lists the shipped scenarios, or prints one as a file to start from.
 import { Command } from 'commander'
 import { loadShipped, shippedScenarios, unknownScenario } from '../../scenarios/load.ts'
 import type { CommandIo } from '../io.ts'
 import type { Printer } from '../print/output.ts'
 import { wrapLine } from '../print/terminal.ts'
 
+/** `understudy scenario`: lists the shipped scenarios, or prints one as a file to start from. */
 export function scenarioCommand({ stdout }: CommandIo): Command {
   const scenario = new Command('scenario').description('list the shipped scenarios, or print one')
   scenario.addCommand(

@@ -19,6 +19,7 @@ const schemas: Record<string, () => object> = {
   'rehearse-report': () => outputSchema('Understudy report of rehearse --json', RehearseJson),
 }
 
+/** `understudy schema`: prints the JSON Schema of a file format or a JSON report. */
 export function schemaCommand({ stdout }: CommandIo): Command {
   return new Command('schema')
     .description('print the JSON Schema of a file format or a JSON report')
@@ -26,7 +27,7 @@ export function schemaCommand({ stdout }: CommandIo): Command {
     .action((kind: string) => stdout.json(schemas[kind]?.(), 2))
 }
 
-/** A fixture file is one fixture or a list; which replies it may have depends on what it answers. */
+/** A fixture file is one fixture or a list. Its valid replies depend on the operation. */
 function fixtureFileSchema(): object {
   const bySchema = new Map(fixtureSubjects.map((subject) => [subject.script, subject]))
   const one = z.union([...bySchema.values()].map(fixtureSchema))

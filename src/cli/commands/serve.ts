@@ -1,4 +1,4 @@
-// understudy serve: listens, says where, and stops cleanly.
+// understudy serve: runs the server until it is stopped.
 import { accessSync, constants, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { Command } from 'commander'
@@ -19,16 +19,19 @@ import type { StopCause } from '../run/stop-signals.ts'
 import type { Exiting } from './exiting.ts'
 import { addSettingFlags, settingsByKey } from './setting-flags.ts'
 
-/** How long a balancer that asks for health every second takes to send no more sessions here, and how often it asks for that: three
- * answers make it stop, and the question after them shows that it has read the third. */
+/**
+ * How long a balancer that checks health every second takes to send no more sessions here, and how many checks it
+ * needs: three failures make it stop, and the check after them shows that it has read the third one.
+ */
 const [NOTICE_MS, NOTICE_COUNT] = [1_500, 4]
-/** How often it is looked whether calls are over. */
+/** Interval between checks whether calls have ended. */
 const LOOK_MS = 20
-/** How long the last answers have to leave when the time for calls is up. */
+/** Time for the last responses to be sent after the time limit for calls. */
 const LEAVE_MS = 250
-/** One signal may come twice within so long: to the group, and from the one in front of us. */
+/** One signal may arrive twice within this time: to the process group, and from our launcher. */
 const TWICE_MS = 1_000
 
+/** `understudy serve`: runs the server until it is stopped. */
 export function serveCommand(io: CommandIo, exiting: Exiting): Command {
   const command = new Command('serve').description('start the server and run until stopped')
   addSettingFlags(command)
@@ -63,24 +66,24 @@ async function serve(io: CommandIo, config: Config): Promise<number> {
   if (!understudy.instance.named) understudy.instance.name = new URL(url).host
   const db = config.db === ':memory:' ? config.db : resolve(config.db)
   const { mode, scenario, warnings } = understudy
-  const played = scenario && { scenario: scenario.name }
-  // Those on the other stream may be read after this, or not at all.
+  const extra = scenario && { scenario: scenario.name }
+  // Lines on the other stream may be read later, or not at all.
   const warned = warnings.length > 0 && { warnings }
   const { addresses } = config
   const outside = addresses.length > 0 && { addresses }
-  const facts = { url, pid: process.pid, mode, db, ...played, version: VERSION, ...outside, ...warned }
+  const facts = { url, pid: process.pid, mode, db, ...extra, version: VERSION, ...outside, ...warned }
   const ready = JSON.stringify(facts)
   if (config.ready_file) {
     writePrivateFile(config.ready_file, `${ready}\n`)
   }
-  // Where both streams are gathered, lines for people would be no lines of the log.
+  // If both streams are collected, human-readable lines would break the JSON log.
   if (config.json) stdout.text(ready)
   else if (log.isJson) stdout.text(jsonLine('info', 'ready', facts))
   else stdout.lines(readyLines(url, db, understudy, config))
   return stopped(io, servers, { understudy, config })
 }
 
-/** Removes what an earlier run left, so that whoever waits for the file gets this run's; finds out that it can be written. */
+/** Removes the file of an earlier run, so that others wait for this run's. Also checks that it can be written. */
 function clearReadyFile(file: string): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK)
@@ -114,19 +117,20 @@ function readyLines(url: string, db: string, { fixtures, about, scenario }: Unde
 }
 
 /**
- * Resolves when a balancer knows that this process is about to end, after so many ms at most; at once when nobody asks again and again
- * how it is. Until then it goes on sending new sessions here, and they are begun.
+ * Resolves when a balancer knows that this process is shutting down, after at most `NOTICE_MS`; at once if no one polls
+ * its health. Until then new sessions are accepted.
  */
 async function balancerKnows({ watch }: Understudy, most: number): Promise<void> {
   if (!watch.isWatched()) return
-  const [asked, began] = [watch.count, realClock.now()]
+  const [countBefore, began] = [watch.count, realClock.now()]
   const passed = () => realClock.now() - began
-  while (passed() < most && (passed() < NOTICE_MS || watch.count - asked < NOTICE_COUNT)) await realClock.sleep(LOOK_MS)
+  while (passed() < most && (passed() < NOTICE_MS || watch.count - countBefore < NOTICE_COUNT))
+    await realClock.sleep(LOOK_MS)
 }
 
 /**
- * Resolves when nothing is under way any more that could come to an end; calls of sessions that are there are answered until then.
- * Gives until when what is left is waited for.
+ * Resolves when no call is in progress that can end by itself. Existing sessions are served until then. Returns the
+ * deadline for the rest.
  */
 async function atRest({ sessions }: Understudy, deadline: number): Promise<number> {
   while (sessions.active() > sessions.endless() && realClock.now() < deadline) await realClock.sleep(LOOK_MS)
@@ -138,7 +142,7 @@ interface Served {
   config: Config
 }
 
-/** Resolves with the exit code when something has asked for the end and the servers have stopped; at once when it asks again. */
+/** Resolves with the exit code when a stop was requested and the servers have stopped; at once at a second request. */
 function stopped(
   { signals, onInputEnd }: CommandIo,
   servers: readonly Bun.Server<undefined>[],
@@ -153,7 +157,7 @@ function stopped(
       stopServers(servers, served).then(() => resolve(0), reject)
       return
     }
-    // Who asks again will not wait.
+    // A second request means: do not wait.
     const again = cause === 'SIGTERM' || cause === 'SIGHUP'
     if (cause === 'SIGINT' || (again && now - stopping > TWICE_MS)) resolve(1)
   }
@@ -162,7 +166,7 @@ function stopped(
   return promise.finally(hearNoMore)
 }
 
-/** Stops when what is under way has ended, or the time for it is up. */
+/** Stops when the calls in progress have ended, or their time is up. */
 async function stopServers(servers: readonly Bun.Server<undefined>[], { understudy, config }: Served): Promise<void> {
   const { sessions, observers, telemetry } = understudy
   const began = realClock.now()
@@ -170,7 +174,7 @@ async function stopServers(servers: readonly Bun.Server<undefined>[], { understu
   await balancerKnows(understudy, config.drain_timeout / 2)
   sessions.refuseNew()
   const deadline = await atRest(understudy, began + config.drain_timeout)
-  // Else whoever watches, as an open page does, would be waited for like a call.
+  // Otherwise an observer, such as an open page, would be awaited like a call.
   observers.end()
   const ended = Promise.all(servers.map((server) => server.stop()))
   await Promise.race([ended, realClock.sleep(Math.max(LEAVE_MS, deadline - realClock.now()))])

@@ -1,8 +1,8 @@
-// The flags that the settings are given by, made from their table; serve and exec have them.
+// The flags of the settings, derived from their table, for serve and exec.
 import type { Command } from 'commander'
 import { flagOf, isFileOnly, isList, SETTINGS } from '../../config.ts'
 
-/** Defaults with a unit, as a person would write them. */
+/** Defaults with a unit, as people write them. */
 const AS_WRITTEN: Record<string, string> = {
   max_body: '32MiB',
   max_response: '64MiB',
@@ -12,10 +12,10 @@ const AS_WRITTEN: Record<string, string> = {
   keep_response_bytes: '128MiB',
 }
 
-/** Adds what may be given more than once. */
+/** Collects the values of a repeatable flag. */
 export const repeated = (value: string, all: string[] | undefined): string[] => [...(all ?? []), value]
 
-/** Adds a flag for each setting but those named, and `--config`. */
+/** Adds `--config` and a flag for each setting except the named ones. */
 export function addSettingFlags(command: Command, without: readonly string[] = []): void {
   for (const [key, { takes, help, fallback }] of Object.entries(SETTINGS)) {
     if (isFileOnly(key) || without.includes(key)) continue
@@ -28,7 +28,7 @@ export function addSettingFlags(command: Command, without: readonly string[] = [
   command.option('--config <FILE>', 'settings file (default: understudy.yaml, if it exists)')
 }
 
-/** Commander's camelCase option names as setting keys. */
+/** Converts commander's camelCase option names to setting keys. */
 export const settingsByKey = (options: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(options).map(([name, value]) => [

@@ -1,4 +1,4 @@
-// understudy snapshot, reset and seed: the state of a running server's session as a whole.
+// understudy snapshot, reset and seed: all data of a running server's session.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
@@ -17,6 +17,7 @@ interface Snapshot extends SnapshotTables {
 const SNAPSHOT = '/_understudy/snapshot'
 const SEED = '/_understudy/seed'
 
+/** `understudy snapshot`: saves, loads or compares all data of a running server's session. */
 export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): Command {
   const snapshot = new Command('snapshot').description('save, load or compare all data of a session')
   const sub = (name: string, description: string) => {
@@ -47,6 +48,7 @@ export function snapshotCommand({ env, stdout }: CommandIo, exiting: Exiting): C
   return snapshot
 }
 
+/** `understudy reset`: deletes all data of one session or of all sessions. */
 export function resetCommand({ env, stdout }: CommandIo): Command {
   return withServer(new Command('reset').description('delete all data of a session'))
     .option('--all', 'reset all sessions')
@@ -62,17 +64,18 @@ export function resetCommand({ env, stdout }: CommandIo): Command {
     })
 }
 
+/** `understudy seed`: loads a seed file and its documents into the workspace of a session. */
 export function seedCommand({ env, stdout, stderr }: CommandIo): Command {
   return withServer(new Command('seed').description('load seed data into the workspace (idempotent)'))
     .argument('<FILE>', 'the seed file')
     .action(async (file: string, flags: ServerFlags) => {
       const yaml = readText(file)
-      const beside = (name: string) => {
+      const readBeside = (name: string) => {
         const path = join(dirname(file), name)
         return existsSync(path) ? readFileSync(path) : undefined
       }
-      // Read here first, so that a mistake is told with the place in this file.
-      const { documents } = parseSeed(yaml, file, beside)
+      // Parsed here first, so that errors name the position in this file.
+      const { documents } = parseSeed(yaml, file, readBeside)
       const encoded = [...documents].map(([name, bytes]) => [name, Buffer.from(bytes).toString('base64')])
       const seeding = callServer({ env, flags }, 'POST', SEED, {
         name: file,

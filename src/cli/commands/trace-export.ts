@@ -1,4 +1,4 @@
-// understudy trace export: calls with everything about them as one page that opens without a server.
+// understudy trace export: writes calls with all details as one page that works without a server.
 import { ConfigError, type Environment } from '../../config.ts'
 import type { CallRow } from '../../contract/core/call-row.ts'
 import type { Exchange } from '../../contract/core/exchange.ts'
@@ -52,12 +52,12 @@ type Calls = Pick<ReportParts, 'entries' | 'verdicts'>
 
 function ofFile(db: string, session: string | undefined): Calls {
   const store = traceStore(openReadOnly(db), READ_ONLY)
-  const wanted = session === ALL_SESSIONS ? undefined : session
-  if (wanted !== undefined && !store.sessions().includes(wanted))
+  const only = session === ALL_SESSIONS ? undefined : session
+  if (only !== undefined && !store.sessions().includes(only))
     throw new ConfigError(
-      `--session ${JSON.stringify(wanted)} is not in ${db}, which contains ${store.sessions().join(', ') || 'no calls'}`,
+      `--session ${JSON.stringify(only)} is not in ${db}, which contains ${store.sessions().join(', ') || 'no calls'}`,
     )
-  return { entries: entriesOf({ traces: store, operation: operationNamed }, wanted), verdicts: [] }
+  return { entries: entriesOf({ traces: store, operation: operationNamed }, only), verdicts: [] }
 }
 
 async function ofServer(env: Environment, options: ExportOptions): Promise<Calls> {

@@ -1,4 +1,4 @@
-// understudy trace: what calls were made, from a running server or from a database file.
+// understudy trace: shows calls of a running server or of a database file.
 import { Command } from 'commander'
 import type { Bytes } from '../../contract/core/exchange.ts'
 import type { StoredTrace, TraceRecord } from '../../contract/core/trace.ts'
@@ -19,10 +19,11 @@ import { exportTraces } from './trace-export.ts'
 
 interface Options extends TraceOptions {
   json?: boolean
-  /** Without what was asked and answered. */
+  /** Without requests and responses. */
   brief?: boolean
 }
 
+/** `understudy trace`: shows the traces of a running server or of a database file. */
 export function traceCommand(io: CommandIo): Command {
   const { stdout } = io
   const trace = new Command('trace')
@@ -90,26 +91,26 @@ function noTraces({ session = DEFAULT_SESSION, db, model, status, thread, since,
 async function tail(io: CommandIo, options: Options): Promise<void> {
   const from = traceSource(io, options)
   const sessions = options.session === ALL_SESSIONS || options.db !== undefined
-  // This says at once what is wrong with the options, and whether there is a server.
-  const known = await from.list({ ...options, limit: String(PAGE) })
+  // Reports invalid options and a missing server at once.
+  const first = await from.list({ ...options, limit: String(PAGE) })
   const saved = from.follow()
-  for await (const record of saved ? meant(saved, options) : polled(from, known, options)) {
+  for await (const record of saved ? meant(saved, options) : polled(from, first, options)) {
     print(io, record, { ...options, sessions })
   }
 }
 
-/** Those traces that the options narrow down to. */
+/** The traces that the options select. */
 async function* meant(traces: AsyncIterable<TraceRecord>, options: Options): AsyncGenerator<TraceRecord> {
   for await (const record of traces) if (isMeant(record, options)) yield record
 }
 
-/** Traces as they are found by looking again and again. */
+/** Traces found by polling. */
 async function* polled(
   from: TraceSource,
-  known: readonly TraceRecord[],
+  first: readonly TraceRecord[],
   options: Options,
 ): AsyncGenerator<TraceRecord> {
-  const seen = new Set(known.map(({ id }) => id))
+  const seen = new Set(first.map(({ id }) => id))
   for (;;) {
     await realClock.sleep(TAIL_INTERVAL_MS)
     const fresh: TraceRecord[] = []
@@ -125,7 +126,7 @@ async function* polled(
 const PAGE = 200
 const TAIL_INTERVAL_MS = 300
 
-/** Whether a trace is one of those that the options narrow down to. */
+/** Whether the options select a trace. */
 function isMeant(record: TraceRecord, { model, status, thread, since, until }: Options): boolean {
   const instant = (text: string) => (/^\d+$/.test(text) ? Number(text) : Date.parse(text))
   const started = Date.parse(record.started_at)
@@ -147,7 +148,7 @@ function print(
   else stdout.lines([traceLine(printableValues(record), { paint, width: stdout.width, sessions })])
 }
 
-/** The trace of an id; `last` is the newest that there is, or the call from inside which that was made. */
+/** The trace of an id; `last` is the newest one, or the outer call of an internal one. */
 async function find(io: CommandIo, id: string, options: Options): Promise<StoredTrace> {
   const from = traceSource(io, options)
   if (id !== 'last') return from.get(id)
@@ -156,7 +157,7 @@ async function find(io: CommandIo, id: string, options: Options): Promise<Stored
   return outermost(await from.get(newest.id), from)
 }
 
-/** What an evaluator or an agent asks is not what somebody who looks has called; a call whose trace is gone is not shown. */
+/** A call of an evaluator or an agent is not one that the user made. A call whose trace is gone is not shown. */
 async function outermost(trace: StoredTrace, from: TraceSource): Promise<StoredTrace> {
   const outer = trace.parent === null ? undefined : await from.get(trace.parent).catch(() => undefined)
   return outer ? outermost(outer, from) : trace
@@ -189,7 +190,7 @@ async function show(io: CommandIo, trace: StoredTrace, options: Options): Promis
   if (options.brief) return
   if (usage) block('usage', usage)
   const exchange = await traceSource(io, options).exchange(trace)
-  // What came on no connection is shown as it is understood.
+  // A call without a connection is shown as parsed.
   if (exchange.request)
     text('request', sentText(requestHead(exchange.request), [exchange.request.body], exchange.request))
   else block('request', request)
@@ -206,7 +207,7 @@ async function show(io: CommandIo, trace: StoredTrace, options: Options): Promis
 const UNDERSTOOD = { direct: 'parsed request', gateway: 'rendered request' } as const
 const ROUTES = { direct: 'direct to the provider', gateway: 'gateway' } as const
 
-/** The head and the body of a message as they were on the wire. */
+/** The head and the body of a message in wire format. */
 function sentText(head: string, body: readonly Bytes[], { truncated }: { truncated: boolean }): string {
   const more = truncated ? '\n(body truncated)' : ''
   return `${head}\n\n${visible(textIn(body)).trimEnd()}${more}`

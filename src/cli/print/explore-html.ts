@@ -1,4 +1,4 @@
-// An exploration as a page that opens without a server: its matrix, and the runs behind each cell.
+// Writes an exploration as a page that works without a server: its matrix, and the runs of each case.
 
 import { stringify } from 'yaml'
 import { caseName, type ExplorationData } from '../../contract/core/exploration.ts'
@@ -12,16 +12,16 @@ import { writeReport } from '../commands/trace-export.ts'
 import type { ExploreReport } from './explore-matrix.ts'
 
 type PageReport = Omit<ExploreReport, 'width'> & {
-  /** The command as it was typed. */
+  /** The command line. */
   command: string
 }
 
-/** Writes the page; `db` is the file that keeps the calls of all runs. */
+/** Writes the page; `db` is the file with the calls of all runs. */
 export async function writeExploration(file: string, db: string, report: PageReport): Promise<void> {
   const store = traceStore(openReadOnly(db), READ_ONLY)
   const source = { traces: store, operation: operationNamed }
-  // Cells that were proved by another's run share its calls.
-  const runs = new Map(report.cells.map(({ calls }) => [calls[0], calls]))
+  // Cases with the evidence of another run share its calls.
+  const runs = new Map(report.cases.map(({ calls }) => [calls[0], calls]))
   const entries = [...runs.values()].flatMap((ids, index) => entriesOfRun(source, ids, `run ${index + 1}`))
   await writeReport(file, {
     title: `understudy explore -- ${report.command}`,
@@ -31,15 +31,15 @@ export async function writeExploration(file: string, db: string, report: PageRep
   })
 }
 
-function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
+function explorationData({ found, cases, fixed, coverage, files, command, repeat }: PageReport): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
-  const left = found.left.filter(({ why }) => why === 'time')
-  const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
+  const skipped = found.skipped.filter(({ why }) => why === 'time')
+  const similar = new Set(found.skipped.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
     ...{
       command,
-      left,
-      alike: found.left.length - left.length,
+      skipped,
+      similar: found.skipped.length - skipped.length,
       dropped,
       coverage,
       routes,
@@ -48,19 +48,19 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
       quietMs,
       limitMs,
     },
-    mended: mended.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
+    fixed: fixed.map((known) => ({ point: known.injection_point, class: known.failure_mode })),
     classes: failureModes.map(({ name }) => name),
     points: points
-      .filter(({ id }) => !alike.has(id))
+      .filter(({ id }) => !similar.has(id))
       .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
         ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
       })),
-    cells: cells.map(({ scenario, ...cell }) => ({
-      ...cell,
+    cells: cases.map(({ scenario, ...result }) => ({
+      ...result,
       scenario: scenario && stringify(scenario),
-      // What is as it should be has no file: whoever wants to see it again saves the scenario first.
-      repeat: scenario && repeat(files.get(caseName(cell)) ?? `${scenario.name}.yaml`),
-      written: files.has(caseName(cell)),
+      // A tolerated case has no file: the user must save the scenario first to reproduce it.
+      repeat: scenario && repeat(files.get(caseName(result)) ?? `${scenario.name}.yaml`),
+      written: files.has(caseName(result)),
     })),
   }
 }

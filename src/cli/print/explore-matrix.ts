@@ -1,4 +1,4 @@
-// What an exploration found, as people read it: the matrix of points and classes, and each cell that is not as it should be.
+// The text report of an exploration: the matrix of injection points and failure modes, and each failed case.
 import {
   type CaseResult,
   type CaseVerdict,
@@ -24,67 +24,67 @@ const COLOURS: Readonly<Record<CaseStyle['tone'], Parameters<typeof paint>[0]>> 
   none: 'dim',
 }
 const painted = (verdict: CaseVerdict, text: string = verdict) => paint(COLOURS[CASE_STYLES[verdict].tone], text)
-/** Columns of a class's name, and of a point. */
+/** Columns for the name of a failure mode, and for an injection point. */
 const NAME = 22
 const COLUMN = 4
 
-/** What is printed of an exploration. */
+/** The content of the report. */
 export interface ExploreReport {
   found: Exploration
-  /** With those accepted that are known. */
-  cells: readonly CaseResult[]
-  mended: readonly KnownFailure[]
+  /** Including accepted known failures. */
+  cases: readonly CaseResult[]
+  fixed: readonly KnownFailure[]
   coverage: CoverageNumbers
-  /** Where a cell's scenario was written, by the cell's name. */
+  /** The scenario file of each case, by the case's name. */
   files: ReadonlyMap<string, string>
-  /** The command that plays a scenario again. */
+  /** The command that runs a scenario again. */
   repeat(scenario: string): string
   width: number
 }
 
 /** The whole report, as lines. */
 export function exploreLines(report: ExploreReport): string[] {
-  const { found, cells, mended } = report
-  const bad = cells.filter((cell) => !isGood(cell))
+  const { found, cases, fixed } = report
+  const bad = cases.filter((result) => !isGood(result))
   return [
     `Understudy: explore: ${verdictLine(report, bad.length)}`,
     '',
     ...matrixLines(report),
     '',
-    ...bad.flatMap((cell) => badLines(cell, report)),
+    ...bad.flatMap((result) => badLines(result, report)),
     ...summaryLines(report),
     ...found.routes.flatMap(routeLines),
-    ...mended.map(
+    ...fixed.map(
       (known) =>
         `  ${paint('yellow', 'fixed')}     ${known.injection_point} ${known.failure_mode}: remove it from the file of known cases`,
     ),
   ]
 }
 
-/** The verdict in a few words: what was not tried is not called good. */
-function verdictLine({ found, cells, coverage }: ExploreReport, bad: number): string {
+/** The verdict in a few words. Cases that were not run do not count as passed. */
+function verdictLine({ found, cases, coverage }: ExploreReport, bad: number): string {
   const where = ` (${counted(found.points.length, 'injection point')})`
-  if (bad > 0) return `${paint('red', 'FAIL')}: ${bad} of ${counted(cells.length, 'case')} failed${where}`
+  if (bad > 0) return `${paint('red', 'FAIL')}: ${bad} of ${counted(cases.length, 'case')} failed${where}`
   const unproved = (why: string) => `${paint('yellow', 'INCONCLUSIVE')}: ${why}`
   if (found.points.length === 0) return unproved('no call to a model or an agent was received')
   if (coverage.delivered.of === 0) return unproved('no fault was injected')
-  const partly = found.left.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
-  return `${paint('green', 'PASS')}: ${counted(cells.length, 'case')}${where}${partly}`
+  const partly = found.skipped.length > 0 || found.dropped > 0 ? '; other cases were not run' : ''
+  return `${paint('green', 'PASS')}: ${counted(cases.length, 'case')}${where}${partly}`
 }
 
-/** Rows are classes, columns points; as many points beside each other as there is room for. */
-function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cells' | 'width'>): string[] {
-  const shown = new Set([...cells, ...found.left.filter(({ why }) => why === 'time')].map(({ point }) => point))
+/** Rows are failure modes, columns injection points; as many columns side by side as fit. */
+function matrixLines({ found, cases, width }: Pick<ExploreReport, 'found' | 'cases' | 'width'>): string[] {
+  const shown = new Set([...cases, ...found.skipped.filter(({ why }) => why === 'time')].map(({ point }) => point))
   const tried = found.points.filter(({ id }) => shown.has(id))
-  const by = new Map(cells.map((cell) => [caseName(cell), cell]))
-  const left = new Set(found.left.map(caseName))
+  const by = new Map(cases.map((result) => [caseName(result), result]))
+  const skipped = new Set(found.skipped.map(caseName))
   const wide = Math.max(1, Math.floor((width - NAME) / COLUMN))
   const lines: string[] = []
   for (let first = 0; first < tried.length; first += wide) {
     const block = tried.slice(first, first + wide)
     lines.push(`${''.padEnd(NAME)}${block.map((_, index) => `p${first + index + 1}`.padEnd(COLUMN)).join('')}`)
     for (const { name } of failureModes) {
-      const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, left))
+      const signs = block.map((point) => signOf(caseName({ point: point.id, class: name }), by, skipped))
       if (signs.some((sign) => sign !== undefined))
         lines.push(`${name.padEnd(NAME)}${signs.map(inColumn).join('')}`.trimEnd())
     }
@@ -95,12 +95,12 @@ function matrixLines({ found, cells, width }: Pick<ExploreReport, 'found' | 'cel
   return [...lines, ...tried.map(pointLine), '', [...legend, ...marks].join('  ')]
 }
 
-/** The sign of a cell, and how many columns it takes; undefined where there can be none. */
-function signOf(name: string, by: ReadonlyMap<string, CaseResult>, left: ReadonlySet<string>) {
-  const cell = by.get(name)
-  if (!cell) return left.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
-  const sign = `${CASE_STYLES[cell.verdict].sign}${cell.derived ? DERIVED : ''}`
-  return { text: painted(cell.verdict, sign), wide: sign.length }
+/** The sign of a case, and its width in columns; undefined if the failure mode does not apply. */
+function signOf(name: string, by: ReadonlyMap<string, CaseResult>, skipped: ReadonlySet<string>) {
+  const found = by.get(name)
+  if (!found) return skipped.has(name) ? { text: LEFT_OUT, wide: LEFT_OUT.length } : undefined
+  const sign = `${CASE_STYLES[found.verdict].sign}${found.derived ? DERIVED : ''}`
+  return { text: painted(found.verdict, sign), wide: sign.length }
 }
 const inColumn = (sign: ReturnType<typeof signOf>): string =>
   `${sign?.text ?? ''}${' '.repeat(COLUMN - (sign?.wide ?? 0))}`
@@ -120,15 +120,15 @@ const pointLine = (
   return `  p${String(index + 1).padEnd(COLUMN)}${id}  ${paint('dim', [...about, ...marks].join(', '))}`
 }
 
-/** A cell that is not as it should be, and how to see it again. */
-function badLines(cell: CaseResult, { files, repeat }: ExploreReport): string[] {
-  const file = files.get(caseName(cell))
+/** A failed case, and how to reproduce it. */
+function badLines(result: CaseResult, { files, repeat }: ExploreReport): string[] {
+  const file = files.get(caseName(result))
   const again = file === undefined ? [] : [`    ${paint('dim', repeat(file))}`]
-  const derived = cell.derived ? ` ${paint('dim', '(derived)')}` : ''
-  return [`  ${painted(cell.verdict)}${derived}  ${cell.class} at ${cell.point}: ${cell.why}`, ...again]
+  const derived = result.derived ? ` ${paint('dim', '(derived)')}` : ''
+  return [`  ${painted(result.verdict)}${derived}  ${result.class} at ${result.point}: ${result.why}`, ...again]
 }
 
-/** What the gateway hides of a configuration's faults, and what it does not. */
+/** Which faults of a configuration the gateway hides from the client. */
 function routeLines({ route, outcomes }: RouteTable): string[] {
   const failed = outcomes.filter(({ outcome }) => outcome !== 'succeeded')
   const byTarget = (target: string) =>
@@ -144,30 +144,30 @@ function routeLines({ route, outcomes }: RouteTable): string[] {
   return [`  route     ${route}`, ...lines]
 }
 
-/** What was not tried, and why. */
-function leftLines({ left }: Exploration): string[] {
-  const timed = left.filter(({ why }) => why === 'time').length
-  const alike = left.filter(({ why }) => why === 'similar')
-  const calls = new Set(alike.map(({ point }) => point)).size
+/** The cases that were not run, and why. */
+function leftLines({ skipped }: Exploration): string[] {
+  const timed = skipped.filter(({ why }) => why === 'time').length
+  const similar = skipped.filter(({ why }) => why === 'similar')
+  const calls = new Set(similar.map(({ point }) => point)).size
   return [
     ...(timed > 0
       ? [`  not run   ${counted(timed, 'case')}: stopped, or --budget was reached; --resume continues`]
       : []),
     ...(calls > 0
       ? [
-          `  not run   ${counted(alike.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
+          `  not run   ${counted(similar.length, 'case')} of ${counted(calls, 'call')} that are similar to others; --no-prune runs them`,
         ]
       : []),
   ]
 }
 
 function summaryLines({ found, coverage }: ExploreReport): string[] {
-  const { delivered, held, recoveryPaths } = coverage
+  const { delivered, tolerated, recoveryPaths } = coverage
   const share = ({ of, all }: { of: number; all: number }) => `${of} of ${all}`
   const unstable = found.points.filter((point) => point.unstable)
   return [
     `  runs      ${found.runs}, ${found.saved} saved by pruning; baseline ${lengthOf(found.quietMs)}; hang timeout ${lengthOf(found.limitMs)}`,
-    `  coverage  faults: ${share(delivered)} injected, ${share(held)} tolerated; recovery paths: ${share(recoveryPaths)}`,
+    `  coverage  faults: ${share(delivered)} injected, ${share(tolerated)} tolerated; recovery paths: ${share(recoveryPaths)}`,
     ...leftLines(found),
     ...(found.dropped > 0
       ? [

@@ -1,4 +1,4 @@
-// What an exploration leaves behind: scenario files of what is broken, the state it can go on from, JSON and JUnit.
+// The files of an exploration: scenarios of failed cases, the state for --resume, JSON and JUnit.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,33 +16,33 @@ import { writeOutputFile } from './output-file.ts'
 import type { ExploreJson } from './report-schemas.ts'
 
 const STATE = 'state.json'
-/** The file in the folder of an exploration that keeps the calls of its runs. */
+/** The file in the folder of an exploration that stores the calls of its runs. */
 export const RUNS = 'runs.db'
 
-/** What an exploration can go on from. */
+/** The state from which an exploration can be resumed. */
 interface State {
-  /** Of the form of this file. */
+  /** Version of the file format. */
   version: typeof STATE_VERSION
   command: readonly string[]
   seed: number
   cells: TriedCase[]
 }
 const STATE_VERSION = 2
-/** At most this share of an exploration goes into writing its state, as one in so many. */
+/** At most one part in so many of the time is spent on writing the state. */
 const SAVING_SHARE = 20
 
-/** Keeps what was found as it is found, in a folder that is made when it is not there. */
+/** Saves results as they are found, in a folder that is created if necessary. */
 export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>, resume: boolean) {
   makeFolder(folder)
   const path = join(folder, STATE)
-  const cells = resume ? resumedCells(path, about) : []
-  const before = new Map(cells.map((tried) => [caseName(tried.result), tried]))
+  const results = resume ? resumedCells(path, about) : []
+  const before = new Map(results.map((tried) => [caseName(tried.result), tried]))
   const found = new Map(before)
   let pause = { from: 0, ms: 0 }
   const save = () => {
     const began = realClock.now()
     const text = JSON.stringify({ version: STATE_VERSION, ...about, cells: [...found.values()] } satisfies State)
-    // Whoever is stopped in the middle of it leaves the one before.
+    // If the process is killed while writing, the previous file stays.
     writeOutputFile(path, text, { sync: true })
     const from = realClock.now()
     pause = { from, ms: SAVING_SHARE * (from - began) }
@@ -50,7 +50,7 @@ export function keptState(folder: string, about: Pick<State, 'command' | 'seed'>
   save()
   return {
     before,
-    /** Keeps a cell; after a crash, the last few may have to be tried again. */
+    /** Saves a case. After a crash, the last few may have to be run again. */
     add(tried: TriedCase) {
       found.set(caseName(tried.result), tried)
       if (realClock.now() >= pause.from + pause.ms) save()
@@ -67,7 +67,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** How to begin anew where a state cannot be used. */
+/** How to start again if a state cannot be used. */
 const ANEW = 'omit --resume to explore everything again'
 
 function savedState(path: string): State {
@@ -105,33 +105,33 @@ function resumedCells(path: string, { command, seed }: Pick<State, 'command' | '
   )
 }
 
-/** Writes the scenario of each cell that is not as it should be; gives its file by the cell's name. */
+/** Writes the scenario of each failed case. Returns the files by the case's name. */
 export function writeScenarios(folder: string, cells: readonly CaseResult[]): Map<string, string> {
-  const written = cells.flatMap((cell) => {
-    if (isGood(cell) || !cell.scenario || cell.derived) return []
-    const file = join(folder, `${cell.scenario.name}.yaml`)
-    writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
-    return [[caseName(cell), file] as const]
+  const written = cells.flatMap((result) => {
+    if (isGood(result) || !result.scenario || result.derived) return []
+    const file = join(folder, `${result.scenario.name}.yaml`)
+    writeOutputFile(file, `# ${result.verdict}: ${result.why.replaceAll('\n', ' ')}\n${stringify(result.scenario)}`)
+    return [[caseName(result), file] as const]
   })
   return new Map(written)
 }
 
-/** The report that machines read. */
+/** The report for programs. */
 export const reportAsJson = (
-  { points, left, dropped, runs, saved, routes, recoveryPaths }: Exploration,
-  cells: readonly CaseResult[],
+  { points, skipped, dropped, runs, saved, routes, recoveryPaths }: Exploration,
+  results: readonly CaseResult[],
   { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
 ): ExploreJson => ({
   injection_points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
     ...{ id, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
   })),
-  cases: cells.map((cell) => ({
-    ...{ injection_point: cell.point, failure_mode: cell.class, result: cell.verdict, reason: cell.why },
-    traces: cell.traces,
-    scenario: files.get(caseName(cell)) ?? null,
-    derived: cell.derived,
+  cases: results.map((result) => ({
+    ...{ injection_point: result.point, failure_mode: result.class, result: result.verdict, reason: result.why },
+    traces: result.traces,
+    scenario: files.get(caseName(result)) ?? null,
+    derived: result.derived,
   })),
-  not_run: left.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
+  not_run: skipped.map(({ point, class: mode, why }) => ({ injection_point: point, failure_mode: mode, reason: why })),
   coverage: coverageAsJson(coverage),
   recovery_paths: recoveryPaths,
   routes,
@@ -140,30 +140,30 @@ export const reportAsJson = (
   runs_saved: saved,
 })
 
-/** The three numbers as `--json` prints them. */
-export const coverageAsJson = ({ delivered, held, recoveryPaths }: CoverageNumbers) => ({
+/** The three coverage numbers as `--json` prints them. */
+export const coverageAsJson = ({ delivered, tolerated, recoveryPaths }: CoverageNumbers) => ({
   faults: shareAsJson(delivered),
-  tolerance: shareAsJson(held),
+  tolerance: shareAsJson(tolerated),
   recovery_paths: shareAsJson(recoveryPaths),
 })
-const shareAsJson = ({ of, all }: CoverageNumbers['held']) => ({ count: of, total: all })
+const shareAsJson = ({ of, all }: CoverageNumbers['tolerated']) => ({ count: of, total: all })
 
-/** A case for each cell. */
-export const exploreJunit = (cells: readonly CaseResult[]): string =>
+/** One test case per case. */
+export const exploreJunit = (results: readonly CaseResult[]): string =>
   junitXml('understudy explore', [
     {
       name: 'explore',
-      took: cells.reduce((sum, { tookMs }) => sum + (tookMs ?? 0), 0),
-      cases: cells.map(
-        (cell): JunitCase => ({
-          suite: cell.point,
-          name: cell.class,
-          took: cell.derived ? 0 : (cell.tookMs ?? 0),
-          ...(isGood(cell)
-            ? { output: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}` }
+      took: results.reduce((sum, { tookMs }) => sum + (tookMs ?? 0), 0),
+      cases: results.map(
+        (result): JunitCase => ({
+          suite: result.point,
+          name: result.class,
+          took: result.derived ? 0 : (result.tookMs ?? 0),
+          ...(isGood(result)
+            ? { output: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}` }
             : {
-                failure: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}`,
-                output: cell.output ?? undefined,
+                failure: `${result.verdict}${result.derived ? ', derived' : ''}: ${result.why}`,
+                output: result.output ?? undefined,
               }),
         }),
       ),

@@ -1,4 +1,4 @@
-// How far an exploration has come: a bar where a person sees it, a line now and then elsewhere.
+// The progress of an exploration: a bar on a terminal, an occasional line elsewhere.
 import type { ExploreOptions } from '../../exploration/explore.ts'
 import { isGood } from '../../exploration/known-failures.ts'
 import { realClock } from '../../lib/clock.ts'
@@ -7,19 +7,19 @@ import { lengthOf } from './overview.ts'
 import { progressBar } from './progress.ts'
 
 type Step = Parameters<ExploreOptions['notify']>[0]
-/** Least time between two lines where nobody looks at a bar, in ms. */
+/** Minimum time between two lines without a terminal, in ms. */
 const EVERY_MS = 10_000
 
-/** Shows each step on stderr; `end` takes the bar away. */
+/** Shows each step on stderr; `end` removes the bar. */
 export function exploreProgress({ stderr, log }: Pick<CommandIo, 'stderr' | 'log'>) {
   const began = realClock.now()
   const live = stderr.isTTY
   let last = began
   let bad = 0
   const lineOf = ({ done, total }: Step) => {
-    const left = (total - done) * ((realClock.now() - began) / Math.max(1, done))
+    const remaining = (total - done) * ((realClock.now() - began) / Math.max(1, done))
     const bar = live ? `${progressBar({ done, total })} ` : ''
-    return `${bar}${done} of ${total} cases, ${bad} failed, about ${lengthOf(left)} left`
+    return `${bar}${done} of ${total} cases, ${bad} failed, about ${lengthOf(remaining)} left`
   }
   return {
     show(step: Step) {

@@ -1,23 +1,23 @@
-// The command that breaks a program once more as one run of an exploration did.
+// The command that reproduces one run of an exploration.
 import { flagOf, SETTINGS } from '../../config.ts'
 import { settingsByKey } from '../commands/setting-flags.ts'
 
-/** Words as they are typed into a shell. */
+/** A command line for a shell. */
 export const shellLine = (words: readonly string[]): string =>
   words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
 
-/** What no other command needs, or nobody should read. */
+/** Settings that other commands do not need, or that must not be printed. */
 const UNSAID = ['db', 'port', 'token', 'json']
 
 /**
- * Tells how a scenario is played again with the command that was explored, under the settings that it was explored with.
- * @param options the flags as they were given
+ * Returns the command that runs a scenario with the explored command, under the same settings.
+ * @param options the flags of the exploration
  */
 export function repeater(command: readonly string[], options: Record<string, unknown>): (scenario: string) => string {
-  const given = Object.entries(settingsByKey(options)).filter(
+  const flags = Object.entries(settingsByKey(options)).filter(
     ([key, value]) => (key === 'config' || key in SETTINGS) && !UNSAID.includes(key) && value !== undefined,
   )
-  const settings = given.flatMap(([key, value]) =>
+  const settings = flags.flatMap(([key, value]) =>
     value === true
       ? [flagOf(key)]
       : (Array.isArray(value) ? value : [value]).flatMap((one) => [flagOf(key), String(one)]),

@@ -1,11 +1,11 @@
-// --log json: one line of JSON a call, and for whatever else is said, on standard error, for whoever gathers logs. It says who called what and what became of
-// it, and nothing that anybody has said; what is not read in time is left out and counted.
+// --log json: one line of JSON per call and per message on standard error, for log collectors. It has metadata of
+// calls, but no content. Lines that are not read in time are dropped and counted.
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { Understudy } from '../../deps.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { LineWriter } from './line-writer.ts'
 
-/** Characters of a name; what clients and scenarios call things is theirs. */
+/** Maximum length of a name: clients and scenarios choose them. */
 const MAX_NAME_LENGTH = 200
 const MAX_FAULTS = 20
 
@@ -52,5 +52,5 @@ function lineOf(trace: TraceRecord, call: number) {
   }
 }
 
-/** The line that tells of so many that were left out. */
+/** The line that reports the number of dropped lines. */
 export const leftOut = (count: number) => lineWith('warn', `${count} log lines dropped`)

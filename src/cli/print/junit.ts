@@ -1,4 +1,4 @@
-// The runs of a command as JUnit XML, which CI systems read.
+// JUnit XML of the runs of a command, for CI systems.
 import type { Finding } from '../../contract/core/finding.ts'
 import type { CallTimes } from '../../db/trace-writes.ts'
 import { printableLine, withoutCommands } from '../../lib/printable.ts'
@@ -13,11 +13,11 @@ export interface JunitCase {
   /** Milliseconds. */
   took: number
   failure?: string | undefined
-  /** What else is said of it. */
+  /** More output of the case. */
   output?: string | undefined
 }
 
-/** JUnit XML: a suite a run; a case for the command, each session, each finding and each expectation. */
+/** JUnit XML: a suite per run; a case for the command, each session, each finding and each expectation. */
 export const junit = (runs: readonly SuiteRun[]): string =>
   junitXml(
     'understudy exec',
@@ -32,7 +32,7 @@ interface JunitSuite {
   cases: readonly JunitCase[]
 }
 
-/** Suites as JUnit XML, under the name of what has run them. */
+/** Suites as JUnit XML, under the name of the command. */
 export function junitXml(program: string, suites: readonly JunitSuite[]): string {
   const all = suites.flatMap(({ cases }) => cases)
   const total = suites.reduce((sum, { took }) => sum + took, 0)
@@ -58,14 +58,14 @@ function casesOf(run: SuiteRun): JunitCase[] {
   ]
 }
 
-/** Why nothing was proved. CI systems know no third result, and a run that ends with 3 must not look like a pass. */
+/** Why nothing was proved. CI systems have no third result, and a run with exit code 3 must not look passed. */
 const unprovedText = ({ inconclusive }: Pick<SuiteRun, 'inconclusive'>) => `INCONCLUSIVE: ${inconclusive.join('; ')}`
 
 function sessionCases(report: RunSession, { name: suite, strict, times }: SuiteRun): JunitCase[] {
   const { session, expectations, notices, tasks } = report
   const unproved = report.verdict === 'inconclusive' ? [unprovedText(report)] : []
-  const said = [...unproved, ...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
-  const output = said.length === 0 ? undefined : said.join('; ')
+  const lines = [...unproved, ...taskLines([tasks]).map((text) => `tasks: ${text}`), ...notices]
+  const output = lines.length === 0 ? undefined : lines.join('; ')
   const findings = report.findings
   const label = sessionLabel(report)
   const own = `${suite}.${label}`
@@ -93,12 +93,12 @@ function caseOf(
 ): JunitCase {
   const { kind, severity, message, traces, accepted } = finding
   const evidence = traces.length > 0 ? ` (${traces.join(', ')})` : ''
-  const said = `${message}${evidence}`
+  const full = `${message}${evidence}`
   const failed = failsVerdict(finding, strict)
   const word = accepted ? 'accepted' : severity
   return {
     ...{ suite, name: `${kind}: ${message}`, took },
-    ...(failed ? { failure: said } : { output: `${word}: ${said}` }),
+    ...(failed ? { failure: full } : { output: `${word}: ${full}` }),
   }
 }
 
@@ -129,5 +129,5 @@ const attributesOf = (values: Record<string, string | number>) =>
     .map(([name, value]) => ` ${name}="${xml(String(value))}"`)
     .join('')
 
-// XML has no way to write most of what is escaped, and readers of it show none of the rest; what is in a log may be read by a runner.
+// XML cannot represent most of what is escaped. A log may be read by a CI runner.
 const xml = (text: string): string => Bun.escapeHTML(withoutCommands(printableLine(text)).replaceAll('\t', ' '))

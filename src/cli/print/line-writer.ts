@@ -1,38 +1,39 @@
-// Lines that a running server prints on standard error. It never waits for who reads them, and outlives them: a reader may be
-// slow, stop or go (a closed pipe or terminal, a full disk).
+// Lines that a running server prints on standard error. It never waits for a reader, and survives it: a reader may be
+// slow, stop or go away (a closed pipe or terminal, a full disk).
 import { writeSync } from 'node:fs'
 import { realClock } from '../../lib/clock.ts'
 import { once } from '../../lib/once.ts'
 import { safeLine } from './output.ts'
 
-/** Characters that wait to be read. */
+/** Maximum number of characters that wait to be read. */
 const MAX_WAITING = 4_000_000
-/** How long lines wait for others to go with. */
+/** Time for which lines are collected before they are written. */
 const TOGETHER_MS = 25
 const STDERR = 2
 
-/** Takes lines, each of which is printed as one. */
+/** Writes lines. */
 export interface LineWriter {
   add(line: string): void
 }
 
 /**
- * Makes a writer of lines to standard error; what is not read in time, or cannot be written, is left out and counted.
- * @param leftOut the line that tells of so many lines left out
+ * Creates a writer of lines to standard error. Lines that are not read in time, or cannot be written, are dropped and
+ * counted.
+ * @param leftOut the line that reports the number of dropped lines
  */
 export type MakeLineWriter = (leftOut: (count: number) => string) => LineWriter
 
 /**
- * What makes writers to the standard error of this process; those of one maker write into no line of each other's.
- * @param colours whether standard error shows colours
+ * A factory of writers to the standard error of this process. Writers of one factory do not interleave within a line.
+ * @param colours whether standard error shows colors
  */
 export function standardErrorLines(colours: () => boolean): MakeLineWriter {
   const sink = once(() => Bun.stderr.writer())
   let previous: Promise<unknown> = Promise.resolve()
-  /** Writes one text after the other, so that lines stay whole; rejects when it could not be written. */
+  /** Writes one text after the other, so that lines stay whole. Rejects if it could not be written. */
   const writeText = (text: string): Promise<void> => {
     const written = previous.then(async () => {
-      // Both tell of what is wrong: the one when there is nothing to wait for, the other when there is.
+      // Both report errors: one synchronously, the other when awaited.
       await sink().write(text)
       await sink().flush()
     })
@@ -61,15 +62,15 @@ export function standardErrorLines(colours: () => boolean): MakeLineWriter {
       }
       writing = false
     }
-    // What came last goes out at the end, if somebody reads it.
+    // The last lines are written at the end, if someone reads them.
     process.on('exit', () => {
       try {
         if (waiting.length > 0) writeSync(STDERR, take())
       } catch {}
     })
     return {
-      add(given) {
-        const line = safeLine(given, colours())
+      add(added) {
+        const line = safeLine(added, colours())
         if (length + line.length > MAX_WAITING) {
           dropped++
           return

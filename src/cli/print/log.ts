@@ -1,4 +1,4 @@
-// What commands say of themselves on standard error: lines for people, or with --log json a line of JSON each.
+// Messages of commands on standard error: human-readable lines, or with --log json one line of JSON each.
 
 import type { Understudy } from '../../deps.ts'
 import { lazy } from '../../lib/lazy.ts'
@@ -6,38 +6,38 @@ import { once } from '../../lib/once.ts'
 import { FileError } from '../../schema/source.ts'
 import type { MakeLineWriter } from './line-writer.ts'
 
-/** How grave a line is. */
+/** Severity of a line. */
 type LogLevel = 'info' | 'warn' | 'error'
 
-/** What a command says of itself while it runs; nobody waits for who reads it. */
+/** The log of a running command. It never waits for a reader. */
 export interface Log {
-  /** Whether every line is to be JSON. */
+  /** Whether every line is JSON. */
   readonly isJson: boolean
-  /** Chooses the form of all lines from now on: JSON for `json`, else for people. */
+  /** Sets the format of all lines from now on: JSON for `json`, otherwise human-readable. */
   useFormat(format: 'json' | undefined): void
   /**
    * Prints a line.
-   * @param message without our name before it; `prefix` stands before it for people alone
-   * @param fields more of the JSON
+   * @param message without the program's name; `prefix` is added for human-readable lines
+   * @param fields additional fields of the JSON
    */
   line(level: LogLevel, message: string, fields?: { prefix?: string; [field: string]: unknown }): void
-  /** Prints a line for people, whatever the form of the others is. */
+  /** Prints a human-readable line, whatever the format. */
   plain(line: string): void
-  /** Prints what went wrong while calls are answered: a file with a mistake in lines, what is a bug with its stack. */
+  /** Prints an error that occurred while calls were handled: the problems of a file as lines, a bug with its stack. */
   report(error: unknown): void
-  /** Prints a line about a setting or a scenario that is not followed. */
+  /** Prints a line about a setting or a scenario that is not applied. */
   notice(line: string, level?: LogLevel): void
-  /** Begins to print a line of JSON for each call of a server. */
+  /** Starts to print a line of JSON for each call of a server. */
   calls(understudy: Pick<Understudy, 'observers' | 'telemetry'>): void
 }
 
-// Brings what most starts do not need.
+// Loads what most starts do not need.
 const jsonLog = lazy<typeof import('./json-log.ts')>(() => require('./json-log.ts'))
 
-/** A log for people, until another format is chosen. */
+/** A human-readable log, until another format is set. */
 export function createLog(makeWriter: MakeLineWriter): Log {
   const plainLines = once(() => makeWriter((count) => `understudy: ${count} log lines dropped`))
-  // One writer for all lines of JSON: two would write into the midst of each other's.
+  // All lines of JSON share one writer: two would interleave.
   const jsonLines = once(() => makeWriter(jsonLog().leftOut))
   let isJson = false
   const plain = (line: string) => plainLines().add(line)
@@ -60,7 +60,8 @@ export function createLog(makeWriter: MakeLineWriter): Log {
       if (error instanceof FileError) {
         for (const problem of error.problems) notice(problem, 'error')
       } else if (!isJson) {
-        // The stack alone: the runtime would print the lines around it, which in the executable are pages of packed code.
+        // Only the stack: the runtime would print the surrounding lines, which in the executable are pages of minified
+        // code.
         const text = error instanceof Error ? error.stack || String(error) : String(error)
         for (const one of text.split('\n')) plain(one)
       } else if (error instanceof Error) line('error', error.message, { stack: error.stack })
@@ -70,6 +71,6 @@ export function createLog(makeWriter: MakeLineWriter): Log {
   }
 }
 
-/** A line as JSON, for what is printed elsewhere. */
+/** A line as JSON, for output elsewhere. */
 export const jsonLine = (level: LogLevel, message: string, fields: Record<string, unknown>): string =>
   jsonLog().lineWith(level, message, fields)

@@ -1,10 +1,10 @@
-// Files that a command is told to write.
+// Output files of commands.
 import { writePrivateFile } from '../../lib/private-files.ts'
 import { ServerError } from '../errors.ts'
 
 /**
- * Writes a file whole; where that fails, as on a full disk, the one before stays.
- * @throws ServerError that names the file.
+ * Writes a file atomically. If that fails, as on a full disk, the previous file stays.
+ * @throws ServerError that names the file
  */
 export function writeOutputFile(file: string, content: string, options: { sync?: boolean } = {}): void {
   try {

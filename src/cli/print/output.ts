@@ -1,6 +1,6 @@
-// The one way to standard output and standard error. Much of what is printed was written by others: whatever a terminal or a CI runner would
-// act on goes out as an escape. Our own colours are marked until then, so that no text of others can pass for one, and are dropped where the
-// stream does not show them.
+// The only way to standard output and standard error. Much of the output is untrusted text: anything that a terminal or
+// a CI runner would interpret is escaped. Our own colors are marked until then, so that untrusted text cannot imitate
+// them, and are dropped if the stream does not show them.
 import { styleText } from 'node:util'
 import { processSecret, unguessable } from '../../lib/ids.ts'
 import { once } from '../../lib/once.ts'
@@ -9,45 +9,45 @@ import { printable, printableJson, printableLine, withoutCommands } from '../../
 /** A format of `styleText`. */
 export type Format = Extract<Parameters<typeof styleText>[0], string>
 
-/** What a command prints on: a stream of the process, or the text of a test. */
+/** The target of a command's output: a stream of the process, or the text of a test. */
 export interface OutputStream {
-  /** Whether a person reads along. */
+  /** Whether it is a terminal. */
   readonly isTTY: boolean
-  /** Columns of the terminal; anything where it is no terminal. */
+  /** Columns of the terminal; meaningless without one. */
   readonly columns: number
-  /** Whether it shows colours. */
+  /** Whether it shows colors. */
   readonly colours: boolean
-  /** Writes a text and a line feed, at once. */
+  /** Writes a text and a line feed, synchronously. */
   writeLine(text: string): void
-  /** Writes a text as it is. */
+  /** Writes a text unchanged. */
   write(text: string): void
 }
 
-/** Prints on one stream, whatever is printed made safe for it. */
+/** Prints on one stream with all text escaped. */
 export interface Printer {
-  /** Columns of the terminal, as it says itself; undefined where it is none, as in a pipe. */
+  /** Columns of the terminal; undefined without one, as in a pipe. */
   readonly columns: number | undefined
-  /** Columns that lines are broken for; undefined where no person reads along. */
+  /** Columns to which lines are wrapped; undefined without a terminal. */
   readonly width: number | undefined
   readonly isTTY: boolean
   /** Prints a line. */
   line(line: string): void
-  /** Prints lines, each as one. */
+  /** Prints lines. */
   lines(lines: readonly string[]): void
-  /** Prints a text of one or more lines, without colours. */
+  /** Prints a text of one or more lines, without colors. */
   text(text: string): void
-  /** Prints a value as JSON, in one line or so far indented. */
+  /** Prints a value as JSON, in one line or indented. */
   json(value: unknown, indent?: number): void
-  /** Writes over the line that was written last; for terminals alone. */
+  /** Overwrites the last line; only for terminals. */
   overwrite(line: string): void
-  /** Passes on what a command of others has printed, or a help that is ours: as it is. */
+  /** Prints the output of another command or our own help unchanged. */
   raw(output: string): void
 }
 
-/** Fewest columns that a line is broken for. */
+/** Minimum number of columns to which a line is wrapped. */
 const NARROWEST = 40
 
-/** What prints on a stream. */
+/** A printer for a stream. */
 export function printer(stream: OutputStream): Printer {
   const safe = (line: string) => safeLine(line, stream.colours)
   const lines = (some: readonly string[]) => {
@@ -74,35 +74,35 @@ export function printer(stream: OutputStream): Printer {
   }
 }
 
-/** Stands in each colour of ours, and nowhere else: it never leaves the process. Colours have numbers of few digits. */
+/** Marks our own colors, and never leaves the process. Colors have numbers of few digits. */
 const secret = once(() =>
   BigInt(`0x${unguessable(processSecret(), 'colours')}`)
     .toString()
     .replace(/\d{4}(?=\d)/g, '$&;'),
 )
-/** A colour of ours; it has the form of one, so that it has no width. */
+/** One of our colors. It has the form of a color code, so that it has no width. */
 const marked = (code: string) => `\u001b[${code};${secret()}m`
 const marks = once(() => new RegExp(`\u001b\\[(\\d+);${secret()}m`))
 
-/** Colours a text, which is shown where it is printed on a stream that has colours. */
+/** Colors a text. The color is shown if the stream supports it. */
 export const paint = (format: Format, text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
   styleText(format, ' ', { validateStream: false }).replace(/ |\x1b\[(\d+)m/g, (_, code?: string) =>
     code === undefined ? text : marked(code),
   )
 
-/** A line as it is shown: what others have written in it is visible and on one line, our colours are colours, or are dropped. */
+/** A line as shown: untrusted text is visible and on one line, our colors are applied or dropped. */
 const visibleLine = (line: string, colours: boolean): string =>
   line
     .split(marks())
     .map((part, index) => (index % 2 === 0 ? printableLine(part) : colours ? `\u001b[${part}m` : ''))
     .join('')
 
-/** A line broken by `wrap`, which gets it as it is shown. */
+/** A line wrapped by `wrap`, which receives it as shown. */
 export const wrapVisible = (line: string, wrap: (visible: string) => string[]): string[] =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
   wrap(visibleLine(line, true)).map((part) => part.replace(/\x1b\[(\d+)m/g, (_, code: string) => marked(code)))
 
-/** A line as it is printed, with our colours or without. */
+/** A line as printed, with or without our colors. */
 export const safeLine = (line: string, colours: boolean): string =>
   withoutCommands(line.includes('\u001b') ? visibleLine(line, colours) : printableLine(line))

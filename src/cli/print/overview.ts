@@ -1,18 +1,18 @@
-// Many calls at a glance, before they are shown one by one.
+// A summary of many calls, before they are listed one by one.
 
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import { fitText } from './terminal.ts'
 import type { Paint } from './waterfall.ts'
 
-/** So many calls are too many to be understood one by one. */
+/** Calls from which on a summary is shown. */
 export const MANY_CALLS = 24
 
 const NONE = ' '
 const [ALL_WELL, SOME_FAILED, ALL_FAILED] = ['█', '▒', '░']
 const LABEL = 30
 
-/** What became of many calls, by model and over time. */
+/** The outcomes of many calls, by model and over time. */
 export function overviewLines(
   traces: readonly TraceRecord[],
   { paint, width }: { paint: Paint; width: number },
@@ -55,24 +55,24 @@ interface Axis {
   axis: number
 }
 
-/** A character for each stretch of time: how the calls went that began in it. */
+/** One character per time slot: the outcome of the calls that began in it. */
 function barOf(traces: readonly TraceRecord[], { starts, begin, total, axis }: Axis): string {
-  const slots = Array.from({ length: axis }, () => ({ calls: 0, failed: 0 }))
+  const buckets = Array.from({ length: axis }, () => ({ calls: 0, failed: 0 }))
   for (const [index, { outcome }] of traces.entries()) {
     const at = Math.min(axis - 1, Math.floor((((starts[index] ?? 0) - begin) / total) * axis))
-    const slot = slots[at]
-    if (!slot) continue
-    slot.calls++
-    if (outcome !== 'succeeded') slot.failed++
+    const bucket = buckets[at]
+    if (!bucket) continue
+    bucket.calls++
+    if (outcome !== 'succeeded') bucket.failed++
   }
-  return slots
+  return buckets
     .map(({ calls, failed }) =>
       calls === 0 ? NONE : failed === 0 ? ALL_WELL : failed < calls ? SOME_FAILED : ALL_FAILED,
     )
     .join('')
 }
 
-/** A length of time as people say it. */
+/** A duration for people. */
 export function lengthOf(ms: number): string {
   if (ms < 10_000) return `${Math.round(ms)} ms`
   if (ms < 600_000) return `${(ms / 1000).toFixed(1)} s`

@@ -1,4 +1,4 @@
-// How far work has come that takes longer than a second: a bar on stderr, only where a person reads along.
+// The progress of work that takes longer than a second: a bar on stderr, only on a terminal.
 import { realClock } from '../../lib/clock.ts'
 import type { CommandIo } from '../io.ts'
 
@@ -7,19 +7,19 @@ const EVERY_MS = 200
 /** Columns of a bar. */
 const WIDTH = 20
 
-/** How far work has come. */
+/** The progress of work. */
 export interface Progress {
   done: number
   total: number
 }
 
-/** A bar that is filled as far as work has come. */
+/** A bar that is filled in proportion to the progress. */
 export function progressBar({ done, total }: Progress): string {
   const filled = Math.round((WIDTH * done) / Math.max(1, total))
   return '#'.repeat(filled) + '.'.repeat(WIDTH - filled)
 }
 
-/** Waits for work, with a bar once it has taken a second; `look` says how far the work is. */
+/** Waits for work, with a bar after a second; `look` returns the progress. */
 export async function withBar<T>(
   { stderr }: Pick<CommandIo, 'stderr'>,
   work: Promise<T>,
@@ -28,12 +28,12 @@ export async function withBar<T>(
   if (!stderr.isTTY) return work
   const ended = new AbortController()
   const end = () => ended.abort()
-  const over = work.then(end, end)
-  const wait = (ms: number) => Promise.race([over, realClock.sleep(ms, ended.signal).catch(() => {})])
+  const finished = work.then(end, end)
+  const wait = (ms: number) => Promise.race([finished, realClock.sleep(ms, ended.signal).catch(() => {})])
   await wait(PATIENCE_MS)
   if (ended.signal.aborted) return work
   for (let shown = 0; !ended.signal.aborted; await wait(EVERY_MS)) {
-    // A server that has ended tells so in the answer to the work itself.
+    // If the server has ended, the request for the work itself fails.
     const { done, total } = await look().catch(() => ({ done: 0, total: 0 }))
     shown = Math.max(shown, total > 0 ? Math.floor((100 * done) / total) : 0)
     stderr.overwrite(`${progressBar({ done: shown, total: 100 })} ${label}: ${shown} %`)

@@ -1,4 +1,5 @@
-// The JSON reports of `exec`, `explore` and `rehearse` as schemas: for the types of what is printed, `understudy schema` and the reference.
+// Schemas of the JSON reports of `exec`, `explore` and `rehearse`: for the types of the output, `understudy schema` and
+// the reference.
 import { z } from 'zod'
 import { FAILURE_MODES, ROUTE_TARGETS, VERDICTS } from '../../contract/core/exploration.ts'
 import { Finding } from '../../contract/core/finding.ts'
@@ -38,11 +39,22 @@ export const ExecRun = z.object({
   inconclusive: z.array(z.string()).readonly().describe('Why the run proves nothing; empty when it does.'),
   ok: z.boolean().describe('Whether `verdict` is `pass`.'),
   findings: z.array(Finding).describe('Findings about the run as a whole.'),
-  idle_rules: z.array(z.string()).describe('Rules that apply to none of the sessions.'),
+  unmatched_rules: z.array(z.string()).describe('Rules that apply to none of the sessions.'),
   sessions: z
     .array(RunSession)
     .describe('The verdict on each session, or each part of one, failed ones first. Keys as in a verdict.'),
   recovery_paths: recoveryPaths,
+  not_emulated: z
+    .array(
+      z.object({
+        api: z.string().describe('The API.'),
+        variable: z.string().describe('The environment variable that led its client to this server.'),
+        method: z.string().describe('HTTP method.'),
+        path: z.string().describe('The path of the API, without its query.'),
+        count: z.int().min(1).describe('Number of calls.'),
+      }),
+    )
+    .describe('Calls of APIs that are not emulated. Each was refused, so the run is not a pass.'),
   url: z.string().describe('The base address that the command received.'),
   db: z.string().nullable().describe('The file of `--db` with the calls; null without one.'),
 })

@@ -1,5 +1,6 @@
-// What a judge says of sessions, as people read it.
+// The text report of a verdict.
 import { stripVTControlCharacters } from 'node:util'
+import { EMULATED_APIS } from '../../compat/not-emulated.ts'
 import type { Finding } from '../../contract/core/finding.ts'
 import type {
   ExpectationReport,
@@ -22,7 +23,7 @@ const TITLE = 14
 const line = (title: string, text: string) => `  ${paint('bold', title.padEnd(TITLE))}${text}`
 const indented = (text: string) => `  ${text}`
 
-/** The report on a run of a command: its verdict, what failed, its sessions together, then each by name, those that failed first. */
+/** The report on a run: its verdict, what failed, its sessions together, then each one, failed ones first. */
 export function runLines(run: SuiteRun): string[] {
   const { sessions, strict, findings } = run
   const several = sessions.length > 1
@@ -34,23 +35,35 @@ export function runLines(run: SuiteRun): string[] {
     ...(sessions.some(wentAstray) ? [line('address', `${run.url}/v1 (OPENAI_BASE_URL)`)] : []),
     ...(several ? [line('sessions', String(sessions.length))] : []),
     ...togetherLines(sessions),
+    ...notEmulatedLines(run.not_emulated).map((text) => line('not emulated', text)),
     ...timeLines(run.clocks).map((text) => line('time', text)),
     ...recoveryPathLines(run.recovery_paths).map((text) => line('configured', text)),
     ...single.flatMap((only) => rightLines(only, strict)),
-    ...run.idle_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
+    ...run.unmatched_rules.map((rule) => line('rule', `${rule}: ${bad('not triggered')}: no session matched`)),
     ...(several ? sessions.flatMap((one) => sessionLines(one, strict)) : []),
     ...savedLines(run),
   ]
 }
 
-/** A verdict as it is printed: PASS, FAIL, or INCONCLUSIVE with its reasons. */
+/** The calls of APIs that are not emulated, by API, and what that means. */
+function notEmulatedLines(calls: SuiteRun['not_emulated']): string[] {
+  if (calls.length === 0) return []
+  const apis = Map.groupBy(calls, ({ api, variable }) => `${api} (${variable})`)
+  const lines = [...apis].map(([api, same]) => {
+    const total = same.reduce((sum, { count }) => sum + count, 0)
+    return `${api}: ${counted(total, 'call')}, ${same.map(({ method, path }) => `${method} ${path}`).join(', ')}`
+  })
+  return [...lines, `only calls to ${EMULATED_APIS} are covered`]
+}
+
+/** A verdict as printed: PASS, FAIL, or INCONCLUSIVE with its reasons. */
 export function verdictText({ verdict, inconclusive }: Pick<SuiteRun, 'verdict' | 'inconclusive'>): string {
   if (verdict === 'pass') return good('PASS')
   if (verdict === 'fail') return bad('FAIL')
   return `${paint('yellow', 'INCONCLUSIVE')}: ${inconclusive.join('; ')}`
 }
 
-/** The verdict on a run, with what the command itself came to and how much was found. */
+/** The verdict on a run, with the exit code of the command and the number of findings. */
 function runVerdict(run: SuiteRun): string {
   const { code, sessions, findings, took_ms: took, timed_out: timedOut } = run
   const broken = sessions.filter((one) => one.verdict === 'fail').length
@@ -67,7 +80,7 @@ function runVerdict(run: SuiteRun): string {
 }
 const isOpen = ({ accepted }: Finding) => !accepted
 
-/** How to look at the calls. */
+/** How to inspect the calls. */
 function savedLines({ db, sessions }: SuiteRun): string[] {
   if (db !== null) return [line('saved', `understudy trace list --db ${db}`)]
   if (!sessions.some(({ findings }) => findings.some(({ traces }) => traces.length > 0))) return []
@@ -76,7 +89,7 @@ function savedLines({ db, sessions }: SuiteRun): string[] {
 
 const wentAstray = ({ findings }: Verification) => findings.some(({ kind }) => kind === 'unknown-path')
 
-/** The lines of a report, broken where a terminal is narrower: what is too long goes on under its beginning. */
+/** The lines of a report, wrapped to the terminal. A continuation is indented. */
 export const fittedReport = (lines: readonly string[], width: number | undefined): string[] =>
   lines.flatMap((text) => {
     const spaces = /^ */.exec(stripVTControlCharacters(text))?.[0].length ?? 0
@@ -90,11 +103,11 @@ export const reportLines = (report: Verification, strict = false): string[] => [
   ...rightLines(report, strict),
 ]
 
-/** Says of what is not a whole session which part of it is meant. */
+/** Names the part of a session, if it is not the whole. */
 const partLines = (report: RunSession): string[] =>
   report.part === undefined ? [] : [line('session', sessionLabel(report))]
 
-/** One session among others: its verdict, and what failed. */
+/** One of several sessions: its verdict, and what failed. */
 function sessionLines(report: RunSession, strict: boolean): string[] {
   const { calls, verdict } = report
   const head = line('session', `${sessionLabel(report)}: ${verdictText(report)}, ${counted(calls, 'call')}`)
@@ -102,12 +115,12 @@ function sessionLines(report: RunSession, strict: boolean): string[] {
   return [head, ...[...wrongLines(report, strict), ...right].map(indented)]
 }
 
-/** What is found, and expectations that are not met. */
+/** Findings, and expectations that are not met. */
 const wrongLines = ({ findings, expectations }: Verification, strict: boolean): string[] => [
   ...findings.filter(isOpen).map((finding) => findingLine(finding, strict)),
   ...expectations.filter(({ met }) => !met).map(expectationLine),
 ]
-/** What the scenario accepts, and expectations that are met. */
+/** Accepted findings, and expectations that are met. */
 const rightLines = ({ findings, expectations }: Verification, strict: boolean): string[] => [
   ...findings.filter(({ accepted }) => accepted).map((finding) => findingLine(finding, strict)),
   ...expectations.filter(({ met }) => met).map(expectationLine),
@@ -125,7 +138,7 @@ function findingLine({ kind, severity, message, traces, accepted }: Finding, str
   return line(title, `${text}: ${message}${evidence}`)
 }
 
-/** What sessions have in common: what was exercised, and what became of the rules. */
+/** All sessions together: exercised recovery paths, and the results of the rules. */
 function togetherLines(reports: readonly Verification[]): string[] {
   const sum = (of: (report: Verification) => number) => reports.reduce((total, one) => total + of(one), 0)
   const paths = Object.keys(reports[0]?.recovery_paths ?? {}).map(
@@ -169,7 +182,7 @@ function togetherLines(reports: readonly Verification[]): string[] {
   ]
 }
 
-/** How many calls and attempts there were, and whether calls went straight to their provider or through the gateway. */
+/** The number of calls and attempts, and whether calls went directly to their provider or through the gateway. */
 function callsText(calls: number, attempts: number, direct: number): string {
   if (calls === 0) return bad('none')
   const mixed = `${direct} direct, ${calls - direct} through the gateway`
@@ -177,7 +190,7 @@ function callsText(calls: number, attempts: number, direct: number): string {
   return `${calls}, ${counted(attempts, 'attempt')}, ${route}`
 }
 
-/** What became of the tasks of agents, in words; nothing when there were none. */
+/** The final states of agent tasks; empty if there were none. */
 export function taskLines(counts: readonly TaskCounts[]): string[] {
   const sum = (of: (one: TaskCounts) => number) => counts.reduce((total, one) => total + of(one), 0)
   const states = [...new Set(counts.flatMap((one) => Object.keys(one.states)))].sort()
@@ -200,7 +213,7 @@ export function taskLines(counts: readonly TaskCounts[]): string[] {
   return [`${ended.join(', ')}; ${work.join(', ')}`]
 }
 
-/** The rules of all sessions: each plays its own, and they are added up by name. */
+/** The rules of all sessions. Each session runs its own, and they are added up by name. */
 function rulesOf(reports: readonly Verification[]): RuleReport[] {
   const rules = Map.groupBy(
     reports.flatMap((one) => one.rules),
@@ -249,7 +262,7 @@ function cancelledLines(reports: readonly Verification[]): string[] {
   ]
 }
 
-/** How much of the time nobody had to wait for, and how much of it the client waited by itself. */
+/** The skipped virtual time, and the idle time of the client. */
 function timeLines(clocks: SuiteRun['clocks']): string[] {
   const sum = (of: (clock: SuiteRun['clocks'][number]) => number) => clocks.reduce((total, one) => total + of(one), 0)
   const [jumped, waited] = [sum((one) => one.jumped_ms), sum((one) => one.waited_ms)]
@@ -259,7 +272,7 @@ function timeLines(clocks: SuiteRun['clocks']): string[] {
   ]
 }
 
-/** What nobody can judge. */
+/** What could not be judged. */
 const unknownLines = (pending: number, dropped: number): string[] => [
   ...(pending > 0 ? [bad(`${counted(pending, 'call')} still in progress`)] : []),
   ...(dropped > 0

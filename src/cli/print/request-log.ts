@@ -1,4 +1,4 @@
-// What a server prints while it answers: each unknown path once, and with --verbose a line a request.
+// What a server prints about requests: each unknown path once, and with --verbose a line per request.
 import type { Understudy } from '../../deps.ts'
 import { realClock } from '../../lib/clock.ts'
 import { printableLine, printableValues } from '../../lib/printable.ts'
@@ -6,26 +6,26 @@ import type { CommandIo } from '../io.ts'
 import { paint as coloured, type Format } from './output.ts'
 import { traceLine } from './trace-line.ts'
 
-/** Most unknown paths that are printed: nobody reads what a scanner tries. */
+/** Maximum number of unknown paths that are printed: a scanner tries many. */
 const MAX_PATHS = 50
-/** Characters of an unknown path that are printed. */
+/** Maximum length of an unknown path in the output. */
 const MAX_NAME_LENGTH = 200
-/** The control API is asked again and again by pages and tests. */
+/** Pages and tests poll the control API. */
 const CONTROL = '/_understudy/'
 
-/** Where lines go. */
+/** The target of the lines. */
 export interface RequestLog {
-  /** `fields` are what a log of JSON has beside the line. */
+  /** `fields` are additional fields for a JSON log. */
   print(line: string, fields?: Record<string, unknown>): void
-  /** Whether lines are JSON, and have no colours. */
+  /** Whether lines are JSON, without colors. */
   readonly isJson: boolean
   /** Whether every request has a line. */
   verbose: boolean
-  /** Columns of a line; as many as it takes when left out. */
+  /** Columns of a line; unlimited if omitted. */
   width: number | undefined
 }
 
-/** The log on standard error, which leaves standard output to what scripts read. */
+/** The log on standard error, so that standard output stays free for scripts. */
 export const standardLog = ({ log, stderr }: Pick<CommandIo, 'log' | 'stderr'>, verbose: boolean): RequestLog => ({
   print: (line, fields) => (log.isJson ? log.line('info', line.replace(/^understudy: /, ''), fields) : log.plain(line)),
   get isJson() {
@@ -37,7 +37,7 @@ export const standardLog = ({ log, stderr }: Pick<CommandIo, 'log' | 'stderr'>, 
   },
 })
 
-/** The program, which prints what a person at the terminal should know of requests. */
+/** Wraps the program so that it prints what a user at the terminal should know about requests. */
 export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): Understudy {
   const { print, verbose } = log
   const paint = (format: Format, text: string) => (log.isJson ? text : coloured(format, text))
@@ -82,12 +82,12 @@ export function withRequestLog({ app, ...rest }: Understudy, log: RequestLog): U
   }
 }
 
-/** The path of a request, whose address may be none. */
+/** The path of a request, whose URL may be invalid. */
 const pathOf = ({ url }: Request) => URL.parse(url)?.pathname ?? url
 
 const TRACE_HEADER = 'x-understudy-trace'
 
-/** A request that is no call of the router, in the columns of those that are. */
+/** A request that is no router call, in the same columns. */
 function untracedLine(
   what: string,
   status: number,

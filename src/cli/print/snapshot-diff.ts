@@ -1,4 +1,4 @@
-// What two snapshots of a session hold otherwise, record by record and field by field.
+// Differences between two snapshots of a session, record by record and field by field.
 import { canonicalJson } from '../../lib/canonical.ts'
 import { isObject, type JsonObject } from '../../lib/values.ts'
 
@@ -7,20 +7,20 @@ export interface SnapshotTables {
   tables: Record<string, JsonObject[]>
 }
 
-/** Tables that hold something of a record: what the difference is called, and the column. */
+/** Tables with more data of a record: the name of a difference, and the column. */
 const BESIDE_RECORDS: Record<string, [string, string]> = {
   blobs: ['contents', 'bytes'],
   chunk_texts: ['text', 'text'],
   vectors: ['embedding', 'vector'],
 }
-/** Counters of the database; they count rows that are shown themselves. */
+/** Counters of the database; the rows that they count are compared themselves. */
 const COUNTERS = 'sqlite_sequence'
-/** What every change of a record writes by itself; alone it is no change. */
+/** Fields that every change of a record sets; alone they are no change. */
 const STAMPS = ['updated', 'updated_at', 'updated_by_id', 'snapshot_version']
-/** Longest value that is shown. */
+/** Maximum length of a value in the output. */
 const MAX_LENGTH = 80
 
-/** Lines for what only one side has (`-` the first, `+` the second) and what differs (`~`, with a line a field). */
+/** Lines for what only one side has (`-` the first, `+` the second) and what differs (`~`, with a line per field). */
 export function snapshotDifferences(before: SnapshotTables, after: SnapshotTables): string[] {
   const names = [...new Set([...Object.keys(before.tables), ...Object.keys(after.tables)])].sort()
   const plain = names.filter((name) => name !== COUNTERS && !(name in BESIDE_RECORDS))
@@ -53,10 +53,10 @@ function rowsOf({ table, before, after }: Comparison): string[] {
 const byKey = (table: string, { tables }: SnapshotTables) =>
   new Map((tables[table] ?? []).map((row) => [[row.kind, row.id ?? row.name ?? row.seq].join(' '), row]))
 
-/** Versions are written by the program whenever a record changes, which is what is shown. */
+/** The program writes versions whenever a record changes, and that change is shown. */
 const isHistory = ({ kind }: JsonObject) => String(kind).endsWith('.version')
 
-/** The part of a row that people know: a record without its columns, a trace without its number. */
+/** The visible part of a row: a record without its columns, a trace without its number. */
 function contentOf(table: string, row: JsonObject): unknown {
   if (table === 'records') return row.body
   const { seq: _, arrived: _arrived, left: _left, ...rest } = row
@@ -77,7 +77,7 @@ interface Change {
   after: unknown
 }
 
-/** The fields in which two values differ, by path; lists are compared by position. */
+/** The fields in which two values differ, by path. Lists are compared by position. */
 function fieldsOf(field: string, before: unknown, after: unknown): Change[] {
   if (canonicalJson({ value: before }) === canonicalJson({ value: after })) return []
   const lists = Array.isArray(before) && Array.isArray(after)
@@ -90,7 +90,7 @@ function fieldsOf(field: string, before: unknown, after: unknown): Change[] {
   })
 }
 
-/** What lies beside a record: only its size or that it changed is said, since nobody reads bytes. */
+/** Binary data of a record: only its size, or that it changed. */
 function besideOf(one: JsonObject, other: JsonObject, { before, after }: Omit<Comparison, 'table'>): Change[] {
   return Object.entries(BESIDE_RECORDS).flatMap(([table, [field, column]]) => {
     const find = ({ tables }: SnapshotTables, { seq }: JsonObject) =>

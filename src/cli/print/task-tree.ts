@@ -1,4 +1,4 @@
-// The tree of an agent's task: its iterations, and in each the model's attempts, the tools, the waits and the sub-agents.
+// The tree of an agent's task: its iterations, each with the model's attempts, the tools, the waits and the sub-agents.
 
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { AttemptRecord, TaskStep, TaskTrace, TraceRecord } from '../../contract/core/trace.ts'
@@ -15,17 +15,17 @@ interface TreeNode {
   children: TreeNode[]
 }
 
-/** Traces by id, as far as they are known. */
+/** Known traces by id. */
 type RelatedTraces = ReadonlyMap<string, TraceRecord>
 
-/** Most traces that are read for one tree; what is beyond them is drawn without its own steps. */
+/** Maximum number of traces that are read for one tree. Others are drawn without their own steps. */
 const MAX_RELATED = 200
-/** Fewest columns of a text, however deep it is. */
+/** Minimum columns of a text, however deep it is. */
 const NARROWEST_TEXT = 12
-/** How far in a text goes on that is longer than a line. */
+/** Indentation of a continuation line. */
 const HANGING = 2
 
-/** The traces of the steps of a task, and of the tasks that work for it; those that are gone are left out. */
+/** The traces of the steps of a task, and of its sub-tasks. Deleted ones are omitted. */
 export async function relatedTraces(
   trace: TraceRecord,
   get: (id: string) => Promise<TraceRecord>,
@@ -45,7 +45,7 @@ export async function relatedTraces(
 const idsOf = ({ task }: TraceRecord): string[] =>
   (task?.steps ?? []).flatMap(({ trace }) => (trace === null ? [] : [trace]))
 
-/** The lines of the tree, each no longer than there is room for. */
+/** The lines of the tree, wrapped to the width. */
 export function taskTree(
   task: TaskTrace,
   related: RelatedTraces,
@@ -67,13 +67,13 @@ export function taskTree(
   return draw(root, '  ', '  ')
 }
 
-/** A text that goes on leaves the line to its children drawn. */
+/** A continuation line keeps the branch to its children. */
 const under = (rest: string, children: readonly TreeNode[]) => (children.length > 0 ? `${rest}│ ` : `${rest}  `)
 
 const endOf = ({ state, finish_reason: reason }: TaskTrace) =>
   reason === null || reason === 'stop' || reason === state ? state : `${state} (${reason})`
 
-/** `above` are the traces that this is drawn inside of. */
+/** `above` are the enclosing traces. */
 function iterations(task: TaskTrace, related: RelatedTraces, above: ReadonlySet<string>): TreeNode[] {
   const nodes: (TreeNode & { iteration: number })[] = []
   for (const step of task.steps) {
@@ -90,7 +90,7 @@ const FORMATS: Record<TaskStep['outcome'], Format> = { succeeded: 'green', faile
 function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<string>): TreeNode {
   const { kind, name, outcome, duration_ms, error, fixture, late, faults = [], trace, evaluations = [] } = step
   const own = trace === null || above.has(trace) ? undefined : related.get(trace)
-  const said = [
+  const lines = [
     ...(kind === 'wait' ? [] : [`${outcome} in ${timeText(duration_ms)}`]),
     ...(own?.task ? [endOf(own.task)] : []),
     ...(error === null ? [] : [error]),
@@ -101,13 +101,13 @@ function stepNode(step: TaskStep, related: RelatedTraces, above: ReadonlySet<str
   ]
   const inside = trace === null ? above : new Set([...above, trace])
   return {
-    text: [`${STEP_TITLES[kind]} ${name}`, said.join(', ')].filter((part) => part !== '').join(' '),
+    text: [`${STEP_TITLES[kind]} ${name}`, lines.join(', ')].filter((part) => part !== '').join(' '),
     format: FORMATS[outcome],
     children: own?.task ? iterations(own.task, related, inside) : attemptNodes(own?.attempts ?? []),
   }
 }
 
-/** One attempt that went as it should says nothing that its step does not. */
+/** A single successful attempt adds nothing to its step. */
 function attemptNodes(attempts: readonly AttemptRecord[]): TreeNode[] {
   if (attempts.length === 1 && attempts[0]?.outcome === 'succeeded' && attempts[0].faults.length === 0) return []
   return attempts.map(({ target, reason: why, outcome, status, duration_ms, wait_ms, faults, error }) => ({

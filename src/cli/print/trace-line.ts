@@ -1,4 +1,4 @@
-// A trace as one line of a list, as wide as there is room.
+// A trace as one line of a list, fitted to the width.
 
 import { outcomeText } from '../../contract/core/outcome-text.ts'
 import type { TraceRecord } from '../../contract/core/trace.ts'
@@ -8,30 +8,30 @@ import type { Paint } from './waterfall.ts'
 /** How lines are printed. */
 interface LineOptions {
   paint: Paint
-  /** Columns; every column in full when nobody says how many. */
+  /** Columns; unlimited if undefined. */
   width: number | undefined
-  /** Whether the session is said, which only matters where there are several. */
+  /** Whether the session is shown, which is only useful if there are several. */
   sessions: boolean
 }
 
-/** A text, and its colour. */
+/** A text, and its color. */
 type ExploreCase = [string, Parameters<Paint>[0] | undefined]
 
 interface Column {
   text: string
-  /** Most columns that it is given. */
+  /** Maximum width. */
   most: number
   cut: 'end' | 'start'
   colour: Parameters<Paint>[0] | undefined
 }
-/** Fewest columns that still say something. */
+/** Minimum useful width of a column. */
 const MIN_COUNT = 12
-/** From here on there is room for milliseconds, and for two spaces between columns. */
+/** Widths from which on there is room for milliseconds, and for two spaces between columns. */
 const [WIDE, MIDDLING] = [100, 50]
 
 const statusColour = (status: number) => (status < 400 ? 'green' : status < 500 ? 'yellow' : 'red')
 
-/** One line for a call: its id comes last and is never cut. */
+/** One line for a call. Its id comes last and is never cut. */
 export function traceLine(record: TraceRecord, { paint, width, sessions }: LineOptions): string {
   const { started_at, status, outcome, duration_ms, id } = record
   const time = width === undefined || width >= WIDE ? started_at.slice(11, 23) : started_at.slice(11, 19)
@@ -44,7 +44,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
   ]
   const roomFor = (cells: readonly ExploreCase[]) =>
     cells.reduce((sum, [text]) => sum + text.length + gap.length, id.length)
-  // Where there is hardly any room the last ones go first.
+  // If there is hardly any room, the last columns are dropped first.
   while (width !== undefined && always.length > 1 && roomFor(always) > width) always.pop()
   const columns = columnsOf(record, sessions)
   const widths = width === undefined ? undefined : widthsOf(columns, width - roomFor(always), gap.length)
@@ -57,7 +57,7 @@ export function traceLine(record: TraceRecord, { paint, width, sessions }: LineO
   return all.map(([text, colour]) => (colour ? paint(colour, text) : text)).join(gap)
 }
 
-/** The columns that share what room is left, the most important first. */
+/** The columns that share the remaining width, the most important first. */
 function columnsOf(
   { session, model, operation, stream, fixture, generated }: TraceRecord,
   sessions: boolean,
@@ -74,13 +74,13 @@ function columnsOf(
   ]
 }
 
-/** Columns for as many as there is room for: each the least, what is left to the first ones. */
+/** The widths of as many columns as fit: each at least its minimum, the rest goes to the first ones. */
 function widthsOf(columns: readonly Column[], room: number, gap: number): number[] {
   const fit = Math.min(columns.length, Math.max(0, Math.floor(room / (MIN_COUNT + gap))))
-  let left = room - fit * (MIN_COUNT + gap)
+  let remaining = room - fit * (MIN_COUNT + gap)
   return columns.slice(0, fit).map(({ most }) => {
-    const more = Math.min(left, most - MIN_COUNT)
-    left -= more
+    const more = Math.min(remaining, most - MIN_COUNT)
+    remaining -= more
     return MIN_COUNT + more
   })
 }

@@ -1,27 +1,27 @@
-// A trace drawn over time: a line for each step, a bar for each attempt, with its wait before it.
+// A trace as a timeline: a line per step, a bar per attempt, with its wait before it.
 import type { TraceRecord } from '../../contract/core/trace.ts'
 import type { WaterfallRow, WaterfallSpan } from '../../contract/core/waterfall.ts'
 import { gatewayRows, timeText } from '../../views/waterfall.ts'
 import type { Format } from './output.ts'
 import { fitText, wrapText } from './terminal.ts'
 
-/** Colours a text, or leaves it as it is where colours do not belong. */
+/** Colors a text, or returns it unchanged where colors are off. */
 export type Paint = (format: Format, text: string) => string
 
-/** Characters of the time axis: as many as there is room for. */
+/** Minimum and maximum length of the time axis. */
 const [MIN_AXIS_LENGTH, MAX_AXIS_LENGTH] = [10, 40]
-/** Fewest characters of a target's name that still say something. */
+/** Minimum useful length of a target's name. */
 const MIN_LABEL_LENGTH = 12
 /** Columns of a step's name and the spaces around it. */
 const STEP = 13
-/** Columns beside the name of an attempt's target: its kind, and the spaces around both. */
+/** Columns of an attempt's kind and the spaces around it and the target's name. */
 const LABEL = 13
 const WAIT = '·'
-/** Before and after the first content; an attempt without any is the first kind alone. */
+/** Before and after the first content. An attempt without content has only the first kind. */
 const SILENT = '░'
 const HEARD = '█'
 
-/** Where and how wide it is drawn. */
+/** Size and colors of the drawing. */
 interface Canvas {
   paint: Paint
   /** Columns. */
@@ -30,7 +30,7 @@ interface Canvas {
 
 const COLOURS = { good: 'green', bad: 'red', warning: 'yellow', idle: 'dim' } as const
 
-/** The lines that show what happened in a call, in the order in which it happened, each no longer than there is room for. */
+/** The lines of a call's timeline, in order, fitted to the width. */
 export function waterfall(trace: TraceRecord, paint: Paint, width: number): string[] {
   const canvas = { paint, width }
   const rows = gatewayRows(trace)
@@ -45,7 +45,7 @@ export function waterfall(trace: TraceRecord, paint: Paint, width: number): stri
   ]
 }
 
-/** A line that has its time. */
+/** A row with its time span. */
 type Bar = WaterfallRow & { span: WaterfallSpan }
 const isAttempt = (row: WaterfallRow): row is Bar => row.kind === 'attempt' && row.span !== null
 
@@ -56,7 +56,7 @@ function stepOf({ title, subject, detail, notes, tone }: WaterfallRow, canvas: C
   return stepLines(title, { text: `${about}${detail}${more}`, shown: `${about}${shown}${more}` }, canvas)
 }
 
-/** A step with its name; a text that is too long goes on under its beginning. */
+/** A step with its name. A continuation is indented. */
 function stepLines(name: string, { text, shown }: { text: string; shown: string }, { paint, width }: Canvas): string[] {
   const lines = text.length + STEP <= width ? [shown] : wrapText(text, width - STEP)
   return lines.map((line, index) => `  ${paint('bold', (index === 0 ? name : '').padEnd(STEP - 3))} ${line}`)
@@ -93,7 +93,7 @@ function bars(attempts: readonly Bar[], duration: number, canvas: Canvas): strin
   ]
 }
 
-/** Each bar under its name, where there is no room beside it. */
+/** Each bar below its name, if there is no room beside it. */
 function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: Canvas): string[] {
   const indent = '    '
   const axis = Math.min(MAX_AXIS_LENGTH, width - indent.length)
@@ -114,14 +114,14 @@ function stackedBars(attempts: readonly Bar[], total: number, { paint, width }: 
   ]
 }
 
-/** An attempt on the time axis; what is short is still one character. */
+/** An attempt on the time axis, at least one character long. */
 function barOf(attempt: Bar, { total, axis, paint }: { total: number; axis: number; paint: Paint }): string {
   const { from: start, to: end, first, wait } = attempt.span
   const at = (ms: number) => Math.min(axis, Math.round((ms / total) * axis))
   const from = Math.min(at(start), axis - 1)
   const to = Math.max(from + 1, at(end))
-  const heard = first === null ? to : Math.min(at(first), to - 1)
+  const firstAt = first === null ? to : Math.min(at(first), to - 1)
   const waited = Math.min(at(start - wait), from)
-  const bar = SILENT.repeat(Math.max(0, heard - from)) + HEARD.repeat(to - Math.max(heard, from))
+  const bar = SILENT.repeat(Math.max(0, firstAt - from)) + HEARD.repeat(to - Math.max(firstAt, from))
   return `${' '.repeat(waited)}${paint('dim', WAIT.repeat(from - waited))}${paint(colourOf(attempt), bar)}${' '.repeat(axis - to)}`
 }

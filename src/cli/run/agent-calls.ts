@@ -1,27 +1,28 @@
-// What a rehearsal asks of agents, when rules of its scenario are about them: an agent, a model that calls its tools, and tasks.
+// Agent calls of a rehearsal, if rules of its scenario concern agents: an agent, a model that calls its tools, and
+// tasks.
 import { isActive } from '../../contract/workspace/agent-task.ts'
 import { realClock } from '../../lib/clock.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
 import { pointOf } from '../../scenarios/rule-match.ts'
 import type { Rule } from '../../scenarios/schema.ts'
 
-/** Sends JSON to the session that is rehearsed in, and reads the answer. */
+/** Sends JSON to the session of the rehearsal, and parses the response. */
 export type Ask = (path: string, body?: unknown) => Promise<unknown>
 
-/** Points at which only what agents do is met. */
+/** Fault points that only agents reach. */
 const OF_AGENTS = ['tool', 'task', 'approval', 'cancel']
 const PLAIN_KEY = /^[\w.-]+$/
-/** As many as say that it goes on and on. */
+/** Enough iterations to show that it does not end. */
 const MAX_ITERATIONS = 5
-/** How long a task may work before it is canceled. */
+/** How often a running task is polled before it is canceled, and the interval. */
 const [LOOKS, BETWEEN_LOOKS_MS] = [20, 25]
 
-/** Whether a rule is about what agents do. */
+/** Whether a rule concerns agents. */
 export const isOfAgents = (rule: Rule): boolean =>
   OF_AGENTS.includes(pointOf(rule)) ||
   [rule.match.agent, rule.match.task, rule.match.iteration].some((one) => one !== undefined)
 
-/** The model of the agent that is rehearsed: it calls a tool, and answers when it has the result. */
+/** Fixtures of the rehearsed agent's model: it calls a tool, and responds when it has the result. */
 const AGENT_FIXTURES = [
   {
     name: 'rehearsal/answer',
@@ -35,21 +36,21 @@ const AGENT_FIXTURES = [
   },
 ]
 
-/** What tools answer when their tasks are canceled in the middle: not at once. */
+/** The reply of tools whose tasks are canceled while they run: delayed. */
 const SLOW_TOOLS = {
   name: 'rehearsal/slow',
   match: { operation: 'agents.tools' },
   reply: { result: 'This came late.', timing: { duration: '1s' } },
 }
 
-/** What models and tools say to the agents of a rehearsal. */
+/** The fixtures of the models and tools of a rehearsal's agents. */
 export const fixturesOfAgents = (rules: readonly Rule[]): object[] =>
   rules.some((rule) => pointOf(rule) === 'cancel') ? [...AGENT_FIXTURES, SLOW_TOOLS] : AGENT_FIXTURES
 
-/** The key of the agent that a rule means, or of any. */
+/** The key of the agent that a rule matches, or of any. */
 const agentOf = ({ match: { agent = '' } }: Rule): string => (PLAIN_KEY.test(agent) ? agent : 'rehearsal')
 
-/** Makes the agents that the rules mean. */
+/** Creates the agents that the rules match. */
 export async function makeAgents({ rules }: Pick<Scenario, 'rules'>, ask: Ask): Promise<void> {
   const approval = rules.some((rule) => pointOf(rule) === 'approval')
   for (const key of new Set(rules.filter(isOfAgents).map(agentOf)))
@@ -74,18 +75,18 @@ interface Task {
   messages: unknown[]
 }
 
-/** What tasks are rehearsed in. */
+/** The context of the tasks. */
 interface Rehearsed {
   ask: Ask
-  /** Changes the session's clock, where that can be. */
+  /** Changes the session's clock, if it is virtual. */
   clock(change: object): Promise<unknown>
 }
 
-/** Has an agent do something; a task that works on and on is canceled. */
+/** Runs a task of an agent. One that does not end is canceled. */
 export async function runTask(rule: Rule, index: number, { ask, clock }: Rehearsed): Promise<void> {
   const agent = agentOf(rule)
   const isCanceled = pointOf(rule) === 'cancel'
-  // What is under way must not be over before it is canceled.
+  // The call in flight must not end before the task is canceled.
   if (isCanceled) await clock({ freeze: true })
   const text = `Rehearsal, call ${index + 1}`
   const message = { role: 'user', parts: [{ kind: 'text', text }] }

@@ -1,4 +1,4 @@
-// The calls that a rehearsal makes: ones that the rules of its scenario are about, with everything a gateway can do for them.
+// The calls of a rehearsal: those that the rules of its scenario match, with all features of the gateway.
 import { allOperations } from '../../endpoints/index.ts'
 import { listedProvider } from '../../providers/index.ts'
 import type { Scenario } from '../../scenarios/engine.ts'
@@ -17,7 +17,7 @@ const OTHER_MODEL = 'anthropic/claude-sonnet-4'
 const RETRIED = [408, 429, 500, 502, 503, 504, 529]
 const CALL_TIMEOUT_MS = 10_000
 
-/** The rule that a call is about: calls take turns with the rules. */
+/** The rule for a call: calls take turns with the rules. */
 export const ruleFor = ({ rules }: Pick<Scenario, 'rules'>, index: number): Rule => rules[index % rules.length] as Rule
 
 /** So many calls, which take turns with the rules. */
@@ -36,8 +36,8 @@ function callFor(rule: Rule, index: number): BuiltInCall {
   return {
     path: operation.path,
     headers: Object.fromEntries(
-      Object.entries(match.header ?? {}).flatMap(([name, wanted]) =>
-        typeof wanted === 'string' ? [[name, wanted]] : [],
+      Object.entries(match.header ?? {}).flatMap(([name, pattern]) =>
+        typeof pattern === 'string' ? [[name, pattern]] : [],
       ),
     ),
     body: {
@@ -54,24 +54,24 @@ function callFor(rule: Rule, index: number): BuiltInCall {
   }
 }
 
-/** One of the texts that a pattern stands for. */
+/** A text that matches a pattern. */
 const exact = (pattern: string) => pattern.replaceAll('*', '')
 
-/** The models of a call that a rule is about: its own is the primary one, or the fallback if that is what it wants. */
+/** The models of a call for a rule: its own as the primary one, or as the fallback if the rule matches fallbacks. */
 function modelsFor(rule: Rule, standard: string): { model: string; fallback: string } {
   const { provider, model: pattern, target } = rule.match
   const named = exact(pattern ?? '')
   const whole = named.includes('/') ? named : named && `${provider ?? standard.split('/')[0]}/${named}`
   const ofProvider = `${provider}/${Object.keys(listedProvider(provider ?? '')?.models ?? {})[0] ?? 'model'}`
-  const wanted = whole && !whole.endsWith('/') ? whole : provider === undefined ? standard : ofProvider
+  const matching = whole && !whole.endsWith('/') ? whole : provider === undefined ? standard : ofProvider
   const ofFallback = target !== undefined && target !== 'primary' && target !== 0 && pointOf(rule) === 'provider'
-  const other = wanted.startsWith('anthropic/') ? MODEL : OTHER_MODEL
+  const other = matching.startsWith('anthropic/') ? MODEL : OTHER_MODEL
   return ofFallback
-    ? { model: wanted === standard ? standard : other, fallback: wanted === standard ? OTHER_MODEL : wanted }
-    : { model: wanted, fallback: other }
+    ? { model: matching === standard ? standard : other, fallback: matching === standard ? OTHER_MODEL : matching }
+    : { model: matching, fallback: other }
 }
 
-/** How far to move a virtual clock between two calls, in ms, so that they cover what the rules say of time. */
+/** How far to advance a virtual clock between two calls, in ms, so that they cover the times in the rules. */
 export function stepOf({ rules }: Pick<Scenario, 'rules'>, count: number): number {
   const ends = rules.map(({ when: { after = 0, for: length = 0, schedule = [] } }) =>
     Math.max(

@@ -1,4 +1,4 @@
-// The command that exec runs: as if it had been typed, in a group of its own, so that all of it can be ended.
+// Runs the command of exec as if it had been typed, in a process group of its own, so that all of it can be ended.
 import { constants } from 'node:os'
 import { ConfigError } from '../../config.ts'
 import { realClock } from '../../lib/clock.ts'
@@ -7,20 +7,20 @@ import type { StopCause } from './stop-signals.ts'
 
 /** How a command ended. */
 export interface ChildEnd {
-  /** Its exit code; 128 and the number of the signal that ended it; 124 when its time was up. */
+  /** Its exit code; 128 plus the number of the signal that ended it; 124 for a timeout. */
   code: number
   timedOut: boolean
-  /** The signal by which a person, or what started us, has asked for the end. */
+  /** The signal by which a user, or our launcher, requested the end. */
   stopped: NodeJS.Signals | undefined
 }
 
-/** How a command is run. */
+/** Options of a run. */
 interface ChildOptions {
   env: Record<string, string | undefined>
   cwd?: string | undefined
-  /** Milliseconds after which it is ended; never when left out. */
+  /** Milliseconds until it is ended; unlimited if omitted. */
   timeout?: number | undefined
-  /** Where its output goes: to ours unless told otherwise; a number is a file that is open. */
+  /** The target of its output, default ours; a number is an open file. */
   output?: 'inherit' | 'ignore' | number | undefined
 }
 
@@ -31,51 +31,51 @@ export type RunChild = (
   options: ChildOptions,
 ) => Promise<ChildEnd>
 
-/** What `timeout` of coreutils ends with. */
+/** Exit code of `timeout` of coreutils. */
 const TIMED_OUT = 124
-/** How long a command that is asked to end may take before it is ended. */
+/** How long a command may take to stop before it is killed. */
 const GRACE_MS = 5_000
-/** Signals that mean one and the same are no further apart: to the group, and from who is in front of us. */
+/** Maximum time between signals that mean the same: to the process group, and from our launcher. */
 const TWICE_MS = 500
-/** A command that has not ended so long after a Ctrl-C may well take no notice of it. */
+/** A command that has not ended so long after a Ctrl-C may be ignoring it. */
 const PATIENCE_MS = 2_000
 const STILL_RUNS = 'the command is still running; press Ctrl-C again to kill it'
 
-/** Runs a command to its end; what asks us to end reaches it and everything it has started. */
+/** Runs a command to its end. A request to stop is passed on to it and everything it has started. */
 export async function runChild(
   { signals, log }: Pick<CommandIo, 'signals' | 'log'>,
   command: readonly string[],
   options: ChildOptions,
 ): Promise<ChildEnd> {
-  // Heard from before there is anything that could ask for the end; they come when the child is there.
+  // Listens before anything could request a stop. Requests are passed on once the child exists.
   let passOn = (_: StopCause) => {}
   const hearNoMore = signals.onStop((cause) => passOn(cause))
-  // There before the command, which must not outlive us from its first moment on.
+  // Started before the command, which must not outlive us even at its start.
   const guard = startGuard()
   const child = startGuarded(command, options, guard)
-  const over = new AbortController()
+  const ended = new AbortController()
   let timedOut = false
   let stopped: NodeJS.Signals | undefined
   let stoppedAt = 0
-  const later = (ms: number, act: () => void) => realClock.sleep(ms, over.signal).then(act, () => {})
+  const later = (ms: number, act: () => void) => realClock.sleep(ms, ended.signal).then(act, () => {})
   const end = (signal: NodeJS.Signals) => {
     signalGroup(child, signal)
     void later(GRACE_MS, () => signalGroup(child, 'SIGKILL'))
   }
   passOn = (cause) => {
     const now = realClock.now()
-    // Nobody is left who could ask again.
+    // No one is left to send a second request.
     const signal = cause === 'launcher' ? 'SIGTERM' : cause
     if (stopped !== undefined && signal !== 'SIGINT' && cause !== 'launcher' && now - stoppedAt < TWICE_MS) return
-    // A person who asks twice will not wait; the same Ctrl-C may also come from whoever has started us.
+    // A user who asks twice will not wait. The same Ctrl-C may also arrive from our launcher.
     if (stopped !== undefined && signal === 'SIGINT') {
       if (now - stoppedAt >= TWICE_MS) signalGroup(child, 'SIGKILL')
       return
     }
     stopped = signal
     stoppedAt = now
-    // A test runner may take its time over its own Ctrl-C: the second one ends it.
-    // On Windows the console has told it already.
+    // A test runner may take its time after its own Ctrl-C: a second one ends it. On Windows the console has sent it
+    // already.
     if (signal === 'SIGINT') {
       if (process.platform !== 'win32') signalGroup(child, signal)
       void later(PATIENCE_MS, () => log.line('warn', STILL_RUNS))
@@ -90,32 +90,35 @@ export async function runChild(
     })
   }
   await child.exited
-  over.abort()
-  // What it has started and left behind.
+  ended.abort()
+  // Ends what it has left behind.
   if (timedOut) signalGroup(child, 'SIGKILL')
   guard?.kill('SIGKILL')
   hearNoMore()
   return { code: timedOut ? TIMED_OUT : codeOf(child), timedOut, stopped }
 }
 
-/** Hears of a group, waits for our end, that of its input, and then ends the group as we would; it is deaf to what we are told. */
+/**
+ * Reads a process group, waits for our end, that of its input, and then ends the group as we would. It ignores signals
+ * to us.
+ */
 const GUARD = `trap '' HUP INT TERM; read -r group || exit; read -r _; kill -s TERM -- "-$group"; sleep ${GRACE_MS / 1_000}; kill -s KILL -- "-$group"`
 
 type Guard = Bun.Subprocess<'pipe', 'ignore', 'ignore'>
 
-/** A process that ends a command, and all it has started, when we are killed and cannot; undefined where there are no groups. */
+/** A process that ends a command, with all it has started, if we are killed. Undefined without process groups. */
 function startGuard(): Guard | undefined {
   if (process.platform === 'win32') return undefined
   try {
     const io = { stdin: 'pipe', stdout: 'ignore', stderr: 'ignore' } as const
     return Bun.spawn(['/bin/sh', '-c', GUARD], { ...io, detached: true })
   } catch {
-    // An image without a shell has none; the command runs without it.
+    // An image without a shell has no guard; the command runs without it.
     return undefined
   }
 }
 
-/** Starts a command and names its group to the guard, which is of no use when there is no command. */
+/** Starts a command and passes its group to the guard, which ends if the command cannot be started. */
 function startGuarded(command: readonly string[], options: ChildOptions, guard: Guard | undefined): Bun.Subprocess {
   try {
     const child = start(command, options)
@@ -136,7 +139,7 @@ function start(command: readonly string[], { env, cwd, output = 'inherit' }: Chi
       stdin: 'inherit',
       stdout: output,
       stderr: output,
-      // A group of its own: a signal then reaches all of it, and once.
+      // A group of its own: a signal then reaches all of it, once.
       detached: process.platform !== 'win32',
     })
   } catch (error) {
@@ -151,7 +154,7 @@ const codeOf = ({ exitCode, signalCode }: Bun.Subprocess): number =>
 
 function signalGroup(child: Bun.Subprocess, signal: NodeJS.Signals): void {
   if (process.platform === 'win32') {
-    // There are no groups; this ends the command and what it has started.
+    // Without process groups, this ends the command and its children.
     if (child.exitCode === null) Bun.spawnSync(['taskkill', '/pid', String(child.pid), '/t', '/f'])
     return
   }

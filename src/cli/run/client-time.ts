@@ -1,5 +1,5 @@
-// Virtual time passes while a client really waits: before its next call when nothing is under way, and before it repeats a call
-// that failed, whatever else is under way.
+// Advances virtual time while a client really waits: before its next call if no call is in progress, and before it
+// repeats a failed call, even if others are in progress.
 import { namedSession, withoutPrefix } from '../../access.ts'
 import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
 import type { ClientMark } from '../../contract/core/finding.ts'
@@ -11,19 +11,19 @@ import { sha256 } from '../../lib/ids.ts'
 import { type Failed, FailedCalls } from './repeats.ts'
 
 /**
- * A shorter pause is work or jitter of a client that does not wait, whose answers stay the same to the byte. Below the shortest
- * back-off of the usual SDKs (375 ms), and as far above the pauses of a busy machine as that allows.
+ * Shorter pauses are work or jitter of a client that does not wait, whose responses must stay identical. Below the
+ * shortest backoff of the usual SDKs (375 ms), and as far above the pauses of a busy machine as that allows.
  */
 export const MIN_PAUSE_MS = 350
-/** Session names that are remembered; anybody can make up more. */
+/** Maximum number of remembered session names: any client can invent more. */
 const MAX_SEEN = 2_000
-/** Reads of a session that are known. */
+/** Maximum number of remembered reads of a session. */
 const MAX_READS = 2_000
-/** Where clients call; the rest is the page and the control API, which wait for clients themselves. */
+/** Paths of clients. The rest is the page and the control API, which wait for clients themselves. */
 const CALLED = /^\/(?:v1|v2|messages|a2a)(?:\/|$)/
 
 /**
- * The program, in which the virtual clock of a session with a scenario follows a client that waits by itself.
+ * Wraps the program so that the virtual clock of a session with a scenario follows a client that waits by itself.
  * @param real the machine's clock
  */
 export function withClientTime({ app, ...rest }: Understudy, real: () => number = realClock.now): Understudy {
@@ -53,7 +53,7 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
     ...rest,
     app: {
       fetch(incoming, hold) {
-        // Without a scenario there is no recovery to meet, and answers stay the same however slow a client is.
+        // Without a scenario there is no recovery to test, and responses stay the same however slow a client is.
         if (!rest.runs.begun) return app.fetch(incoming, hold)
         const request = withoutPrefix(incoming)
         const name = CALLED.test(URL.parse(request.url)?.pathname ?? '') ? namedSession(request) : undefined
@@ -63,18 +63,18 @@ export function withClientTime({ app, ...rest }: Understudy, real: () => number 
   }
 }
 
-/** The client of a session: what it has under way, since when it waits, and which of its calls it may be about to repeat. */
+/** The client of a session: its calls in progress, since when it waits, and which of its calls it may repeat. */
 class ClientTime {
   readonly #real: () => number
   readonly #clockNow: () => VirtualClock | undefined
-  /** The clock that all of this is about; a session that is reset has another. */
+  /** The clock that this refers to; a reset session has another one. */
   #clock: VirtualClock | undefined
   #underWay = 0
   /** By the machine's clock; undefined before the first call has ended. */
   #idleSince: number | undefined
   #following: Promise<void> | undefined
   readonly #failed = new FailedCalls()
-  /** What was read since something else was done: reading it again is polling. */
+  /** Reads since the last other request: repeating one is polling. */
   readonly #reads = new Set<string>()
 
   constructor(real: () => number, clockNow: () => VirtualClock | undefined) {
@@ -86,12 +86,15 @@ class ClientTime {
     return this.#underWay === 0
   }
 
-  /** Whether a request reads what its client has just read: who polls waits from one time to the next, and does nothing else. */
+  /** Whether a request repeats a recent read. A client that polls waits between reads, and does nothing else. */
   isPoll({ method, url }: Request): boolean {
     return method === 'GET' && this.#reads.has(url)
   }
 
-  /** A request comes: the time passes that its client has waited with nothing under way, and is over when this resolves. */
+  /**
+   * A request arrives: the clock advances by the time that its client waited without calls in progress. Resolves when
+   * that is done.
+   */
   arrives(request: Request): Promise<void> | undefined {
     this.#refresh()
     const now = this.#real()
@@ -106,23 +109,26 @@ class ClientTime {
     return this.#following
   }
 
-  /** What came, and was no poll, has its whole answer. */
+  /** Everything except polls has its whole response. */
   leaves(): void {
     this.#underWay--
     this.#refresh()
     if (this.#underWay === 0) this.#idleSince = this.#real()
   }
 
-  /** A call with this body begins: the time passes that its client has waited to repeat it, where others were under way. */
+  /**
+   * A call with this body starts: the clock advances by the time that its client waited to repeat it while others were
+   * in progress.
+   */
   repeats(body: string, mark: ClientMark): Promise<void> | undefined {
     if (!this.#clock) this.#refresh()
     const now = this.#real()
     const first = this.#failed.take(body, mark, now)
     if (!first || !this.#clock) return this.#following
-    const waited = now - first.left
+    const waited = now - first.endedAt
     const passed = this.#clock.passed() - first.passed
     const behind = waited - passed
-    // A client that has waited out its Retry-After must meet the recovery that it announced.
+    // A client that honored its Retry-After must meet the recovery that it announced.
     const owed = first.wait - passed
     if (waited >= MIN_PAUSE_MS) this.#follow(Math.max(owed, behind >= MIN_PAUSE_MS ? behind : 0))
     return this.#following
@@ -130,10 +136,10 @@ class ClientTime {
 
   /** A call with this body failed. */
   fails(body: string, about: Pick<Failed, 'wait' | 'mark'>): void {
-    if (this.#clock) this.#failed.add(body, { left: this.#real(), passed: this.#clock.passed(), ...about })
+    if (this.#clock) this.#failed.add(body, { endedAt: this.#real(), passed: this.#clock.passed(), ...about })
   }
 
-  /** What was before a reset is nothing that the client waits after. */
+  /** Events before a reset do not start a wait. */
   #refresh(): void {
     const clock = this.#clockNow()
     if (clock === this.#clock) return
@@ -146,7 +152,7 @@ class ClientTime {
   #follow(ms: number): void {
     if (ms <= 0 || !this.#clock || this.#clock.frozen) return
     const before = this.#following
-    // A clock whose session has ended passes no more time.
+    // A clock whose session has ended does not advance.
     const following = Promise.all([before, this.#clock.follow(ms)])
       .then(
         () => {},
@@ -159,11 +165,13 @@ class ClientTime {
   }
 }
 
-/** A request whose client's time is kept; the application says when a call begins and ends by its connection. */
+/**
+ * A request whose client time is tracked. The application reports the start and end of a call through its connection.
+ */
 class TimedCall implements ConnectionFinder {
   readonly #client: ClientTime
   readonly #hold: ConnectionFinder | undefined
-  /** Of a call: what tells it from calls with other bodies. */
+  /** For a call: distinguishes it from calls with other bodies. */
   #body: string | undefined
   #isOver: boolean
   readonly #request: Request
@@ -208,7 +216,7 @@ class TimedCall implements ConnectionFinder {
     return { ...clientMark(this.#request.headers, ''), connection: this.peer() ?? null }
   }
 
-  /** The application has answered: a call ends by itself, with the last of its response. */
+  /** The application has responded. A call ends by itself, with the end of its response. */
   answered(): void {
     if (this.#isOver || this.#body !== undefined) return
     this.#isOver = true
@@ -217,7 +225,7 @@ class TimedCall implements ConnectionFinder {
 }
 
 const RETRYABLE = new Set([408, 409, 425, 429])
-/** Whether a client may well call again with the same. */
+/** Whether a client may repeat the call. */
 const mayBeRepeated = ({ outcome, status, attempts, faults }: TraceRecord): boolean =>
   outcome === 'http_error'
     ? status >= 500 || RETRYABLE.has(status)

@@ -1,12 +1,12 @@
-// The address at which the command of exec moves the clock of its session, without a token.
+// The URL at which the command of exec controls the clock of its session, without a token.
 import type { Understudy } from '../../deps.ts'
 
 const PATH = '/_understudy/clock'
 
-/** The address, as UNDERSTUDY_CLOCK_URL has it. */
+/** The URL, as in UNDERSTUDY_CLOCK_URL. */
 export const clockUrl = (url: string): string => `${url}${PATH}`
 
-/** The program, which also moves clocks at that address: that of the session `home`, or of the one that `?session=` names. */
+/** Wraps the program so that it also controls clocks at that URL: that of the session `home`, or of `?session=`. */
 export function withClockUrl(
   { app, ...rest }: Understudy,
   { home, token = 'any' }: { home: string; token: string | undefined },
@@ -20,11 +20,11 @@ export function withClockUrl(
         const session = url.searchParams.get('session') ?? home
         url.pathname = `/_understudy/sessions/${encodeURIComponent(session)}/clock`
         url.search = ''
-        // The request stays what it is to the checks of its origin.
+        // Keeps the request's properties for the check of its origin.
         const { method, body, signal } = request
         const headers = new Headers(request.headers)
         headers.set('authorization', `Bearer ${token}`)
-        // Most clients call a text something else when nobody tells them.
+        // Most clients send another content type for a text by default.
         headers.set('content-type', 'application/json')
         return app.fetch(new Request(url, { method, headers, body, signal }), hold)
       },

@@ -1,4 +1,4 @@
-// The file in which runs add up which ways through the gateway were taken: --coverage of exec and explore.
+// The file in which runs accumulate the coverage of recovery paths: --coverage of exec and explore.
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { mergeRecoveryPaths, type RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
@@ -9,8 +9,8 @@ import { writeOutputFile } from '../print/output-file.ts'
 const CoverageFile = z.strictObject({ recovery_paths: z.record(z.string(), z.int().min(0)) })
 
 /**
- * The ways of earlier runs in a file; none when there is no file yet.
- * @throws FileError for a file that is something else.
+ * The counts of earlier runs in a file; empty if there is no file yet.
+ * @throws FileError for an invalid file
  */
 export function readCoverage(file: string): RecoveryPathCounts {
   if (!existsSync(file)) return {}
@@ -27,7 +27,7 @@ function parsed(file: string): unknown {
   }
 }
 
-/** Adds the ways of runs to those before, and gives all of them. */
+/** Adds the counts of runs to the earlier ones, and returns all of them. */
 export function addCoverage(
   file: string,
   before: RecoveryPathCounts,
@@ -38,11 +38,11 @@ export function addCoverage(
   return counts
 }
 
-/** Of the ways that calls configure, how many were taken, and which never were. */
+/** How many of the configured recovery paths were exercised, and which never were. */
 export function recoveryPathLines(counts: RecoveryPathCounts): string[] {
   const all = Object.entries(counts)
   if (all.length === 0) return []
-  const never = all.filter(([, taken]) => taken === 0).map(([way]) => way)
+  const never = all.filter(([, taken]) => taken === 0).map(([path]) => path)
   return [
     `${all.length - never.length} of ${all.length} recovery paths exercised${never.length > 0 ? `; not exercised: ${never.join('; ')}` : ''}`,
   ]

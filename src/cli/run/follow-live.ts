@@ -1,4 +1,4 @@
-// The traces of a running server as they are saved, from its stream of what happens.
+// The traces of a running server as they are saved, from its live stream.
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { serverAddress } from '../../config.ts'
 import type { TraceSaved } from '../../contract/core/observation.ts'
@@ -7,15 +7,18 @@ import { directFetch } from '../../lib/direct-fetch.ts'
 import { TraceError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 
-/** Whose traces are followed. */
+/** Which traces are followed. */
 interface FollowOptions {
   url?: string
   token?: string
-  /** Name of the session, `all` for every one. */
+  /** Name of the session, `all` for all sessions. */
   session?: string
 }
 
-/** Traces from now on; throws when there is no server, or it ends. */
+/**
+ * Traces from now on.
+ * @throws TraceError if there is no server, or it ends
+ */
 export async function* followLive(
   { env, stderr }: Pick<CommandIo, 'env' | 'stderr'>,
   options: FollowOptions,

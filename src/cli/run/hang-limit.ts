@@ -1,13 +1,16 @@
-// The limit on how long a client is waited for that waits for us: a silent call is reset after it, so that a run goes on.
+// Limits how long a client may wait in silence: such a call is reset, so that a run continues.
 import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
 import type { Understudy } from '../../deps.ts'
 import { realClock } from '../../lib/clock.ts'
 import { HangReset } from '../../lib/hang-reset.ts'
 
-/** The hang limit of exec when none is given, in ms. */
+/** The default hang limit of exec, in ms. */
 export const HANG_LIMIT_MS = 30_000
 
-/** The program, which resets the connection of a call when its client has waited in silence for `limit` ms of real time. */
+/**
+ * Wraps the program so that it resets the connection of a call whose client has waited in silence for `limit` ms of
+ * real time.
+ */
 export function withHangLimit({ app, ...rest }: Understudy, limit: number): Understudy {
   return {
     ...rest,
@@ -22,7 +25,7 @@ export function withHangLimit({ app, ...rest }: Understudy, limit: number): Unde
   }
 }
 
-/** A connection whose client is not left waiting. */
+/** A connection that is reset after too much silence. */
 class WatchedConnection implements ConnectionFinder {
   readonly #hold: ConnectionFinder
   readonly #limit: number
@@ -33,7 +36,7 @@ class WatchedConnection implements ConnectionFinder {
     this.#limit = limit
   }
 
-  /** Aborted when the connection is reset. */
+  /** Aborts when the connection is reset. */
   get signal(): AbortSignal {
     return this.#reset.signal
   }
@@ -66,7 +69,7 @@ class WatchedConnection implements ConnectionFinder {
   async #end(came: AbortSignal): Promise<void> {
     const connection = await this.#hold.find()
     if (came.aborted) return
-    // First the reason: the server tells of a connection that has ended, but not why.
+    // The reason comes first: the server reports that a connection has ended, but not why.
     this.#reset.abort(new HangReset(this.#limit))
     await connection?.reset()
   }

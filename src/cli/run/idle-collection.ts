@@ -1,35 +1,38 @@
-// Gives back what many calls have left in memory: once nobody calls any more, and before, when it is much.
+// Frees memory after many calls: when no more calls arrive, or earlier if it is much.
 import { fullGC } from 'bun:jsc'
 import type { Understudy } from '../../deps.ts'
 import { everySoOften } from '../../lib/clock.ts'
 
-/** Calls that leave enough for a collection to be worth its time, tens of milliseconds in which nothing is answered. */
+/** Calls after which a collection is worth its time, tens of milliseconds without responses. */
 const WORTHWHILE_CALLS = 1_000
-/** Nobody calls when there was no call for so long, in ms. */
+/** The server is idle when there was no call for so long, in ms. */
 const PAUSE_MS = 1_000
-/** Bytes of memory from which on the server does not wait for a pause: what it needs itself is a fraction of them. */
+/** Bytes of memory from which on the server does not wait for a pause: it needs only a fraction itself. */
 const MUCH_MEMORY = 350e6
-/** Bytes from which on calls wait for a collection: what is done beside them gives back less. */
-const TOO_MUCH_MEMORY = 500e6
-/** Bytes by which it must have grown since calls have waited: without garbage, they would wait again and again for nothing. */
+/** Bytes from which on calls wait for a collection: a concurrent one frees less. */
+const TOO_MUCH_MEMORY = 400e6
+/**
+ * Bytes by which memory must have grown since calls last waited: without garbage, they would wait repeatedly for
+ * nothing.
+ */
 const MUCH_GROWTH = 50e6
-/** Looks between two collections while calls go on. */
+/** Checks between two collections while calls continue. */
 const LOOKS_BETWEEN = 5
 
-/** Collects the garbage of a run that has ended, if it had many calls. */
+/** Collects the garbage of a finished run, if it had many calls. */
 export function collectAfter(calls: number): void {
   if (calls >= WORTHWHILE_CALLS) Bun.gc(true)
 }
 
-/** What the memory is looked after with. */
+/** Memory operations of the runtime. */
 interface Collection {
-  /** Collects all garbage, and code that can be compiled again. */
+  /** Collects all garbage, and compiled code. */
   collect(): void
-  /** Collects all garbage and keeps the code, in half the time. */
+  /** Collects all garbage and keeps compiled code, in half the time. */
   collectBetween(): void
-  /** Begins to, and goes on while calls are answered: nobody waits as long as for all at once. */
+  /** Starts a concurrent collection while calls are handled, which blocks no one for as long. */
   collectBeside(): void
-  /** Bytes of memory that the process has. */
+  /** Bytes of memory of the process. */
   memory(): number
   every: typeof everySoOften
 }
@@ -49,7 +52,7 @@ export function withIdleCollection(
   let calls = 0
   let seen = 0
   let looks = LOOKS_BETWEEN
-  /** The least memory since calls have waited for a collection, which is given back to the system a moment later. */
+  /** The minimum memory since calls waited for a collection, which is returned to the system a moment later. */
   let least = 0
   let hasWaited = false
   let stopWatch: (() => void) | undefined

@@ -1,4 +1,4 @@
-// Listens for calls: for serve and for exec.
+// Listens for calls, for serve and exec.
 import { addressLine } from '../../config/addresses.ts'
 import { type Config, ConfigError } from '../../config.ts'
 import type { Connection, ConnectionFinder } from '../../contract/core/connection.ts'
@@ -9,22 +9,22 @@ import { ListenError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { jsonLine } from '../print/log.ts'
 
-/** How long the collector of traces may take for the last of them, in ms. */
+/** Time limit for sending the last traces to the collector, in ms. */
 export const FLUSH_MS = 3_000
 
-/** Names what is sent to whom that is no provider itself: the settings of a folder may be somebody else's. */
+/** Lists what is sent to addresses other than providers: the settings of a folder may be someone else's. */
 export function announceAddresses(
   { log, stderr }: Pick<CommandIo, 'log' | 'stderr'>,
   { addresses }: Pick<Config, 'addresses'>,
 ): void {
-  // At once, and not with the lines of a server that runs: it stands there before anything is sent.
+  // Printed at once, before anything is sent.
   for (const address of addresses)
     stderr.line(
       log.isJson ? jsonLine('warn', addressLine(address), { address }) : `understudy: ${addressLine(address)}`,
     )
 }
 
-/** Other machines are let in with a token alone. */
+/** Other machines are only allowed with a token. */
 export function rejectOpenHost(config: Config): void {
   if (config.host !== undefined && !isLoopback(config.host) && config.token.length === 0) {
     throw new ConfigError(
@@ -33,7 +33,7 @@ export function rejectOpenHost(config: Config): void {
   }
 }
 
-/** The address of a server that listens, as clients write it. */
+/** The base URL of a listening server. */
 export function serverUrl({ host = '127.0.0.1' }: Pick<Config, 'host'>, port: number | undefined): string {
   return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`
 }
@@ -49,7 +49,7 @@ const REASONS: Record<string, string> = {
 
 /**
  * Listens on the host, or on both loopback addresses: `localhost` is ::1 first on some systems.
- * @throws ListenError where that cannot be; the sessions are closed then
+ * @throws ListenError if that fails; the sessions are closed then
  */
 export async function listen(config: Config, { app, sessions }: Understudy): Promise<Bun.Server<undefined>[]> {
   const idle = idleSeconds(config)
@@ -60,10 +60,10 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
       idleTimeout: 0,
       reusePort: false,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      // Else the server prints every connection that a fault resets, with a stack.
+      // Otherwise the server prints every connection that a fault resets, with a stack.
       development: false,
       fetch(request, server) {
-        // Nobody knows how long an answer takes; its body has a limit of its own.
+        // A response may take any time. The request body has a limit of its own.
         server.timeout(request, 0)
         return app.fetch(request, new RequestConnection(request, server, idle))
       },
@@ -75,7 +75,7 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
     try {
       return [first, on('::1', first.port ?? config.port)]
     } catch (error) {
-      // A machine without IPv6 has no ::1 to listen on; one where somebody else listens there would get half our calls.
+      // Without IPv6 there is no ::1 to listen on. If another program listens there, it would get half of our calls.
       if ((error as { code?: string }).code !== 'EADDRINUSE' || config.port === 0) return [first]
       first.stop(true)
       throw error
@@ -87,7 +87,7 @@ export async function listen(config: Config, { app, sessions }: Understudy): Pro
   }
 }
 
-/** The connection of a request that is being answered. There is one for every request, so it is no closure. */
+/** The connection of a request in progress. There is one for every request, so it is a class without closures. */
 class RequestConnection implements ConnectionFinder {
   readonly #request: Request
   readonly #server: Bun.Server<undefined>
@@ -113,18 +113,18 @@ class RequestConnection implements ConnectionFinder {
   }
 }
 
-/** The longest that the server can time, in seconds, and the steps in which it does. */
+/** The server's longest timeout, in seconds, and its steps. */
 const [MAX_IDLE_S, IDLE_STEP_S] = [255, 4]
-/** Below, a step less would close what has just been used. */
+/** Below this, one step less would close a connection that was just used. */
 const MIN_ROUNDED_S = 3 * IDLE_STEP_S
 
-/** For how long a connection may be unused: the server ends it within the step before. */
+/** How long a connection may be idle: the server closes it within the step before. */
 function idleSeconds({ client_timeout }: Pick<Config, 'client_timeout'>): number {
   const seconds = Math.min(MAX_IDLE_S, client_timeout / 1_000)
   return seconds < MIN_ROUNDED_S ? Math.ceil(seconds) : Math.floor(seconds / IDLE_STEP_S) * IDLE_STEP_S
 }
 
-/** The bare connection of a request that is being answered. */
+/** The TCP connection of a request in progress. */
 async function connectionOf(request: Request, server: Bun.Server<undefined>): Promise<Connection | undefined> {
   const client = server.requestIP(request)
   if (!client || server.port === undefined) return undefined

@@ -1,4 +1,4 @@
-// One run of the command that is explored: against a server of its own, and what was seen of it.
+// One run of the explored command against a temporary server, and what was observed.
 import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,37 +17,41 @@ import type { CommandIo } from '../io.ts'
 import { type ChildEnd, type RunChild, runChild } from './child.ts'
 import { collectAfter } from './idle-collection.ts'
 import { listen, serverUrl } from './listen.ts'
+import { leadHere, type NotEmulatedCalls, withNotEmulated } from './not-emulated.ts'
 import { countingRequests, judgeSessions } from './suite.ts'
 
-/** The session that the command works in when it names none. */
+/** The session of the command if it names none. */
 export const HOME = 'explore'
-/** How much of what a command prints is kept, in bytes. */
+/** Maximum stored output of a command, in bytes. */
 const MAX_OUTPUT = 8_000
-/** Calls of one run that are kept beyond it: of more than these, those at both ends, and those that a fault or a finding is about. */
+/**
+ * Maximum number of calls that are stored from one run: if there are more, those at both ends, and those that a fault
+ * or a finding concerns.
+ */
 const MAX_KEPT = { calls: 300, atBegin: 100, atEnd: 100, shown: 100 }
 
-/** How a command ended that called an understudy. */
+/** How a command ended that called a server. */
 interface CommandEnd extends Pick<ObservedRun, 'code' | 'crashed' | 'timedOut' | 'stopped' | 'tookMs' | 'output'> {
-  /** Where it called, and how often, by session. */
+  /** The URL that it called, and the number of calls by session. */
   url: string
   requests: ReadonlyMap<string, number>
-  /** Ends what served it, when the run has been judged. */
+  /** Ends the server when the run has been judged. */
   stop(): Promise<unknown>
 }
 
-/** Runs the program that is explored against an understudy of its own. */
+/** Runs the explored program against a server of its own. */
 type RunProgram = (understudy: Understudy, limitMs: number | null) => Promise<CommandEnd>
 
-/** What the runs of a command share. */
+/** Shared options of a command's runs. */
 interface ObserveOptions {
   io: Pick<CommandIo, 'log'>
   program: RunProgram
   config: Config
-  /** Keeps the calls. */
+  /** Stores the calls. */
   file?: RunFile | undefined
 }
 
-/** Runs a program as exploration asks for it, each time against a new understudy. */
+/** Runs a program for an exploration, each time against a new server. */
 export const observer =
   ({ io, program, config, file }: ObserveOptions): RunCommand =>
   async ({ scenario, limitMs }) => {
@@ -64,7 +68,7 @@ export const observer =
       const { verdicts } = await judgeSessions({ understudy, url, token, round: { label: HOME }, requests, ended })
       const seen = seenIn(sessions)
       calls = seen.calls.length
-      // Those of parts that a reset has ended, or a deletion, have no traces any more.
+      // Parts of a session that a reset or a deletion ended have no traces any more.
       const judged = verdicts.reduce((sum, one) => sum + one.calls, 0)
       const findings = verdicts.flatMap((one) => one.findings.map((finding) => ({ session: one.session, finding })))
       const kept = keptCalls(seen.calls, findings)
@@ -90,27 +94,43 @@ function keptCalls(calls: readonly ObservedCall[], findings: ObservedRun['findin
   const ids = calls.map(({ trace }) => trace.id)
   if (ids.length <= most) return new Set(ids)
   const broken = calls.filter((call) => call.trace.outcome !== 'succeeded' || !isAnswered(call))
-  const told = findings.flatMap(({ finding }) => finding.traces)
+  const evidence = findings.flatMap(({ finding }) => finding.traces)
   return new Set([
     ...ids.slice(0, atBegin),
     ...ids.slice(-atEnd),
     ...broken.slice(0, shown).map(({ trace }) => trace.id),
-    ...told.slice(0, shown),
+    ...evidence.slice(0, shown),
   ])
 }
 
 /**
- * Runs a command that calls a server.
- * @param run how it is run: as a process when left out
+ * A program that is a command.
+ * @param run how it is run, default as a process
  */
-export const commandProgram =
-  (io: CommandIo, command: readonly string[], config: Config, run: RunChild = runChild): RunProgram =>
-  async (understudy, limitMs) => {
+export function commandProgram(
+  io: CommandIo,
+  command: readonly string[],
+  config: Config,
+  run: RunChild = runChild,
+): RunProgram {
+  // Every run of the command makes these calls.
+  const told = new Set<string>()
+  const tell = ({ api, variable }: NotEmulatedCalls) => {
+    if (told.has(api)) return
+    told.add(api)
+    io.log.line('warn', `the command calls ${api} (${variable}), which is not emulated: nothing of it is explored`)
+  }
+  return async (understudy, limitMs) => {
     const requests = new Map<string, number>()
-    const servers = await listen(config, countingRequests(understudy, requests))
+    const covered = withNotEmulated(understudy, new Map(), tell)
+    const servers = await listen(config, countingRequests(covered, requests))
     const url = serverUrl(config, servers[0]?.port)
-    const env = clientEnvironment(io.env, url, HOME, config.token[0])
-    const stop = () => Promise.all(servers.map((server) => server.stop(true)))
+    const leads = await leadHere(covered, url, io.env)
+    const env = { ...clientEnvironment(io.env, url, HOME, config.token[0]), ...leads.variables }
+    const stop = () => {
+      leads.stop()
+      return Promise.all(servers.map((server) => server.stop(true)))
+    }
     const printed = scratchFile()
     const began = realClock.now()
     try {
@@ -124,11 +144,12 @@ export const commandProgram =
       printed.remove()
     }
   }
+}
 
-/** Plays calls in this process on virtual clocks; the function `close` ends that. */
+/** Makes calls in this process on virtual clocks; the function `close` ends that. */
 export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { play: RunRoute; close(): void } {
   const { app, sessions } = createUnderstudy({ ...config, token: [], tokens: {} }, log.report)
-  let played = 0
+  let runs = 0
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     app.fetch(
       new Request(`http://localhost${path}`, {
@@ -139,9 +160,9 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
     )
   return {
     async play({ path, request }, scenario) {
-      const name = `route-${played++}`
+      const name = `route-${runs++}`
       await post('/_understudy/sessions', { name, scenario })
-      // What breaks off reaches nobody here: the trace says what it was.
+      // A connection failure reaches no one here: the trace has the result.
       await post(path, request, { 'x-understudy-session': name })
         .then((answer) => answer.text())
         .catch(() => {})
@@ -154,7 +175,7 @@ export function routeRunner({ log }: Pick<CommandIo, 'log'>, config: Config): { 
   }
 }
 
-/** The run with the ids that its calls are kept under. */
+/** The run with the ids under which its calls are stored. */
 function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): ObservedRun {
   if (renamed.size === 0) return run
   const idOf = (id: string) => renamed.get(id) ?? id
@@ -169,7 +190,7 @@ function withIds(renamed: ReadonlyMap<string, string>, run: ObservedRun): Observ
   }
 }
 
-/** A signal's number lies above this in an exit code. */
+/** An exit code above this contains a signal's number. */
 const SIGNALS = 128
 
 const endOf = ({
@@ -183,13 +204,13 @@ const endOf = ({
   crashed: code > SIGNALS && !timedOut && stopped === undefined,
 })
 
-/** A file that a command may print into, gone when it has been read. */
+/** A temporary file for output, deleted after reading. */
 function scratchFile() {
   const folder = mkdtempSync(join(tmpdir(), 'understudy-'))
   const descriptor = openSync(join(folder, 'output'), 'w+')
   return {
     descriptor,
-    /** The last bytes that were printed, as text. */
+    /** The last bytes of output, as text. */
     tail(most: number): string {
       const { size } = fstatSync(descriptor)
       const bytes = Buffer.alloc(Math.min(size, most))

@@ -1,9 +1,9 @@
-// Which failed call a call repeats, as far as that can be told when it begins: whose client has waited in between.
+// Which failed call a new call repeats, as far as is known at its start, and so whose client waited in between.
 import type { ClientMark } from '../../contract/core/finding.ts'
 
-/** A call that failed: when, on both clocks, and its Retry-After in ms, 0 without one. */
+/** A failed call: its time on both clocks, and its Retry-After in ms, 0 without one. */
 export interface Failed {
-  left: number
+  endedAt: number
   passed: number
   wait: number
   mark: ClientMark
@@ -11,15 +11,15 @@ export interface Failed {
 
 /** Timers of clients and ours round differently. */
 const ROUNDING_MS = 10
-/** Failed calls that are remembered. */
+/** Maximum number of remembered failed calls. */
 const MAX_KEPT = 2_000
 
-/** A failed call, and the connection of the last call that was guessed to repeat it: another may prove to do so. */
+/** A failed call, and the connection of the last call that was assumed to repeat it: another one may prove to do so. */
 interface KeptCall extends Failed {
   guessedOn?: string | null
 }
 
-/** The failed calls of a session that may be repeated, by what tells calls with equal bodies from others. */
+/** The failed calls of a session that may be repeated, by the key of their bodies. */
 export class FailedCalls {
   readonly #calls = new Map<string, KeptCall[]>()
   #size = 0
@@ -31,7 +31,9 @@ export class FailedCalls {
     if (oldest !== undefined && first) this.#remove(oldest, first)
   }
 
-  /** Gives the call that one with this body repeats at an instant of the machine's clock, once; undefined when it repeats none. */
+  /**
+   * Takes the call that one with this body repeats, at an instant of the machine's clock; undefined if it repeats none.
+   */
   take(body: string, mark: ClientMark, now: number): Failed | undefined {
     const calls = this.#calls.get(body) ?? []
     const certain = declaredOf(mark, calls)
@@ -55,15 +57,15 @@ export class FailedCalls {
   }
 }
 
-/** The call that another says it repeats: by its idempotency key, or by how often it was repeated. */
+/** The call that another one declares to repeat: by its idempotency key, or by its retry count. */
 function declaredOf({ key, retry }: ClientMark, calls: readonly KeptCall[]): KeptCall | undefined {
   if (key !== null) return calls.findLast(({ mark }) => mark.key === key)
   return retry ? calls.find(({ mark }) => mark.retry === retry - 1) : undefined
 }
 
 /**
- * The call that is most likely repeated where many workers send equal requests without a retry mark: by API key, by Retry-After, and by
- * connection. Where nothing decides, it is the last one: this may be one client that does not wait.
+ * The call that is most likely repeated if many workers send equal requests without a retry count: by API key, by
+ * Retry-After, and by connection. If nothing decides, it is the last one: this may be one client that does not wait.
  */
 function likelyOf(
   { caller, connection, key, retry }: ClientMark,
@@ -71,8 +73,10 @@ function likelyOf(
   now: number,
 ): KeptCall | undefined {
   if (key !== null || retry) return undefined
-  const over = calls.filter(({ left, wait, mark }) => now - left >= wait - ROUNDING_MS && mark.caller === caller)
-  const own = over.filter(({ mark, guessedOn }) => mark.connection === connection && guessedOn !== connection)
-  const likely = own.length > 0 ? own : over.filter(({ guessedOn }) => guessedOn === undefined)
+  const expired = calls.filter(
+    ({ endedAt: left, wait, mark }) => now - left >= wait - ROUNDING_MS && mark.caller === caller,
+  )
+  const own = expired.filter(({ mark, guessedOn }) => mark.connection === connection && guessedOn !== connection)
+  const likely = own.length > 0 ? own : expired.filter(({ guessedOn }) => guessedOn === undefined)
   return likely.find(({ wait }) => wait > 0) ?? likely.at(-1)
 }

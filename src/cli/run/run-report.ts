@@ -1,4 +1,4 @@
-// What the runs of exec leave for a page, taken before their servers end.
+// Collects the runs of exec for a page, before their servers end.
 import type { Verification } from '../../contract/core/verification.ts'
 import { operationNamed } from '../../endpoints/index.ts'
 import { entriesOf, inFull, ofRun, type ReportEntry } from '../../inspector/report.ts'
@@ -7,12 +7,12 @@ import { writeReport } from '../commands/trace-export.ts'
 
 /** The runs so far. */
 export interface RunReport {
-  /** Takes the calls of a run, in full, and its verdicts. */
+  /** Adds the calls of a run, in full, and its verdicts. */
   add(run: string, sessions: readonly Session[], verdicts: readonly Verification[]): Promise<void>
   write(file: string, title: string): Promise<void>
 }
 
-/** A report of runs, none of which is there yet. */
+/** An empty report. */
 export function runReport(): RunReport {
   const runs: { name: string; entries: ReportEntry[]; verdicts: readonly Verification[] }[] = []
   return {

@@ -1,4 +1,4 @@
-// What commands that change a running server share: where it is, and how its refusals are told.
+// Shared by commands that change a running server: its URL, and how its errors are reported.
 import type { Command } from 'commander'
 import { serverAddress } from '../../config.ts'
 import { directFetch } from '../../lib/direct-fetch.ts'
@@ -6,14 +6,14 @@ import { asObject, type JsonObject, parsedJson } from '../../lib/values.ts'
 import { ServerError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 
-/** Which server, and which of its sessions. */
+/** The server, and the session. */
 export interface ServerFlags {
   url?: string
   token?: string
   session?: string
 }
 
-/** Which server is meant, by what was typed and by the environment. */
+/** Command-line flags and environment that select the server. */
 export interface ServerPlace extends Pick<CommandIo, 'env'> {
   flags: ServerFlags
 }
@@ -25,7 +25,10 @@ export const withServer = (command: Command): Command =>
     .option('--token <TOKEN>', 'token for the server')
     .option('--session <NAME>', 'session name (default: default)')
 
-/** Calls a path of the server; throws `ServerError` when it is not there or refuses. */
+/**
+ * Calls a path of the server.
+ * @throws ServerError if it does not respond or returns an error
+ */
 export async function callServer(
   { env, flags }: ServerPlace,
   method: string,
@@ -45,7 +48,10 @@ export async function callServer(
   return answer
 }
 
-/** The object that a server answers; throws `ServerError` for what is none, as of another program or of a balancer with nobody behind it. */
+/**
+ * The object in a response.
+ * @throws ServerError if it is none, as of another program or of a balancer without a server
+ */
 export async function jsonAnswer(response: Response, url: string): Promise<JsonObject> {
   const found = asObject(parsedJson(await response.text()))
   if (found) return found

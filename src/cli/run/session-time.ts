@@ -1,4 +1,4 @@
-// How the time of a session passed: what its clock jumped, and what the client waited by itself.
+// How the time of a session passed: skipped virtual time, and idle time of the client.
 import type { CallTimes } from '../../db/trace-writes.ts'
 import type { Session } from '../../sessions/sessions.ts'
 import { MIN_PAUSE_MS } from './client-time.ts'
@@ -7,13 +7,13 @@ import { MIN_PAUSE_MS } from './client-time.ts'
 export interface SessionTime {
   session: string
   clock: 'real' | 'virtual'
-  /** What a virtual clock passed over without anybody waiting. */
+  /** Skipped time of a virtual clock. */
   jumped_ms: number
-  /** What the client let pass between its calls while none was under way, by the machine's clock. */
+  /** Time between calls while none was in progress, by the machine's clock. */
   waited_ms: number
 }
 
-/** How the time of a session passed, given when its calls came and were answered. */
+/** How the time of a session passed, given the times of its calls. */
 export function sessionTime({ name, clock }: Session, times: Iterable<CallTimes>): SessionTime {
   const spans = [...times].sort((one, other) => one.arrived - other.arrived)
   let waited = 0

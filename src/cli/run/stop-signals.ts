@@ -1,21 +1,21 @@
-// What asks a running command to end: signals, and the end of the launcher that has started it.
+// What stops a running command: signals, and the end of the launcher that started it.
 import { readFileSync } from 'node:fs'
 import { whenParentEnds } from '../../lib/parent-process.ts'
 
-/** What has asked for the end; `launcher` is one that was ended without a word, as by `kill -9`. */
+/** The cause of a stop; `launcher` is a launcher that ended without a signal, as by `kill -9`. */
 export type StopCause = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'launcher'
 
-/** What asks a command to end. */
+/** Notifies a command of requests to stop. */
 export interface StopSignals {
-  /** Has `hear` called for whatever asks for the end, which then ends nothing by itself; gives what takes that back. */
+  /** Calls `hear` for each request to stop, which then has no other effect. Returns a function that undoes this. */
   onStop(hear: (cause: StopCause) => void): () => void
-  /** Ends the command with its launcher, the process of this id, which may be killed. */
+  /** Stops the command when its launcher, the process with this id, ends. */
   endWith(launcher: number): void
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** What asks this process to end. */
+/** The stop signals of this process. */
 export function processStops(): StopSignals {
   const listeners = new Set<(cause: StopCause) => void>()
   return {
@@ -30,7 +30,7 @@ export function processStops(): StopSignals {
     },
     endWith(launcher) {
       whenParentEnds(launcher, () => {
-        // A command that knows how to stop does it its own way.
+        // A command with a handler stops in its own way.
         if (listeners.size === 0) process.kill(process.pid, 'SIGTERM')
         for (const hear of listeners) hear('launcher')
       })
@@ -40,7 +40,7 @@ export function processStops(): StopSignals {
 
 /** The first signal, in the mask of ignored ones. */
 const HANGUP = 1n
-/** Whether whoever started us, as `nohup` does, wants us to outlive the terminal. Only Linux says so; elsewhere it is not known. */
+/** Whether our launcher wants us to outlive the terminal, as `nohup` does. Only Linux reports it. */
 function ignoresHangup(): boolean {
   if (process.platform !== 'linux') return false
   try {

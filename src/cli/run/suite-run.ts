@@ -1,16 +1,17 @@
-// What came of a command that exec ran, over all sessions that it used.
+// The result of a run of exec, over all sessions that it used.
 import type { Finding } from '../../contract/core/finding.ts'
 import type { EarlierVerdict, VerdictResult, Verification } from '../../contract/core/verification.ts'
 import type { CallTimes } from '../../db/trace-writes.ts'
 import type { RecoveryPathCounts } from '../../exploration/recovery-paths.ts'
 import { PART_ENDS } from '../../verdict/notices.ts'
 import type { ExecRun } from '../print/report-schemas.ts'
+import type { NotEmulatedCalls } from './not-emulated.ts'
 import type { SessionTime } from './session-time.ts'
 
 /** The verdict on a session, or on a part of it that ended before the command did. */
 export type RunSession = Verification & Partial<Pick<EarlierVerdict, 'part' | 'ended_by' | 'ended_at'>>
 
-/** The name of a session, and which part of it is meant. */
+/** The name of a session, and the part of it, if it is not the whole. */
 export const sessionLabel = ({ session, part, ended_by }: RunSession): string =>
   part === undefined || ended_by === undefined ? session : `${session} (part ${part}, before ${PART_ENDS[ended_by]})`
 
@@ -22,41 +23,43 @@ export interface SuiteRun {
   /** Exit code of the command. */
   code: number
   timed_out: boolean
-  /** Whether somebody has asked for the end before the command came to it. */
+  /** Whether a stop was requested before the command ended. */
   stopped: boolean
   took_ms: number
   /** How the time of each session passed. */
   clocks: SessionTime[]
   /** Whether warnings count as errors. */
   strict: boolean
-  /** `fail` as well when the command failed. */
+  /** Also `fail` if the command failed. */
   verdict: VerdictResult
-  /** Why the run proves nothing: the reasons of its sessions, where each of them has one. */
+  /** Why the run is inconclusive: the reasons of its sessions, if each of them has one, and calls of APIs that are not emulated. */
   inconclusive: readonly string[]
-  /** The verdict is `pass`. */
+  /** Whether the verdict is `pass`. */
   ok: boolean
-  /** What is found of the run as a whole. */
+  /** Findings about the run as a whole. */
   findings: Finding[]
-  /** Rules of the scenario that are about none of the sessions. */
-  idle_rules: string[]
-  /** The sessions that were used, each part of one by itself, those that broke first. */
+  /** Rules of the scenario that match no session. */
+  unmatched_rules: string[]
+  /** The sessions that were used, each part by itself, failed ones first. */
   sessions: RunSession[]
-  /** Ways through the gateway that the calls configure, with how often they were taken. */
+  /** Configured recovery paths, with how often each was exercised. */
   recovery_paths: RecoveryPathCounts
-  /** The address that the command was given. */
+  /** Calls of APIs that are not emulated. */
+  not_emulated: NotEmulatedCalls[]
+  /** The URL that the command received. */
   url: string
-  /** The file that keeps the calls. */
+  /** The file with the calls. */
   db: string | null
   /** The times of the calls by trace, by session. */
   times: ReadonlyMap<string, ReadonlyMap<string, CallTimes>>
 }
 
-/** The verdict is not a pass, although the command ended with 0. */
+/** Exit code for a verdict that is not a pass, although the command ended with 0. */
 export const NOT_PASSED = 3
-/** Ended by Ctrl-C. */
+/** Exit code after Ctrl-C. */
 export const STOPPED = 130
 
-/** The exit code for the runs together: that of the first command that failed, else what the judge says. */
+/** The exit code of all runs: that of the first command that failed, otherwise from the verdicts. */
 export function exitCodeOf(runs: readonly Pick<SuiteRun, 'code' | 'ok' | 'stopped'>[]): number {
   const failed = runs.find(({ code }) => code !== 0)
   if (failed) return failed.code

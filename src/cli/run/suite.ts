@@ -1,4 +1,4 @@
-// Runs a command against servers of its own, once for each scenario and seed, and says what really happened.
+// Runs a command against temporary servers, once per scenario and seed, and judges what happened.
 import { join, parse } from 'node:path'
 import { namedSession, withoutPrefix } from '../../access.ts'
 import { type Config, clientEnvironment } from '../../config.ts'
@@ -24,6 +24,7 @@ import { withClientTime } from './client-time.ts'
 import { clockUrl, withClockUrl } from './clock-url.ts'
 import { HANG_LIMIT_MS, withHangLimit } from './hang-limit.ts'
 import { FLUSH_MS, listen, serverUrl } from './listen.ts'
+import { leadHere, type NotEmulatedCalls, notEmulatedReasons, withNotEmulated } from './not-emulated.ts'
 import type { RunReport } from './run-report.ts'
 import { sessionTime } from './session-time.ts'
 import type { RunSession, SuiteRun } from './suite-run.ts'
@@ -32,28 +33,30 @@ import type { RunSession, SuiteRun } from './suite-run.ts'
 export interface SuiteOptions {
   io: CommandIo
   config: Config
-  /** Names or files; none is a run without a scenario. */
+  /** Names or files; empty for one run without a scenario. */
   scenarios: readonly string[]
-  /** None is a run with the seed of the settings. */
+  /** Empty for one run with the seed of the settings. */
   seeds?: readonly number[] | undefined
-  /** Milliseconds that the command may take, each time. */
+  /** Maximum duration of each run, in milliseconds. */
   timeout?: number | undefined
-  /** Milliseconds of silence after which a call whose client still waits is reset. */
+  /** Milliseconds of silence after which a call is reset whose client still waits. */
   hangLimit?: number | undefined
-  /** File that keeps the calls. */
+  /** File that stores the calls. */
   db?: string | undefined
   cwd?: string | undefined
   output?: 'inherit' | 'ignore' | undefined
-  /** Runs the command: as a process when left out. */
+  /** Variables of APIs that are not emulated, to be left as they are. */
+  leaveEnv?: readonly string[] | undefined
+  /** Runs the command, default as a process. */
   runChild?: RunChild | undefined
-  /** Takes what each run leaves. */
+  /** Collects the result of each run. */
   report?: RunReport | undefined
 }
 
-/** Runs the command once for each scenario and seed, until somebody asks for the end. */
+/** Runs the command once per scenario and seed, until a stop is requested. */
 export async function runSuite(command: readonly string[], options: SuiteOptions): Promise<SuiteRun[]> {
   const { seeds = [], db } = options
-  // What is wrong with any of them is said before the first one is run.
+  // All of them are checked before the first run.
   const scenarios = options.scenarios.map((name) => openScenario(name, options.io.log.report).scenario)
   const rounds = (scenarios.length > 0 ? scenarios : [undefined]).flatMap((scenario) =>
     (seeds.length > 0 ? seeds : [undefined]).map((seed) => roundOf(scenario, seed)),
@@ -68,10 +71,10 @@ export async function runSuite(command: readonly string[], options: SuiteOptions
   return runs
 }
 
-/** One of the times that the command is run. */
+/** One run of the command. */
 interface Round {
   name: string
-  /** The name as that of a session, which is part of all chance: the same scenario and seed have the same one. */
+  /** The label as a session name, which is part of all randomness: the same scenario and seed have the same one. */
   label: string
   scenario: Scenario | undefined
   seed: number | undefined
@@ -89,7 +92,7 @@ function besideOf(file: string, label: string): string {
 }
 
 async function runOnce(command: readonly string[], options: SuiteOptions, round: Round): Promise<SuiteRun> {
-  const { io, config, timeout, db, cwd, output, report: collected } = options
+  const { io, config, timeout, db, cwd, output, leaveEnv, report: collected } = options
   const file = db === undefined ? undefined : openRunFile(db)
   const { scenario, seed } = round
   const own = scenario && fixedSource(seed === undefined ? scenario : { ...scenario, seed })
@@ -100,26 +103,34 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   })
   const [token] = config.token
   const timed = withHangLimit(withClientTime(made), options.hangLimit ?? HANG_LIMIT_MS)
-  const understudy = withClockUrl(timed, { home: round.label, token })
+  const notEmulated = new Map<string, NotEmulatedCalls>()
+  const understudy = withNotEmulated(withClockUrl(timed, { home: round.label, token }), notEmulated)
   const requests = new Map<string, number>()
   if (config.log === 'json') io.log.calls(understudy)
   const logged = config.verbose ? withRequestLog(understudy, standardLog(io, true)) : understudy
   const servers = await listen(config, countingRequests(logged, requests))
   const url = serverUrl(config, servers[0]?.port)
-  // Its scenario begins now, so that time may pass before the first call.
+  // Its scenario starts now, so that time may pass before the first call.
   understudy.runs.current(understudy.sessions.get(round.label))
   const began = realClock.now()
-  const env = { ...clientEnvironment(io.env, url, round.label, token), UNDERSTUDY_CLOCK_URL: clockUrl(url) }
+  const leads = await leadHere(understudy, url, io.env, leaveEnv)
+  const env = {
+    ...clientEnvironment(io.env, url, round.label, token),
+    ...leads.variables,
+    UNDERSTUDY_CLOCK_URL: clockUrl(url),
+  }
   try {
     const end = await (options.runChild ?? runChild)(io, command, { env, cwd, timeout, output })
     const took = realClock.now() - began
     const ended = end.stopped !== undefined || end.timedOut ? 'stopped' : end.code === 0 ? 'unknown' : 'badly'
     const judged = await judgeSessions({ understudy, url, token, round, requests, ended })
     await file?.keep(understudy.sessions.list().map(({ traces }) => traces))
-    await collected?.add(round.name, understudy.sessions.list(), judged.verdicts)
+    const not_emulated = [...notEmulated.values()]
+    await collected?.add(round.name, understudy.sessions.list(), withReasons(judged.verdicts, not_emulated))
     const { recoveryPaths: recovery_paths } = seenIn(understudy.sessions)
-    return asRun({ ...judged, recovery_paths, url, round, end, took, strict: config.strict, db })
+    return asRun({ ...judged, recovery_paths, not_emulated, url, round, end, took, strict: config.strict, db })
   } finally {
+    leads.stop()
     await Promise.all(servers.map((server) => server.stop(true)))
     await understudy.telemetry?.stop(FLUSH_MS)
     understudy.sessions.close()
@@ -127,7 +138,7 @@ async function runOnce(command: readonly string[], options: SuiteOptions, round:
   }
 }
 
-/** The program, which also counts the requests of each session, those of the control API aside. */
+/** Wraps the program so that it counts the requests of each session, without those of the control API. */
 export function countingRequests({ app, ...rest }: Understudy, requests: Map<string, number>): Understudy {
   return {
     ...rest,
@@ -144,22 +155,22 @@ export function countingRequests({ app, ...rest }: Understudy, requests: Map<str
   }
 }
 
-/** What is judged: a command that has ended, and the server that it called. */
+/** What is judged: a command that has ended, and its server. */
 interface JudgeContext {
   understudy: Pick<Understudy, 'app' | 'sessions'>
   url: string
   token: string | undefined
-  /** Whose label is the session that was meant for the command. */
+  /** Its label is the session of the command. */
   round: Pick<Round, 'label'>
   requests: ReadonlyMap<string, number>
-  /** A command that has failed has complained; an exit code of 0 proves nothing. */
+  /** A command that failed has reported an error; an exit code of 0 proves nothing. */
   ended: NonNullable<ClientEnd>
 }
 
-/** Sessions that are waited for together: not more than may wait at once. */
+/** Sessions that are judged together: not more than may wait at once. */
 const JUDGED_AT_ONCE = 50
 
-/** Asks for a verdict on every session that was used; on the one that was meant for the command when none was. */
+/** Requests a verdict on every session that was used; on the command's own session if none was. */
 export async function judgeSessions({
   understudy: { app, sessions },
   url,
@@ -170,22 +181,22 @@ export async function judgeSessions({
 }: JudgeContext) {
   const list = sessions.list()
   const called = list.filter(({ name, calls }) => calls > 0 || (requests.get(name) ?? 0) > 0)
-  // Of those that were deleted, the verdicts on what they held are left.
+  // Of deleted sessions, the verdicts are left.
   const there = new Set(list.map(({ name }) => name))
   const deleted = [...requests.keys()].filter((name) => !there.has(name))
   const names = [...called.map(({ name }) => name), ...deleted]
   const used = called.length > 0 ? called : list.filter(({ name }) => name === round.label)
   const verify = async (name: string) => {
     const headers = { 'x-understudy-session': name, authorization: `Bearer ${token ?? 'any'}` }
-    // What the command had under way when it ended is over in a moment.
+    // Calls in progress at the end of the command end in a moment.
     const answer = await app.fetch(new Request(`${url}/_understudy/verify?wait=1s&ended=${ended}`, { headers }))
     // An invalid name has no session.
     return answer.ok ? [(await answer.json()) as Verification] : []
   }
   const judged: Verification[] = []
-  const asked = names.length > 0 ? names : [round.label]
-  for (let first = 0; first < asked.length; first += JUDGED_AT_ONCE)
-    judged.push(...(await Promise.all(asked.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
+  const toJudge = names.length > 0 ? names : [round.label]
+  for (let first = 0; first < toJudge.length; first += JUDGED_AT_ONCE)
+    judged.push(...(await Promise.all(toJudge.slice(first, first + JUDGED_AT_ONCE).map(verify))).flat())
   const parts = judged.flatMap((one) => inParts(one, there.has(one.session)))
   const verdicts = parts.length > 0 ? parts : await verify(round.label)
   const times = new Map(used.map((session) => [session.name, timesOf(session)]))
@@ -193,13 +204,13 @@ export async function judgeSessions({
   return { verdicts, times, clocks, none: names.length === 0 }
 }
 
-/** A verdict after those on earlier parts of its session; without it where nothing has happened since. */
+/** A verdict after those on earlier parts of its session; omitted if nothing has happened since. */
 function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSession[] {
   const isEmpty =
     last.calls === 0 && last.workspace_calls === 0 && last.pending === 0 && last.unknown_paths.length === 0
   // The parts are in the report themselves.
-  const said = earlierNotices(earlier, 0)
-  const notices = last.notices.filter((text) => !said.includes(text))
+  const earlierLines = earlierNotices(earlier, 0)
+  const notices = last.notices.filter((text) => !earlierLines.includes(text))
   const parts = earlier.map((part) => ({ ...part, earlier: [] }))
   return isEmpty && (parts.length > 0 || !isThere) ? parts : [...parts, { ...last, notices, earlier: [] }]
 }
@@ -207,8 +218,20 @@ function inParts({ earlier, ...last }: Verification, isThere: boolean): RunSessi
 const timesOf = ({ traces }: Session): ReadonlyMap<string, CallTimes> =>
   new Map([...traces.since(0)].flatMap(({ trace, heard }) => (heard ? [[trace.id, heard] as const] : [])))
 
+/** The verdicts as a page shows them, which has nothing about a run as a whole: calls that were not tested concern each session. */
+function withReasons(verdicts: readonly RunSession[], calls: readonly NotEmulatedCalls[]): readonly RunSession[] {
+  const reasons = notEmulatedReasons(calls)
+  if (reasons.length === 0) return verdicts
+  return verdicts.map((one) => ({
+    ...one,
+    verdict: one.verdict === 'pass' ? ('inconclusive' as const) : one.verdict,
+    inconclusive: [...one.inconclusive, ...reasons],
+  }))
+}
+
 interface RunParts extends Awaited<ReturnType<typeof judgeSessions>> {
   recovery_paths: RecoveryPathCounts
+  not_emulated: NotEmulatedCalls[]
   url: string
   round: Round
   end: ChildEnd
@@ -223,6 +246,7 @@ function asRun({
   clocks,
   none,
   recovery_paths,
+  not_emulated,
   url,
   round,
   end,
@@ -235,7 +259,7 @@ function asRun({
   const about = new Set(verdicts.flatMap(({ rules }) => rules.map((rule) => rule.name)))
   const broken = verdicts.filter((one) => one.verdict === 'fail')
   const fails = broken.length > 0 || end.code !== 0 || findings.some((finding) => failsVerdict(finding, strict))
-  const inconclusive = runReasons(verdicts)
+  const inconclusive = [...runReasons(verdicts), ...notEmulatedReasons(not_emulated)]
   const verdict = verdictOf(fails, inconclusive)
   return {
     name: round.name,
@@ -250,16 +274,17 @@ function asRun({
     inconclusive,
     ok: verdict === 'pass',
     findings,
-    idle_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
+    unmatched_rules: (scenario?.rules ?? []).map((rule) => rule.name).filter((rule) => !about.has(rule)),
     sessions: [...broken, ...verdicts.filter((one) => !broken.includes(one))],
     recovery_paths,
+    not_emulated,
     url,
     db: db ?? null,
     times,
   }
 }
 
-/** A scenario without any call points to a wrong address; without a scenario, a command may well have nothing to call for. */
+/** A scenario without any call indicates a wrong URL. Without a scenario, a command may have nothing to call. */
 const noCall = (url: string, { scenario }: Round): Finding => ({
   kind: 'unknown-path',
   severity: scenario ? 'error' : 'warning',

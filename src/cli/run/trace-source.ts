@@ -1,4 +1,4 @@
-// Where trace reads calls from: a running server, or a database file.
+// The sources of the trace command: a running server, or a database file.
 import { existsSync } from 'node:fs'
 import { ConfigError, SETTINGS, serverAddress } from '../../config.ts'
 import type { Exchange } from '../../contract/core/exchange.ts'
@@ -15,7 +15,7 @@ import { TraceError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { followLive } from './follow-live.ts'
 
-/** Which traces are meant. */
+/** Selects traces. */
 export interface TraceOptions {
   url?: string
   token?: string
@@ -27,24 +27,24 @@ export interface TraceOptions {
   since?: string
   until?: string
   limit?: string
-  /** Id of the trace that the page goes on after. */
+  /** Id of the trace after which the page starts. */
   after?: string | undefined
 }
 
-/** Where traces are read from. */
+/** A source of traces. */
 export interface TraceSource {
   list(options: TraceOptions): Promise<TraceRecord[]>
   get(id: string): Promise<StoredTrace>
-  /** What the connection of a call carried. */
+  /** The wire data of a call. */
   exchange(trace: StoredTrace): Promise<Exchange>
-  /** Traces as they are saved from now on; undefined where nobody says so, as in a file. */
+  /** Traces as they are saved from now on; undefined if not supported, as by a file. */
   follow(): AsyncIterable<TraceRecord> | undefined
 }
 
-/** As a session's name: every session. */
+/** As a session name: all sessions. */
 export const ALL_SESSIONS = 'all'
 
-/** The database that was named; else the server; else, when none is running here, the database of this folder. */
+/** The named database; otherwise the server; otherwise, if none is running here, the database in this folder. */
 export function traceSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptions): TraceSource {
   const { db, session = DEFAULT_SESSION } = options
   if (db !== undefined) return fileSource(db, options.session)
@@ -97,7 +97,7 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
   }
   return {
     async list({ model, status, thread, since, until, limit, after }) {
-      const given = Object.entries({
+      const used = Object.entries({
         model,
         status,
         thread,
@@ -107,7 +107,7 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
         starting_after: after,
         all: all ? 'true' : undefined,
       })
-      const query = new URLSearchParams(given.filter((pair): pair is [string, string] => pair[1] !== undefined))
+      const query = new URLSearchParams(used.filter((pair): pair is [string, string] => pair[1] !== undefined))
       return ((await ask(`/_understudy/traces?${query}`)) as { data: TraceRecord[] }).data
     },
     get: async (id) => (await ask(`/_understudy/traces/${encodeURIComponent(id)}?all=${all}`)) as StoredTrace,
@@ -117,10 +117,10 @@ function serverSource(io: Pick<CommandIo, 'env' | 'stderr'>, options: TraceOptio
   }
 }
 
-/** A server's file holds its default session, that of a run of exec all that were used. */
-function fileSource(file: string, wanted: string | undefined): TraceSource {
+/** A server's file contains its default session, that of an exec run all sessions that were used. */
+function fileSource(file: string, only: string | undefined): TraceSource {
   const store = traceStore(openReadOnly(file), READ_ONLY)
-  const session = wanted === ALL_SESSIONS ? undefined : wanted
+  const session = only === ALL_SESSIONS ? undefined : only
   const names = session === undefined ? [] : store.sessions()
   if (session !== undefined && !names.includes(session)) {
     const there = names.length > 0 ? names.join(', ') : 'no calls'

@@ -1,6 +1,24 @@
-// What is asked of Anthropic's Messages API.
+// The request schemas of Anthropic's Messages API.
 import { z } from 'zod'
 import { Thinking } from '../../contract/router/shared.ts'
+
+/** Block types that provider tools, and the provider itself, add to an assistant's turn. They are accepted and ignored. */
+export const HOSTED_BLOCKS = [
+  'server_tool_use',
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'advisor_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'mcp_tool_use',
+  'mcp_tool_result',
+  'mcp_tool_listing',
+  'container_upload',
+  'compaction',
+  'fallback',
+] as const
 
 const CacheControl = z
   .looseObject({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).describe('Lifetime.').optional() })
@@ -14,9 +32,18 @@ const Base64 = z.looseObject({
   data: z.string().describe('The file in base64.'),
 })
 const Url = z.looseObject({ type: z.literal('url'), url: z.string().describe('URL.') })
+const fileId = z.string().describe('The id of an uploaded file.')
+const UploadedFile = z.looseObject({ type: z.literal('file'), file_id: fileId })
 const ImageBlock = z.looseObject({
   type: z.literal('image'),
-  source: z.discriminatedUnion('type', [Base64, Url]).describe('The image or its URL.'),
+  source: z.discriminatedUnion('type', [Base64, Url, UploadedFile]).describe('The image, its URL, or its file.'),
+  ...Cached,
+})
+const SearchResultBlock = z.looseObject({
+  type: z.literal('search_result'),
+  source: z.string().describe('URL or name of the source.'),
+  title: z.string().describe('Title.'),
+  content: z.array(TextBlock).describe('The texts that were found.'),
   ...Cached,
 })
 const DocumentBlock = z.looseObject({
@@ -25,15 +52,33 @@ const DocumentBlock = z.looseObject({
     .discriminatedUnion('type', [
       Base64,
       Url,
+      UploadedFile,
       z.looseObject({ type: z.literal('text'), data: z.string().describe('The text.') }),
+      z.looseObject({
+        type: z.literal('content'),
+        content: z
+          .union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock]))])
+          .describe('The text, or blocks: texts and images.'),
+      }),
     ])
-    .describe('The document or its URL.'),
+    .describe('The document, its URL, or its file.'),
   title: z.string().nullish().describe('Title.'),
   ...Cached,
 })
 const ResultContent = z.union([
   z.string(),
-  z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock])),
+  z.array(
+    z.discriminatedUnion('type', [
+      TextBlock,
+      ImageBlock,
+      DocumentBlock,
+      SearchResultBlock,
+      z.looseObject({
+        type: z.literal('tool_reference'),
+        tool_name: z.string().describe('Name of a tool that a search found.'),
+      }),
+    ]),
+  ),
 ])
 const ToolResultBlock = z.looseObject({
   type: z.literal('tool_result'),
@@ -58,6 +103,14 @@ const RedactedBlock = z.looseObject({
   type: z.literal('redacted_thinking'),
   data: z.string().describe('Encrypted reasoning.'),
 })
+const ContainerUploadBlock = z.looseObject({ type: z.literal('container_upload'), file_id: fileId })
+const HostedBlock = z
+  .looseObject({ type: z.enum(HOSTED_BLOCKS).describe('Type of a block that the provider added.'), ...Cached })
+  .describe('Calls and results of provider tools, accepted as part of the conversation.')
+const ToolChangeBlock = z.looseObject({
+  type: z.enum(['tool_addition', 'tool_removal']).describe('Type of the change.'),
+  ...Cached,
+})
 
 const Texts = z.union([z.string(), z.array(TextBlock)])
 const Message = z.discriminatedUnion('role', [
@@ -66,38 +119,58 @@ const Message = z.discriminatedUnion('role', [
     content: z
       .union([
         z.string(),
-        z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock, ToolResultBlock])).min(1),
+        z
+          .array(
+            z.discriminatedUnion('type', [
+              TextBlock,
+              ImageBlock,
+              DocumentBlock,
+              SearchResultBlock,
+              ToolResultBlock,
+              ContainerUploadBlock,
+            ]),
+          )
+          .min(1),
       ])
-      .describe('A string, or blocks: text, images, documents, and tool results.'),
+      .describe('A string, or blocks: text, images, documents, search results, uploads, and tool results.'),
   }),
   z.looseObject({
     role: z.literal('assistant'),
     content: z
       .union([
         z.string(),
-        z.array(z.discriminatedUnion('type', [TextBlock, ToolUseBlock, ThinkingBlock, RedactedBlock])),
+        z.array(z.discriminatedUnion('type', [TextBlock, ToolUseBlock, ThinkingBlock, RedactedBlock, HostedBlock])),
       ])
-      .describe('A string, or blocks: text, tool calls, and reasoning.'),
+      .describe('A string, or blocks: text, tool calls, reasoning, and what provider tools added.'),
   }),
   z.looseObject({
     role: z.literal('system'),
-    content: Texts.describe('System instructions within the conversation.'),
+    content: z
+      .union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, ToolChangeBlock]))])
+      .nullish()
+      .describe('System instructions within the conversation. Changes of the tools are accepted, and not applied.'),
   }),
 ])
 
-const Tool = z.looseObject({
-  name: z
-    .string()
-    .regex(/^[a-zA-Z0-9_-]{1,128}$/, { error: 'must be 1 to 128 letters, digits, _ and -' })
-    .describe('Name.'),
-  type: z.string().nullish().describe('Default `custom`. Provider tools are accepted, but never called.'),
-  description: z.string().optional().describe('Description.'),
-  input_schema: z
-    .looseObject({ type: z.literal('object') })
-    .optional()
-    .describe('JSON Schema of the arguments. Provider tools have none.'),
-  ...Cached,
-})
+const Tool = z
+  .looseObject({
+    name: z
+      .string()
+      .regex(/^[a-zA-Z0-9_-]{1,128}$/, { error: 'must be 1 to 128 letters, digits, _ and -' })
+      .optional()
+      .describe('Name. Toolsets have none.'),
+    type: z.string().nullish().describe('Default `custom`. Provider tools are accepted, but never called.'),
+    description: z.string().optional().describe('Description.'),
+    input_schema: z
+      .looseObject({ type: z.literal('object') })
+      .optional()
+      .describe('JSON Schema of the arguments. Provider tools have none.'),
+    ...Cached,
+  })
+  .refine(({ name, type }) => name !== undefined || type?.includes('toolset'), {
+    path: ['name'],
+    error: 'is required: it must be a string',
+  })
 const serial = { disable_parallel_tool_use: z.boolean().optional().describe('Whether to call at most one tool.') }
 const ToolChoice = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('auto'), ...serial }),
@@ -110,10 +183,10 @@ const JsonFormat = z.looseObject({
   schema: z.looseObject({}).describe('JSON Schema of the response.'),
 })
 
-/** What counting and asking have in common. */
+/** Fields of both counts and messages. */
 const ASKED = {
   model: z.string().min(1).describe('The model. A name without a provider means an Anthropic model.'),
-  messages: z.array(Message).min(1).describe('The conversation so far.'),
+  messages: z.array(Message).describe('The conversation so far, of at least one message.').meta({ minItems: 1 }),
   system: Texts.nullish().describe('Instructions.'),
   tools: z.array(Tool).nullish().describe('The tools that the model can call.'),
   tool_choice: ToolChoice.nullish().describe('Whether to call a tool, and which.'),
@@ -127,13 +200,16 @@ const ASKED = {
     .describe('Output settings.'),
 }
 
-/** The body of a request for the tokens of a message. */
+/** The body of a token count request. */
 export const AnthropicCountRequest = z.looseObject(ASKED)
 
-/** The body of a request for a message; unknown fields, those of the router among them, are kept. */
+/** The body of a message request. Unknown fields, including those of the router, are kept. */
 export const AnthropicRequest = z.looseObject({
   ...ASKED,
-  max_tokens: z.int().min(1).describe('Maximum number of generated tokens, including reasoning.'),
+  max_tokens: z
+    .int()
+    .min(0)
+    .describe('Maximum number of generated tokens, including reasoning. 0 fills the prompt cache without a response.'),
   stop_sequences: z.array(z.string()).nullish().describe('Sequences that end the response.'),
   stream: z.boolean().nullish().describe('Whether to stream the response as server-sent events.'),
   temperature: z

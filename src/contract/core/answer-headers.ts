@@ -1,23 +1,26 @@
-// The headers that answers have, with what documents say of them.
+// The headers of responses and requests, with their documentation.
 
-/** On every answer. */
+/** On every response. */
 export const REQUEST_ID = 'x-request-id'
 /** Names the trace of a call. */
 export const TRACE_ID = 'x-understudy-trace'
-/** The rules of the scenario that acted on an answer. */
+/** The rules of the scenario that were triggered for a response. */
 export const FAULTS = 'x-understudy-faults'
 
-/** Names the process that answers. */
+/** Names the process that responds. */
 export const INSTANCE = 'x-understudy-instance'
-/** Says that a session begins with this call. */
+/** Tells that this call created the session. */
 export const NEW_SESSION = 'x-understudy-session-new'
 
-/** Says that calls of the session may have been answered by another instance, and why. */
+/** Tells that calls of the session may have been handled by another instance, and why. */
 export const SESSION_INCOMPLETE = 'x-understudy-session-incomplete'
-/** On requests: what the balancer says of the instance that answered the session's last call, as `crc32` of its name; 0 is unknown. */
+/**
+ * On requests: the balancer's note of the instance that handled the session's last call, as `crc32` of its name; 0 is
+ * unknown.
+ */
 export const ANSWERED_BY = 'x-understudy-served-by'
 
-/** Headers of every answer, with what they say. */
+/** Headers of every response, with descriptions. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   [REQUEST_ID]: 'Id of the request. The same as the trace id, if there is a trace.',
   [INSTANCE]: 'The instance that responded: the value of --instance, or host and port.',
@@ -27,7 +30,7 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
     'Only for named instances. `restored`: first response of a session loaded from an earlier process. `moved`: first response after another instance served the session, as reported by the load balancer. The data may be incomplete. Absent otherwise.',
 }
 
-/** Headers of the router's answers, with what they say. */
+/** Headers of router responses, with descriptions. */
 export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   [TRACE_ID]: 'Id of the trace of this call.',
   'x-understudy-attempts': 'Number of attempts.',
@@ -42,7 +45,7 @@ export const ROUTER_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-scenario': 'The active scenario, if any.',
 }
 
-/** Headers that clients and load balancers send, with what they choose. */
+/** Headers that clients and load balancers send, with descriptions. */
 export const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-session': 'Name of the session of this request, as `/s/<name>/` in the path.',
   'x-understudy-scenario': "Scenario for this call alone. The session's clock does not change.",
@@ -50,7 +53,7 @@ export const REQUEST_HEADERS: Readonly<Record<string, string>> = {
     "Set by a load balancer: the CRC-32 of the name of the instance that served the session's last call; 0 if unknown.",
 }
 
-/** Headers of some responses of the workspace, with what they say. */
+/** Headers of some responses of the workspace, with descriptions. */
 export const WORKSPACE_HEADERS: Readonly<Record<string, string>> = {
   'x-understudy-warning':
     'Why a request was accepted although something is wrong, such as feedback for an unknown trace.',

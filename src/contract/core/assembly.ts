@@ -1,14 +1,14 @@
-// How the answer that came in a stream is put together again: event by event, since there may be very many.
+// Assembles the response of a stream event by event, since there may be many events.
 import type { EventData } from '../../lib/sse.ts'
 
-/** An answer as far as it has come. */
+/** A response in progress. */
 export interface AnswerAssembly {
   add(event: EventData): void
-  /** The whole answer that a client has after these events; what is missing in a cut stream is missing here. */
+  /** The response that a client has after these events. What is missing in a truncated stream is missing here. */
   whole(): object
 }
 
-/** The whole answer after these events. */
+/** The response after these events. */
 export function assembled(assembly: AnswerAssembly, events: readonly EventData[]): object {
   for (const event of events) assembly.add(event)
   return assembly.whole()

@@ -1,4 +1,4 @@
-// What answers attempts: fixtures, a real provider, or either with faults around it.
+// The sources of responses to attempts: fixtures, a real provider, or either with faults around it.
 import type { Clock } from '../../lib/clock.ts'
 import type { AnswerContext, Operation, Prompt } from './operation.ts'
 import type { Reply } from './reply.ts'
@@ -16,44 +16,48 @@ export interface BackendCall {
   model: string
   stream: boolean
   prompt: Prompt
-  /** The client's headers; absent for a call from inside. */
+  /** The client's headers; absent for an internal call. */
   headers?: Headers | undefined
   answerContext: AnswerContext
   clock: Clock
-  /** Aborted when the client has gone or the time is up; whatever waits, waits with it. */
+  /** Aborts when the client disconnects or the time is up. Every wait must use it. */
   readonly signal: AbortSignal
-  /** How far the sequences of fixtures were used, which this call goes on with. */
+  /** Positions in the sequences of fixtures, which this call continues. */
   readonly sequences: Pick<CallSequences, 'next'>
-  /** What tells the conversation that the call belongs to from the others of its session. */
+  /** A key that distinguishes the call's conversation from others of its session. */
   conversation(): string
 }
 
 /** A request of a compatible API as its client sent it. */
 export interface RawRequest {
   api: CompatibleApi
-  /** Path and query behind `/v1`, such as `/chat/completions`. */
+  /** Path and query after `/v1`, such as `/chat/completions`. */
   path: string
   headers: Headers
   body: Uint8Array
-  /** The model as the body names it, and what is sent in its place: without the provider before it. */
+  /** The model named in the body, and the one that is sent instead: without the provider. */
   model: { named: string; sent: string }
 }
 
-/** Answers attempts. */
+/** Responds to attempts. */
 export interface Backend {
   /**
    * A reply, whatever its status.
-   * @throws ConnectionFailure when there is none, the signal's reason when it is aborted, `ApiError` for a user's mistake.
+   * @throws ConnectionFailure if there is none, the signal's reason if it aborts, `ApiError` for a user's mistake
    */
   answer(call: BackendCall): Promise<Reply>
-  /** Passes requests of compatible APIs on as they came; absent where nothing leaves the machine. */
+  /** Whether the calls of a `<provider>/<model>` go to its real provider; default: none do. */
+  forwards?(model: string): boolean
+  /** Passes requests of compatible APIs through unchanged; absent if nothing leaves the machine. */
   readonly passing?: PassingBackend
 }
 
-/** Passes the requests of clients on to their providers. */
+/** Passes the requests of clients through to their providers. */
 export interface PassingBackend {
-  /** Whether the provider of a `<provider>/<model>` speaks the API that was called, so that it can read such a request. */
+  /**
+   * Whether the provider of a `<provider>/<model>` has the API that was called, so that it understands such a request.
+   */
   takes(model: string, api: RawRequest['api']): boolean
-  /** Sends a request on, with the provider's key, and gives what comes back, unread (`raw`). Throws as `answer` does. */
+  /** Forwards a request with the provider's key, and returns the response unparsed (`raw`). Throws as `answer` does. */
   pass(call: Pick<BackendCall, 'model' | 'operation' | 'signal'>, request: RawRequest): Promise<Reply>
 }

@@ -1,8 +1,8 @@
-// A call as one row of a list: what is shown of thousands at a time.
+// A call as one row of a list, which shows thousands at a time.
 import { z } from 'zod'
 import { OutcomeKind } from './trace.ts'
 
-/** One call in brief. */
+/** Summary of a call. */
 export const CallRow = z.object({
   seq: z.int().describe('Sequence number in the session.'),
   id: z.string().describe('Id of the trace.'),
@@ -40,10 +40,10 @@ export const CallRow = z.object({
 })
 export type CallRow = z.infer<typeof CallRow>
 
-/** Which calls have changed, for a list that then asks for them. */
+/** Notification that calls have changed, after which a list requests them. */
 export interface CallsChanged {
-  /** How many have begun since somebody watches, and have not ended. */
+  /** Number of calls in progress that began after the observer was added. */
   under_way: number
-  /** By name of the session: calls of a higher number have ended, or are gone. */
+  /** By session name: calls with a higher number have ended, or are gone. */
   above: Record<string, number>
 }

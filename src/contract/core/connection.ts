@@ -1,27 +1,27 @@
-// The client's bare connection, for faults that HTTP has no words for.
+// The client's TCP connection, for faults that HTTP cannot express.
 import type { TraceRecord } from './trace.ts'
 
-/** What may be done to a connection instead of answering on it. */
+/** What faults can do to a connection instead of responding. */
 export interface Connection {
-  /** Puts bytes on it that need not be HTTP. */
+  /** Writes bytes, which need not be HTTP. */
   write(bytes: Uint8Array): Promise<void>
-  /** Ends it without another byte (TCP FIN). */
+  /** Closes it without another byte (TCP FIN). */
   close(): void
-  /** Ends it with a reset (TCP RST); resolves when it is gone. */
+  /** Resets it (TCP RST). Resolves when it is gone. */
   reset(): Promise<void>
 }
 
-/** Finds the connection of a request, when there is a hold on it, and knows what is to become of it. */
+/** Finds the connection of a request, if it is accessible, and is notified of what happens to it. */
 export interface ConnectionFinder {
   find(): Promise<Connection | undefined>
-  /** What tells the connection apart from others of its time; asked while the call is under way. */
+  /** Distinguishes the connection from others of its time. Call it while the call is in progress. */
   peer?(): string | undefined
-  /** Told of what the client waits for in silence: the beginning of its response, or the next piece of it. Gives that on. */
+  /** Notified of what the client awaits in silence: the start of its response, or the next chunk. Returns it. */
   waitsFor?<T>(next: Promise<T>): Promise<T>
-  /** Told that the answer leaves as fast as it is read. */
+  /** Notified that the response is sent as fast as it is read. */
   leaves?(): void
-  /** Told that a call begins at a path, with this body; it begins when what this gives resolves. */
+  /** Notified of a call to a path, with its body. The call starts when the returned promise resolves. */
   begins?(path: string, body: Uint8Array): Promise<void> | undefined
-  /** Told that the call is over, with its trace where there is one. */
+  /** Notified that the call ended, with its trace if there is one. */
   ends?(trace?: TraceRecord): void
 }

@@ -1,32 +1,41 @@
-// The one way a call is refused. Thrown anywhere, rendered in app.ts only.
+// The only error for a rejected call. Thrown anywhere, rendered only in app.ts.
 import { cutWhole } from '../../lib/well-formed.ts'
 
-/** What an error may say besides. */
+/** Optional details of an error. */
 interface ErrorDetails {
   param?: string | null
   headers?: Record<string, string>
   type?: string | undefined
-  /** Whether the body's `error` is the message alone, as clients of some paths read it. */
+  /** Whether the body's `error` is only the message, as clients of some paths expect. */
   asText?: boolean
+  /** Whether clients of OpenAI's API read no code. */
+  codeless?: boolean
 }
 
-/** What a refused caller reads: see `envelope` for the body. */
+/**
+ * An error for the caller. See `envelope` for the body.
+ * @example
+ * new ApiError(404, 'model_not_found', 'no such model').status // => 404
+ * new ApiError(400, 'invalid_value', "'n' must be 1", { param: 'n' }).param // => 'n'
+ */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
-  /** JSON path of the field at fault, such as `messages[0].role`. */
+  /** JSON path of the invalid field, such as `messages[0].role`. */
   readonly param: string | null
   readonly headers: Record<string, string>
-  /** The kind of error as clients read it, when it is not that of the status. */
+  /** The error type, if it is not that of the status. */
   readonly type: string | undefined
-  /** Whether the body's `error` is the message alone. */
+  /** Whether the body's `error` is only the message. */
   readonly asText: boolean
+  /** Whether clients of OpenAI's API read `null` for its code, as they do of this error of a provider. */
+  readonly codeless: boolean
 
   constructor(
     status: number,
     code: string,
     message: string,
-    { param = null, headers = {}, type, asText = false }: ErrorDetails = {},
+    { param = null, headers = {}, type, asText = false, codeless = false }: ErrorDetails = {},
   ) {
     super(message)
     this.status = status
@@ -35,14 +44,15 @@ export class ApiError extends Error {
     this.headers = headers
     this.type = type
     this.asText = asText
+    this.codeless = codeless
   }
 }
 
-/** What a caller is told of a bug: not what it is, but that it is one. */
+/** The error for a bug: its details are not disclosed. */
 export const bugError = (): ApiError =>
   new ApiError(500, 'internal_error', 'Understudy failed at this call, which is a bug in it; its output says more')
 
-/** Code of a call that is not forwarded, since the limit for real calls is reached. */
+/** Code of a call that is not forwarded because the limit for real calls is reached. */
 export const SPENDING_LIMIT = 'spending_limit'
 
 const TYPES: Record<number, string> = {
@@ -54,26 +64,32 @@ const TYPES: Record<number, string> = {
   504: 'timeout_error',
 }
 
-/** The error type of a status, as clients of the OpenAI family name them. */
+/** The error type of a status, by the names of OpenAI-compatible clients. */
 const errorType = (status: number): string =>
   TYPES[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
 
 type EnvelopeContent = Pick<ApiError, 'status' | 'message' | 'param' | 'code'> & { type?: string | undefined }
 
-/** The body of every error: `code` (a string) and `message` for strict clients, `error` for clients of the OpenAI family. */
+/**
+ * The body of every error: `code` (a string) and `message` for strict clients, `error` for OpenAI-compatible clients.
+ * @example
+ * const body = envelope({ status: 404, message: 'no such model', param: 'model', code: 'model_not_found' })
+ * body.code // => '404'
+ * body.error // => { message: 'no such model', type: 'not_found_error', param: 'model', code: 'model_not_found' }
+ */
 export function envelope({ status, message, param, code, type = errorType(status) }: EnvelopeContent) {
-  const said = shortened(message, MAX_MESSAGE)
-  const error = { message: said, type, param: param && shortened(param, MAX_PARAM), code }
-  return { code: String(status), message: said, error }
+  const shortMessage = shortened(message, MAX_MESSAGE)
+  const error = { message: shortMessage, type, param: param && shortened(param, MAX_PARAM), code }
+  return { code: String(status), message: shortMessage, error }
 }
 
-/** The body of an answer that refuses a call. */
+/** The body of an error response. */
 export function refusalBody(error: ApiError): object {
   const body = envelope(error)
   return error.asText ? { ...body, error: body.message } : body
 }
 
-// Names of fields are as long as clients make them.
+// Clients choose the length of field names.
 const MAX_MESSAGE = 10_000
 const MAX_PARAM = 500
 const shortened = (text: string, most: number) => (text.length > most ? `${cutWhole(text, most - 3)}...` : text)

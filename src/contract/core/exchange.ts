@@ -1,4 +1,4 @@
-// What the client's connection carried of a call, byte by byte: as it is shown, and as it is stored.
+// The wire data of a call as it is shown.
 import { z } from 'zod'
 
 /** How a response ended for its client. */
@@ -18,7 +18,7 @@ export type ResponseEnd = z.infer<typeof ResponseEnd>
 const Text = z.string().optional().describe('The bytes as text, if they are valid UTF-8.')
 const Base64 = z.string().optional().describe('The bytes in base64, if they are not valid UTF-8.')
 
-/** Some bytes: `text` or `base64`. */
+/** Bytes, as `text` or `base64`. */
 export const Bytes = z.object({ text: Text, base64: Base64 })
 export type Bytes = z.infer<typeof Bytes>
 
@@ -33,7 +33,7 @@ const Headers = z
   .nullable()
   .describe('Headers without secrets. Null if not stored; under heavy load, most are not.')
 
-/** What the client's connection carried of a call. */
+/** The wire data of a call. */
 export const Exchange = z.object({
   object: z.literal('exchange'),
   request: z

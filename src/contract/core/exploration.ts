@@ -1,7 +1,7 @@
-// What an exploration finds: the points of a program, what becomes of each break that is tried, and the figures of it all.
+// The result of an exploration: injection points, the result of each case, and the coverage.
 import type { OutcomeKind } from './trace.ts'
 
-/** The kinds of outcome that a gateway can give a client, as their cells are named. */
+/** The failure modes: what a gateway can do to a client. */
 export const FAILURE_MODES = [
   'rate-limit-once',
   'rate-limit-forever',
@@ -21,13 +21,16 @@ export const FAILURE_MODES = [
   'wrong-arguments',
   'tool-failure',
 ] as const
+/** Name of a failure mode: a column of an exploration. */
 export type FailureModeName = (typeof FAILURE_MODES)[number]
 
 /**
- * What becomes of a cell. `tolerated`: the client coped: what was broken was answered in the end. `failed`: the command failed. `hung`: it took far longer than without the
- * fault. `crashed`: a signal ended it. `swallowed`: the error reached the client, the request was never
- * answered, and all tests passed. `misbehaved`: it coped, but not as it should, such as by calling again too early. `not-applied`: the fault did not
- * act. `accepted`: one of the bad ones, which the file of known cells names.
+ * The results of a case.
+ * `tolerated`: the client coped, and the failed request got a response in the end. `failed`: the command failed.
+ * `hung`: it took far longer than the baseline. `crashed`: a signal ended it. `swallowed`: the error reached the
+ * client, the request never got a response, and all tests passed. `misbehaved`: it coped, but incorrectly, such as by
+ * an early retry. `not-applied`: the fault was not triggered. `accepted`: a failure that the file of known failures
+ * lists.
  */
 export const VERDICTS = [
   'tolerated',
@@ -39,33 +42,34 @@ export const VERDICTS = [
   'not-applied',
   'accepted',
 ] as const
+/** The result of one case. */
 export type CaseVerdict = (typeof VERDICTS)[number]
 
-/** One of the calls that the command makes. */
+/** A kind of call that the command makes. */
 export interface InjectionPoint {
-  /** As the header `x-understudy-call-site` says it. */
+  /** As in the header `x-understudy-call-site`. */
   id: string
-  /** The same without its number: what all calls of its kind share. */
+  /** The id without its number, shared by all calls of its kind. */
   kind: string
   session: string
   operation: string
   stream: boolean
   model: string | null
-  /** User messages so far. */
+  /** Number of user messages. */
   turn: number
-  /** How many of its kind came before, from 1. */
+  /** Number among those of its kind, from 1. */
   nth: number
-  /** It came in one of the quiet runs alone. */
+  /** Whether it occurred in only one of the baseline runs. */
   unstable: boolean
-  /** It came under a fault alone. */
+  /** Whether it occurred only in runs with a fault. */
   discovered: boolean
-  /** Whether tools are offered, JSON is demanded, and which agent is called. */
+  /** Whether tools are offered, whether JSON is required, and which agent is called. */
   offersTools: boolean
   demandsJson: boolean
   agent: string | null
 }
 
-/** A scenario as a file says it. */
+/** A scenario as a file contains it. */
 export interface WrittenScenario {
   name: string
   description: string
@@ -74,83 +78,87 @@ export interface WrittenScenario {
   rules: Record<string, unknown>[]
 }
 
-/** A cell with what became of it. */
+/** A case with its result. */
 export interface CaseResult {
-  /** Id of the point; of a pair `<first>+<second>`, and so is the class. */
+  /** Id of the injection point. For a pair, it is `<first>+<second>`, and so is the class. */
   point: string
   class: string
   verdict: CaseVerdict
-  /** In words: what happened, or why the fault did not act. */
+  /** What happened, or why the fault was not triggered. */
   why: string
-  /** The calls that show it. */
+  /** The calls that are the evidence. */
   traces: string[]
-  /** All calls of its session in the run that shows it. */
+  /** All calls of its session in the run that is the evidence. */
   calls: string[]
-  /** The scenario that repeats it; null when there is nothing to repeat. */
+  /** The scenario that reproduces it; null if there is none. */
   scenario: WrittenScenario | null
-  /** What the command printed last; null of what was not run. */
+  /** The last output of the command; null if it was not run. */
   output: string | null
   tookMs: number | null
-  /** Whether the verdict is that of another run, which was the same for the client. */
+  /** Whether the verdict is that of another run, which was identical for the client. */
   derived: boolean
 }
 
-/** The name of a cell, for files and people. */
+/** The name of a case, for files and people. */
 export const caseName = ({ point, class: name }: Pick<CaseResult, 'point' | 'class'>): string => `${point}-${name}`
 
-/** A cell that can happen and was not tried. */
+/** A case that is applicable and was not run. */
 export interface SkippedCase {
   point: string
   class: string
-  /** `time`: the time was up, or somebody asked for the end. `similar`: its call is one of very many alike, of which some were broken. */
+  /**
+   * `time`: the time was up, or the user stopped the run. `similar`: its call is one of very many similar ones, of
+   * which some were tested.
+   */
   why: 'time' | 'similar'
 }
 
-/** So many of so many. */
+/** A part of a whole. */
 interface Share {
   of: number
   all: number
 }
 
-/** The three numbers. */
+/** The three coverage numbers. */
 export interface CoverageNumbers {
-  /** Faults that acted, of those that can happen. */
+  /** Injected faults of the applicable ones. */
   delivered: Share
-  /** Those that the program held, of those that acted. */
-  held: Share
-  /** Ways through the gateway that calls took, of those that they configure. */
+  /** Tolerated faults of the injected ones. */
+  tolerated: Share
+  /** Exercised recovery paths of the configured ones. */
   recoveryPaths: Share
 }
 
-/** How far a fault goes. */
+/** Which attempts a fault affects. */
 export const ROUTE_TARGETS = ['once', 'primary', 'every'] as const
+/** How many attempts a fault affects: the first one, all at the first target, or all at every target. */
 export type RouteTarget = (typeof ROUTE_TARGETS)[number]
 
-/** What a client hears when a provider fails in one way. */
+/** What a client receives when a provider fails in one way. */
 export interface RouteOutcome {
   fault: string
-  /** How far it goes: the first try of the first target, that target, or all of them. */
+  /** Which attempts fail: the first one, all at the first target, or all. */
   target: RouteTarget
   outcome: OutcomeKind
   status: number
   attempts: number
 }
 
-/** A configuration with what becomes of each fault. */
+/** A configuration with the outcome of each fault. */
 export interface RouteTable {
   route: string
   outcomes: RouteOutcome[]
 }
 
-/** A cell as the page shows it. */
+/** A case as the page shows it. */
 export interface ReportedCase
   extends Pick<
     CaseResult,
     'point' | 'class' | 'verdict' | 'why' | 'traces' | 'calls' | 'output' | 'tookMs' | 'derived'
   > {
-  /** Its scenario as YAML; null when there is nothing to repeat. */
+  /** Its scenario as YAML; null if it cannot be reproduced. */
   scenario: string | null
-  /** The command that plays it again; null as well when there is nothing to repeat. */
+  /** The command that reproduces it; null if it cannot be reproduced. */
   repeat: string | null
   /** Whether the scenario was written to the file that the command names. */
   written: boolean
@@ -158,23 +166,25 @@ export interface ReportedCase
 
 /** An exploration as the page shows it. */
 export interface ExplorationData {
-  /** As it was typed. */
+  /** The command line. */
   command: string
   points: Pick<
     InjectionPoint,
     'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered'
   >[]
-  /** Names of all classes, in the order in which they are tried. */
+  /** Names of all failure modes, in the order in which they are tested. */
   classes: readonly FailureModeName[]
   cells: ReportedCase[]
-  /** Cells that were not tried because the time was up. */
-  left: SkippedCase[]
-  /** How many cells were not tried because their calls are among very many alike: those calls are not in `points`. */
-  alike: number
-  /** Calls of a run without faults whose traces were dropped or deleted. */
+  /** Cases that were not run because the time was up. */
+  skipped: SkippedCase[]
+  /**
+   * Number of cases that were not run because their calls are among very many similar ones, which are not in `points`.
+   */
+  similar: number
+  /** Calls of a baseline run whose traces were dropped or deleted. */
   dropped: number
-  /** Entries of the known cells that meet no bad cell any more. */
-  mended: { point: string; class: string }[]
+  /** Known failures that no longer occur. */
+  fixed: { point: string; class: string }[]
   coverage: CoverageNumbers
   routes: RouteTable[]
   runs: number

@@ -1,25 +1,31 @@
-// What a fault is and what it may know. A kind is one file in faults/; the gateway calls it without asking which it is.
+// Faults and their context. A fault type is one file in faults/; the gateway calls it without knowing which one it is.
 import type { z } from 'zod'
 import type { Clock } from '../../lib/clock.ts'
+import type { HistoryMode } from './history-mode.ts'
 import type { Operation } from './operation.ts'
 import type { Reply } from './reply.ts'
 import type { Wire } from './wire.ts'
 
-/** Where a fault acts: on what the gateway hears of a provider, on what the client hears of the gateway, on the workspace, on what an agent hears of a tool, on an iteration of a task, on a decision about its tools, or on what becomes of a call under way when its task is canceled. */
+/**
+ * Where a fault is injected: between provider and gateway, between gateway and client, in the workspace, in a tool of
+ * an agent, in an iteration of a task, in an approval decision, or in a call that is in flight when its task is
+ * canceled.
+ */
 export const FAULT_POINTS = ['provider', 'gateway', 'workspace', 'tool', 'task', 'approval', 'cancel'] as const
+/** Where a fault is injected. */
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
-/** The iteration of an agent's task that a call is. */
+/** The iteration of an agent's task that makes a call. */
 export interface AgentFacts {
   /** Key of the agent. */
   agent: string
   /** Id of the task. */
   task: string
-  /** 1, 2, ... since the user spoke last. */
+  /** 1, 2, ... since the last user message. */
   iteration: number
 }
 
-/** What is asked for: an operation of the router, or one of the workspace, of which less is known. */
+/** What is called: an operation of the router, or one of the workspace, of which less is known. */
 export type FaultSubject = Pick<Operation, 'name' | 'path'> & Partial<Operation>
 
 /** A call of the workspace. */
@@ -27,106 +33,118 @@ export interface WorkspaceCall {
   method: string
   /** Path and query. */
   url: string
-  /** What was read since the scenario began, oldest first, as it really was; only the last few hundred. */
+  /** Reads since the start of the scenario, oldest first, with their true replies; only the last few hundred. */
   reads: readonly { url: string; reply: Reply }[]
 }
 
-/** What a fault may know of the attempt or call that it is on. */
+/** The context of the attempt or call that a fault applies to. */
 export interface FaultContext
   extends Pick<FaultFacts, 'at' | 'operation' | 'request' | 'model' | 'stream' | 'direct' | 'call' | 'tool'>,
     Pick<FaultPassage, 'clock' | 'signal'> {
   provider: string
-  /** The provider in whose words the gateway refuses, when the client called an API that has them. */
+  /** The provider whose error format the gateway uses, if the client called an API that has one. */
   words?: string | undefined
   /** A number in [0, 1) for a purpose: a function of seed, session, rule and call. */
   luck(purpose: string): number
-  /** What the rule remembers from one attempt of the session to the next, such as what is left of a quota. */
+  /** What the rule stores between attempts of the session, such as the rest of a quota. */
   memory: Map<string, unknown>
-  /** Reports that the fault is triggered: from here on it is in the trace and counts as applied. A fault that never calls this was never triggered. */
+  /**
+   * Reports that the fault is triggered: it is then in the trace and counts as injected. Without this call it counts as
+   * not triggered.
+   */
   triggered(): void
-  /** Reports why the fault is not triggered here; means nothing once it has been triggered. */
+  /** Reports why the fault is not triggered here. Ignored once it has been triggered. */
   skipped(reason: string): void
 }
 
-/** Goes on to what the fault is wrapped around: another fault, or the backend. */
+/** Continues with what the fault wraps: another fault, or the backend. */
 export type NextReply = () => Promise<Reply>
 
-/** One kind of fault. */
+/** A fault type. */
 export interface FaultKind<Options = never> {
   /** Its name in scenario files. */
   readonly type: string
-  /** One sentence for people: what goes wrong. */
+  /** One sentence that describes what goes wrong. */
   readonly summary: string
-  /** Where it may act, the usual place first. */
+  /** Where it can be injected, the default first. */
   readonly points: readonly FaultPoint[]
-  /** Whether it changes what is said, and not how that is sent: it then acts on an answer before a door puts it in its own words. */
+  /**
+   * Whether it changes the content of a response instead of its transport. It is then applied before a compatible API
+   * converts the response.
+   */
   readonly inAnswer?: true
   /** The fields beside `type`. */
   readonly options: z.ZodObject & z.ZodType<Options>
-  /** Options that show it well, for schemas, docs and the tests of all kinds. */
+  /** Options that show it well, for schemas, docs and the tests of all types. */
   readonly example: z.input<z.ZodObject> & Record<string, unknown>
-  /** Gives the reply that is heard; throws `ConnectionFailure` when there is none. */
+  /**
+   * The reply that is received.
+   * @throws ConnectionFailure if there is none
+   */
   apply(options: Options, next: NextReply, context: FaultContext): Promise<Reply>
 }
 
-/** What a scenario knows of an attempt (at `provider`) or a call (elsewhere) when it decides. */
+/** The facts about an attempt (at `provider`) or a call (elsewhere) by which a scenario decides. */
 export interface FaultFacts {
   at: FaultPoint
   operation: FaultSubject
-  /** The path that was called, when it has parameters. */
+  /** The called path, if it has parameters. */
   path?: string
-  /** The body; of a call without one, its query. */
+  /** The body; for a call without one, its query. */
   request: unknown
   /** `<provider>/<model>`; empty where no model is called. */
   model: string
   /** 0 is the primary target. */
   position: number
-  /** 1, 2, ... of this target. */
+  /** 1, 2, ... at this target. */
   attempt: number
   stream: boolean
   headers: Headers
   identity: string | undefined
   thread: string | undefined
-  /** Whether the call was made from inside, and not by a client. */
+  /** Whether the call is internal, and not by a client. */
   inner: boolean
-  /** Of what an agent does, and of what is decided about it. */
+  /** Set for what an agent does, and for decisions about it. */
   agent?: AgentFacts | undefined
-  /** At `tool` and `cancel` only: what the tool goes by, the function's name first. */
+  /** At `tool` and `cancel` only: the names of the tool, the function's name first. */
   tool?: readonly string[]
   /** The last user message. */
   text: string
-  /** Which of the client's calls it is; absent of calls from inside, and where no model is called. */
+  /** The injection point of a client's call; absent for internal calls, and where no model is called. */
   point?: string | undefined
-  /** Tells calls apart independently of the order in which they come: a function of the body and how often it came before. */
+  /** Identifies a call independently of the order of calls: a function of the body and how often it came before. */
   key: string
-  /** Whether no gateway is between the client and the provider: both places are then the client's wire. */
+  /** Whether no gateway is between the client and the provider: both points are then the client's wire. */
   direct?: true
   /** At `workspace` only. */
   call?: WorkspaceCall
 }
 
-/** The API that a client called, when it is not the gateway's own: faults that change what a response says are applied before it has that form, all others after. */
+/**
+ * The API that a client called, if it is not the gateway's own. Faults that change the content of a response are
+ * applied before the conversion, all others after it.
+ */
 export interface ResponseForm extends Pick<Wire, 'words' | 'events'> {
-  /** The reply in this form. */
+  /** The reply in this format. */
   put(reply: Reply): Reply
 }
 
-/** What faults need beside the facts of the call that goes through them. */
+/** What faults need beside the facts of the call. */
 export interface FaultPassage {
   /** Time of the session. */
   clock: Clock
-  /** Aborted when nobody waits any more. */
+  /** Aborts when the result is no longer needed. */
   signal: AbortSignal
-  /** Is called once for each fault that is triggered, with the name of its rule. */
+  /** Called once for each triggered fault, with the name of its rule. */
   onTriggered(rule: string): void
   form?: ResponseForm | undefined
 }
 
-/** The faults on one attempt or call, of which there is at least one. */
+/** The faults of one attempt or call, at least one. */
 export interface MatchedFaults {
   /**
-   * The reply through all of them, the first outermost; `next` gives what is behind them, if they let it.
-   * @throws ConnectionFailure when a fault ends the connection, and what `next` throws.
+   * The reply through all of them, the first outermost; `next` continues behind them, if they call it.
+   * @throws ConnectionFailure if a fault ends the connection, and what `next` throws
    */
   through(passage: Omit<FaultPassage, 'clock'>, next: NextReply): Promise<Reply>
 }
@@ -134,10 +152,15 @@ export interface MatchedFaults {
 /** A scenario that is active in a session. */
 export interface ActiveScenario {
   readonly name: string
+  /** What happens to conversations that their providers would reject, where the scenario says so. */
+  readonly history?: HistoryMode | undefined
   /** A key for a call with this body. */
   keyOf(text: string): string
-  /** Counts an attempt or call, as seen from each of these places, outermost first; undefined when no fault is on it. For callers that must know first. */
+  /**
+   * Counts an attempt or call at each of these points, outermost first, and returns its faults; undefined if there are
+   * none. For callers that must know first.
+   */
   faults(clock: Clock, ...places: readonly FaultFacts[]): MatchedFaults | undefined
-  /** Counts an attempt or call, and gives its reply through the faults that are on it. */
+  /** Counts an attempt or call, and returns its reply through its faults. */
   through(facts: FaultFacts, passage: FaultPassage, next: NextReply): Promise<Reply>
 }

@@ -1,7 +1,7 @@
-// What a judge says of a client without being asked, and what it knows of each of its calls.
+// Findings about a client, and what is known about each of its calls.
 import { z } from 'zod'
 
-/** What can be found; a scenario accepts some by these words. */
+/** The kinds of findings, as scenarios accept them. */
 export const FindingKind = z
   .enum([
     'early-retry',
@@ -15,6 +15,7 @@ export const FindingKind = z
     'no-timeout',
     'deadline-exceeded',
     'unknown-path',
+    'history-refused',
     'not-exercised',
   ])
   .describe(
@@ -30,6 +31,7 @@ export const FindingKind = z
       'no-timeout: the client was still waiting for a silent call after the hang limit of exec.',
       'deadline-exceeded: a skipped wait was longer than the timeout of the client.',
       'unknown-path: the client called a path that does not exist.',
+      'history-refused: the client sent a conversation that its provider rejects, such as a tool call without its result.',
       'not-exercised: only under `accept`: a run in which no fault was injected is not inconclusive.',
     ].join(' '),
   )
@@ -49,25 +51,28 @@ export const Finding = z.object({
 })
 export type Finding = z.infer<typeof Finding>
 
-/** What a call says of the client behind it, and what the client was told, as far as a judge needs it. */
+/** What a call tells about its client, as far as the verdict needs it. */
 export interface ClientMark {
-  /** The connection that it came on; null when it came on none. */
+  /** The connection that it used; null if it is unknown. */
   connection: string | null
-  /** Which repetition it says it is: 0 for a first try; null when it does not say. */
+  /** The declared retry number: 0 for a first attempt; null if it is not declared. */
   retry: number | null
   /** A fingerprint of its idempotency key. */
   key: string | null
-  /** A fingerprint of the API key that it was made with, never the key itself; absent when it had none, or that was not kept. */
+  /** A fingerprint of its API key, never the key itself; absent if it had none or it was not stored. */
   caller?: string
 }
 
-/** A call of the workspace, as far as a judge needs it. Times are in ms since the epoch, `began` and `ended` on the session's clock. */
+/**
+ * A call of the workspace, as far as the verdict needs it. Times are in ms since the epoch, `began` and `ended` on the
+ * session's clock.
+ */
 export interface WorkspaceCallNote {
   operation: string
   method: string
-  /** A fingerprint of all that was sent. */
+  /** A fingerprint of the whole request. */
   request: string
-  /** Calls of the workspace are numbered as they come, and `until` is that of the last one that had come when this ended. */
+  /** Number of the workspace call. `until` is that of the last one that had arrived when this one ended. */
   number: number
   until: number
   began: number
@@ -76,40 +81,40 @@ export interface WorkspaceCallNote {
   left: number
   outcome: 'succeeded' | 'http_error' | 'canceled'
   status: number
-  /** How long the response told the client to wait; null when it said nothing that this client could act on. */
+  /** The wait that the response requested, in ms; null if there was none that this client supports. */
   wait: number | null
-  /** Whether the response said itself whether the call may be repeated. */
+  /** Whether the response declared whether the call may be retried. */
   advised?: true
   client: ClientMark
 }
 
-/** How long a client waits for the beginning of a response, in ms. */
+/** How long a client waits for the start of a response, in ms. */
 export interface ClientTimeout {
   ms: number
-  /** The client did not declare it: it is the default of its SDK. */
+  /** Whether it is the default of the client's SDK instead of a declared value. */
   assumed?: true
 }
 
-/** A call that we reset after `limit` ms of silence, which would have ended by itself after `silence` ms, where that is known. */
+/** A call that was reset after `limit` ms of silence and would have continued after `silence` ms, if known. */
 export interface SilentCall {
   limit: number
   silence?: number
 }
 
-/** A client's mark as it is kept beside a trace. */
+/** A client's mark as it is stored with a trace. */
 export interface ClientNote extends ClientMark {
-  /** The number of the last call of the session that had come when the answer ended. */
+  /** The number of the session's last call that had arrived when the response ended. */
   until: number
-  /** The headers of the call, as far as they may be shown; absent when they were not kept. */
+  /** The headers of the call, as far as they may be shown; absent if they were not stored. */
   headers?: Record<string, string>
-  /** A fingerprint of a request that is not kept itself, and of what it asks. */
+  /** A fingerprint of a request that is not stored, and of its content. */
   request?: string
   question?: string
-  /** Whether the answer said itself, against the habits of its status, that it may be repeated or must not be. */
+  /** Whether the response declared, contrary to its status, that a retry is allowed or forbidden. */
   advised?: true
-  /** Whether the wait was told as a date of a clock that is not the client's. */
+  /** Whether the wait was given as a date of a clock that is not the client's. */
   dated?: true
-  /** How long it waits for a response, in ms: as its headers declare, or as its SDK does where it declares nothing. */
+  /** How long it waits for a response, in ms: by its headers, or else by the default of its SDK. */
   timeout?: ClientTimeout
   hung?: SilentCall
 }

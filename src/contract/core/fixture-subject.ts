@@ -1,18 +1,18 @@
-// What fixtures may answer: the operations of the router, and what else is asked for by a name.
+// What fixtures can answer: the operations of the router, and tools.
 import type { z } from 'zod'
 
-/** One thing that fixtures answer; the folder of its fixtures has its name. Operations are such. */
+/** Something that fixtures answer, such as an operation. The folder of its fixtures has its name. */
 export interface FixtureSubject {
   readonly name: string
-  /** What a fixture says under `reply`. */
+  /** Schema of a fixture's `reply`. */
   readonly script: z.ZodType
-  /** What it says there instead for an error, known by its `error`; that of a provider when left out. */
+  /** Schema of a `reply` that is an error, recognized by its `error`; default: that of a provider. */
   readonly errorScript?: z.ZodType | undefined
-  /** What it says under `match`; that of a call of the router when left out. */
+  /** Schema of a fixture's `match`; default: that of a router call. */
   readonly match?: z.ZodType | undefined
-  /** What its templates may name beside captures and fields of the call; the prompt when left out. */
+  /** Names that its templates may use beside captures and fields of the call; default: the prompt. */
   readonly templateNames?: readonly string[] | undefined
 }
 
-/** The name of the subject that calls of tools are (tool-fixture.ts). */
+/** The name under which fixtures answer tool calls (tool-fixture.ts). */
 export const TOOL_CALLS = 'agents.tools'

@@ -1,16 +1,18 @@
-// Which of several processes this one is.
+// Identifies this process among several instances.
 
-/** A process as answers and traces name it. */
+/** The name of a process in responses and traces. */
 export interface Instance {
-  /** `--instance`, else host and port; the port is known once it listens. */
+  /** `--instance`, else host and port. The port is known once it listens. */
   name: string
-  /** The name in traces; undefined when it has none of its own and took a free port, which says nothing a day later. */
+  /**
+   * The name in traces; undefined if it has no name of its own and uses a free port, which is meaningless a day later.
+   */
   readonly traced: string | undefined
-  /** Whether it was given its name, as each of several is. */
+  /** Whether its name was configured, as it is for each of several instances. */
   readonly named: boolean
 }
 
-/** The process of these settings. */
+/** The process with these settings. */
 export function instanceOf({
   instance,
   host = '127.0.0.1',

@@ -1,4 +1,4 @@
-// The limits of the jobs that are done off the main thread.
+// The limits of jobs in workers.
 
 /** The kinds of jobs. */
 export type JobName =
@@ -15,16 +15,16 @@ export type JobName =
   | 'renderTemplates'
   | 'chunkDocument'
 
-/** The bounds of one kind of job. */
+/** The limits of one kind of job. */
 export interface JobLimit {
-  /** Milliseconds of work, after which its worker is ended and another one takes its place. */
+  /** Milliseconds of work, after which its worker is terminated and replaced. */
   ms: number
   /**
-   * Whether what it takes can be told from the size of its input. All others (what strangers' patterns, schemas, templates
-   * and documents ask for) leave one worker free for these.
+   * Whether its cost follows from the size of its input. All others (untrusted patterns, schemas, templates and
+   * documents) leave one worker free for these.
    */
   steady: boolean
 }
 
-/** The bounds of every kind of job. */
+/** The limits of every kind of job. */
 export type JobLimits = Readonly<Record<JobName, JobLimit>>

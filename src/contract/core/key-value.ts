@@ -1,23 +1,24 @@
-// What one call of a session leaves for later ones: stored responses, picture files, cached answers.
+// What one call of a session stores for later ones: responses, image files, cached responses.
 
-/** One thing to keep: JSON under a kind and an id. */
+/** One stored value: JSON under a kind and an id. */
 export interface KeyValueEntry {
   kind: string
   id: string
   value: unknown
-  /** Its JSON, when that is made already. */
+  /** Its JSON, if already known. */
   text?: string
-  /** Milliseconds since the epoch after which it is gone; never when left out. */
+  /** Milliseconds since the epoch at which it expires; never if omitted. */
   expires?: number
 }
 
-/** The kept things of one session. */
+/** The stored values of one session. */
 export interface KeyValueStore {
   /**
-   * The value; undefined when nothing is stored or it has expired at `now` (ms since the epoch). `isValue` checks its shape.
-   * @throws DamagedRow 507 when it cannot be read or has another shape
+   * The value; undefined if nothing is stored or it has expired at `now` (ms since the epoch). `isValue` checks its
+   * shape.
+   * @throws DamagedRow 507 if it cannot be read or has another shape
    */
   get<Value>(kind: string, id: string, now: number, isValue: (value: unknown) => value is Value): Value | undefined
-  /** Resolves when it is committed; replaces what was kept under the same kind and id. */
+  /** Stores a value under its kind and id. Resolves when it is committed. */
   put(keep: KeyValueEntry): Promise<void>
 }

@@ -1,24 +1,24 @@
-// What is observed of calls and sessions while they go on, for lists that live, for waits and for exports.
+// Observations of calls and sessions as they happen, for live lists, waits and exports.
 import type { Finding } from './finding.ts'
 import type { AttemptRecord, TaskTrace, TraceRecord } from './trace.ts'
 
-/** What every observation says. */
+/** Common fields of all observations. */
 interface ObservationBase {
   /** Name of the session. */
   session: string
-  /** Milliseconds of a clock of the machine that never jumps; only differences mean anything. */
+  /** Milliseconds of a monotonic clock; only differences are meaningful. */
   at: number
 }
-/** A call has come, or was made from inside. */
+/** A call has started. */
 export interface CallBegun extends ObservationBase {
   type: 'call-begun'
   /** Id of its trace. */
   trace: string
   operation: string
-  /** The trace of the call from inside which it was made; null for one of a client. */
+  /** The trace of the call that made this one internally; null for a call of a client. */
   parent: string | null
 }
-/** An attempt has its outcome. */
+/** An attempt has ended. */
 export interface AttemptEnded extends ObservationBase {
   type: 'attempt-ended'
   trace: string
@@ -27,13 +27,13 @@ export interface AttemptEnded extends ObservationBase {
 /** A step of an agent's task is committed. */
 export interface TaskChanged extends ObservationBase {
   type: 'task-changed'
-  /** The trace of its turn, and the number of that. */
+  /** The trace of its turn, and its number. */
   trace: string
   seq: number
-  /** As it is now, with the steps that are new. */
+  /** Its current state, with the new steps. */
   task: TaskTrace
 }
-/** The trace of a call is committed; that of a turn of an agent in its last form. */
+/** The trace of a call is committed; for an agent's turn, its final form. */
 export interface TraceSaved extends ObservationBase {
   type: 'trace-saved'
   /** The number of the call in its session. */
@@ -43,21 +43,21 @@ export interface TraceSaved extends ObservationBase {
 /** A call has ended whose trace could not be stored. */
 interface CallLost extends ObservationBase {
   type: 'call-lost'
-  /** What would have been the id of its trace. */
+  /** The id that its trace would have had. */
   trace: string
 }
-/** Something about a session is no longer as it was. */
+/** Something about a session has changed. */
 export interface SessionChanged extends ObservationBase {
   type: 'session-changed'
   change: 'created' | 'deleted' | 'reset' | 'replaced' | 'clock' | 'scenario' | 'fixtures'
 }
-/** A verdict on a session has been asked for. */
+/** A verdict on a session was requested. */
 export interface SessionVerified extends ObservationBase {
   type: 'session-verified'
   ok: boolean
   findings: readonly Finding[]
 }
-/** One thing that has happened. */
+/** Something that happened. */
 export type Observation =
   | CallBegun
   | AttemptEnded
@@ -67,42 +67,44 @@ export type Observation =
   | SessionChanged
   | SessionVerified
 
-/** A step of the gateway beside the attempts that has ended. */
+/** A step of the gateway, other than an attempt, that has ended. */
 export interface EndedStep {
   kind: 'retrieval' | 'guardrail' | 'cache'
   at: number
 }
 
-/** What a call is made of, for those who export it: it is shown nowhere, and not to be held on to for longer than some milliseconds. */
+/** The content of a call, for exporters. It is not shown, and must not be retained for more than some milliseconds. */
 export interface CallMaterial {
-  /** The address as the program takes it and as it came, and the headers, when it begins. */
+  /** The URL as parsed and as received, and the headers, when the call starts. */
   url?: string
   received?: { readonly url: string } | undefined
-  /** The path with the names of its parameters, such as `/v2/agents/{key}/task`; that of `url` when left out. */
+  /** The path with the names of its parameters, such as `/v2/agents/{key}/task`; default: that of `url`. */
   route?: string | undefined
   headers?: Pick<Headers, 'get'>
   inner?: { agent?: { iteration: number } | undefined } | undefined
-  /** The request as it was parsed and the answer that was given, when its trace is saved. */
+  /** The parsed request and the response, when its trace is saved. */
   request?: object | undefined
   answer?: unknown
-  /** When the searches, the guardrails and the look into the cache ended, in their order; times are those of observations. */
+  /** When the searches, the guardrails and the cache lookup ended, in order; times are those of observations. */
   steps?: readonly EndedStep[] | undefined
-  /** Whether its trace may keep them. */
+  /** Whether its trace may store them. */
   retained?: boolean
-  /** The HTTP status that was sent, when it or an attempt has ended; null when none was, whatever the trace says in the place of one. */
+  /**
+   * The HTTP status that was sent, when it or an attempt has ended; null if none was sent, whatever the trace shows.
+   */
   httpStatus?: number | null
 }
 
-/** Is told of what happens, at once and in order; it must not wait. */
+/** Called for each observation, synchronously and in order. It must not block. */
 export type Observer = (observation: Observation, call?: CallMaterial) => void
 
 /** An observation before it has its time. */
 type NewObservation = Observation extends infer One ? (One extends Observation ? Omit<One, 'at'> : never) : never
 
-/** An observation that is counted, whenever it was. */
+/** An observation that is counted, whatever its time. */
 export type CountedObservation = Omit<TraceSaved, 'at'> | Omit<SessionVerified, 'at'>
 
-/** What is counted, of a kind. */
+/** One family of counters. */
 export interface CountFamily {
   name: string
   help: string
@@ -115,16 +117,16 @@ export interface CallCounts {
   families(): CountFamily[]
 }
 
-/** Hands on what happens to whoever observes. */
+/** Distributes observations to observers. */
 export interface Observers {
-  /** Whether anybody observes; when nobody does, an observation need not even be made. */
+  /** Whether there are observers. If not, an observation need not be created. */
   readonly active: boolean
-  /** Begins to observe; the function that comes back ends it. */
+  /** Adds an observer. The returned function removes it. */
   add(observer: Observer): () => void
-  /** What is counted of all calls, whoever observes. */
+  /** The counts of all calls. */
   counts(): CallCounts
   notify(observation: NewObservation, call?: CallMaterial): void
-  /** Aborted when the program is about to end: whoever waits for something to happen waits no longer. */
+  /** Aborts when the program is about to end, so that no one waits for observations any longer. */
   readonly ended: AbortSignal
   end(): void
 }

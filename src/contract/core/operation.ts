@@ -1,212 +1,236 @@
-// What the gateway needs to know of a router operation, so that nothing below endpoints/ asks which one it is.
+// A router operation as data, so that no code below endpoints/ depends on a particular one.
 
 import type { z } from 'zod'
 import type { EventBatch, EventData, StreamEvent } from '../../lib/sse.ts'
 import type { AnswerAssembly } from './assembly.ts'
 import type { envelope } from './error.ts'
+import type { ModelConversation } from './history.ts'
 import type { JobLimits } from './job-limits.ts'
 import type { KeyValueEntry, KeyValueStore } from './key-value.ts'
 
-/** The conversation of a call in the form that fixtures match on. */
+/** The conversation of a call in the form that fixtures match. */
 export interface Prompt {
   system: string
-  /** Text of the last user message, or the one text that the operation works on. */
+  /** Text of the last user message, or the input text of the operation. */
   user: string
   /** Number of user messages. */
   turn: number
   tools: readonly string[]
-  /** Whether the call forbids calls of tools (`tool_choice: none`). */
+  /** Whether the call forbids tool calls (`tool_choice: none`). */
   forbidsTools?: boolean
-  /** Whether the last message is the result of a tool. */
+  /** Whether the last message is a tool result. */
   toolResult: boolean
   /** Text of that result. */
   toolText?: string | undefined
-  /** What the answer must be: a tool call that is forced, JSON, or, when left out, just text. */
+  /** The required kind of response: a forced tool call, JSON, or text (the default). */
   answer?: 'text' | 'json' | 'tool'
-  /** The file that the operation works on. */
+  /** The input file of the operation. */
   file?: PromptFile
 }
 
-/** A file of sound in the form that fixtures match on. */
+/** An audio file in the form that fixtures match. */
 export interface PromptFile {
   name: string
   /** Hexadecimal. */
   sha256: string
-  /** Length. */
+  /** Length in seconds. */
   seconds: number
 }
 
-/** A file or picture in a request, as the trace names it. */
+/** A file or image in a request, as the trace names it. */
 export interface Attachment {
   kind: 'image' | 'audio' | 'file'
   name: string
 }
 
-/** What an answer is made with besides the request: all of it repeats when seed, clock and order of calls repeat. */
+/** What a response depends on besides the request. All of it repeats when seed, clock and order of calls repeat. */
 export interface AnswerContext {
-  /** The call's own ULID, from which the answer's ids are made. */
+  /** The call's ULID, from which the ids in the response are derived. */
   id: string
-  /** Milliseconds since the epoch at which the call began. */
+  /** Start of the call, in milliseconds since the epoch. */
   now: number
-  /** Makes names that nobody outside can guess: a function of the seed on a virtual clock, of the process otherwise. */
+  /**
+   * A secret for names that outsiders cannot guess: a function of the seed on a virtual clock, of the process
+   * otherwise.
+   */
   secret: string
-  /** What calls of the session keep for later ones. */
+  /** What calls of the session store for later ones. */
   keyValues: KeyValueStore
-  /** Id of the workspace that the call works in: what is kept for later calls is found from there alone. */
+  /** Id of the call's workspace. Values for later calls can be found only from there. */
   workspace(): string
-  /** The address of a path of this server as the caller reaches it, with the session in it. */
+  /** The URL of a path of this server as the caller reaches it, including the session. */
   publicUrl(path: string): string
-  /** Aborted when nobody waits for the answer any more. Made when it is asked for, which most calls never do. */
+  /** Aborts when the response is no longer needed. Created on demand; most calls never use it. */
   readonly signal: AbortSignal
-  /** The bounds of its work in workers; the usual ones when left out. */
+  /** The limits of its jobs in workers; default: the usual ones. */
   readonly jobLimits?: JobLimits | undefined
 }
 
-/** What the answer of one attempt is made with. */
+/** What the response of one attempt depends on. */
 export interface AttemptContext extends AnswerContext {
-  /** `<provider>/<model>` that answers. */
+  /** The responding `<provider>/<model>`. */
   model: string
 }
 
-/** An answer in both of its forms; each is made only when asked for. */
+/** A response in both of its forms. Each is created on demand. */
 export interface RenderedAnswer {
   body(): unknown
-  /** The body as JSON, when that is made already. */
+  /** The body as JSON, if already known. */
   text?: string | undefined
   /** All events of its stream. */
   events(): EventBatch
-  /** What `assembly` makes of all events; absent when only they say it. */
+  /** The result of `assembly` after all events; absent if it can only be computed from them. */
   streamed?: (() => object) | undefined
   /**
    * Counts for the trace: `prompt_tokens` and `completion_tokens` or `input_tokens` and `output_tokens`, `images` of a
    * `quality` and `size`, `seconds`.
    */
   usage: Record<string, unknown>
-  /** The stop sequence that ended the text, when one did. */
+  /** The stop sequence that ended the text, if any. */
   stoppedBy?: string | undefined
-  /** Tokens of the answer, for pacing. */
+  /** Number of tokens of the response, for pacing. */
   tokens: number
 }
 
-/** A text with its variables filled in; `param` is where it stands in the request, for the error of a broken template. */
+/** Fills the variables of a text; `param` is its position in the request, for errors in templates. */
 export type FillText = (text: string, param?: string) => string
 
 /** Returns the number of tokens of a text. */
 export type CountTokens = (text: string) => number
 
-/** How a provider's stream of an operation is understood. */
+/** How a provider's stream of an operation is parsed. */
 export interface StreamRules {
-  /** Whether it is the end mark of the stream; that is `[DONE]` when left out. */
+  /** Whether it is the end mark of the stream; default: `[DONE]`. */
   ends?(data: Record<string, unknown>): boolean
-  /** Whether it is the last event of the provider's own API, where that has no end mark behind it. */
+  /** Whether it is the last event of the provider's own API, if no end mark follows. */
   last?(data: Record<string, unknown>): boolean
-  /** Why the data of an event does not belong to an answer of this operation, undefined when it does. */
+  /** Why the data of an event is not part of a response of this operation; undefined if it is. */
   wrongWith(data: Record<string, unknown>): string | undefined
-  /** Whether it carries a part of the answer that a reader sees. */
+  /** Whether it has content that a reader sees. */
   hasContent(data: Record<string, unknown>): boolean
-  /** Whether it says without content that the answer has begun; no event does when left out. */
+  /** Whether it shows, without content, that the response has started; default: none does. */
   begins?(data: Record<string, unknown>): boolean
-  /** Whether the answer is complete with these events: every choice has its finish reason. */
+  /** Whether the response is complete with these events: every choice has a finish reason. */
   complete(events: readonly EventData[]): boolean
-  /** The value that holds a failure told in an event; the data itself, when it has an `error`, unless said otherwise. */
+  /** The value that describes a failure inside an event; default: the data itself, if it has an `error`. */
   failureIn?(data: Record<string, unknown>): unknown
-  /** The events that tell a client of a failure; one with the error envelope unless said otherwise. */
+  /** The events that report a failure to a client; default: one with the error envelope. */
   failed?(error: ReturnType<typeof envelope>, sent: readonly EventData[]): StreamEvent[]
 }
 
-/** How answers are made up. */
+/** How responses are generated. */
 export interface GenerationOptions {
-  /** Whether tools are called when the request demands it, or whenever they are offered and none has given its result. */
+  /**
+   * Whether tools are called when the request requires it, or whenever they are offered and none has returned a result.
+   */
   tools: 'requested' | 'eager'
 }
 
-/** Who asks for an answer that is made up. */
+/** The call for which a response is generated. */
 export interface GenerationCall {
-  /** Aborted when nobody waits for it any more. */
+  /** Aborts when the response is no longer needed. */
   readonly signal: AbortSignal
-  /** The bounds of its work in workers; the usual ones when left out. */
+  /** The limits of its jobs in workers; default: the usual ones. */
   readonly jobLimits?: JobLimits | undefined
 }
 
-/** Answers that are bytes on the wire. */
+/** Responses that are bytes on the wire. */
 interface BinaryAnswers {
-  /** The media types that they may have. */
+  /** The possible media types. */
   readonly types: readonly string[]
   encode(value: unknown): { bytes: Uint8Array; contentType: string }
-  /** The value of what a provider sent; undefined when the media type is none of an answer. */
+  /** The value of a provider's response; undefined if the media type is not one of these. */
   decode(bytes: Uint8Array, contentType: string): object | undefined
 }
 
-/** One router endpoint as data: `Request` is the parsed body, `Script` what a fixture says under `reply`. */
+/** A router operation: `Request` is the parsed body, `Script` the `reply` of a fixture. */
 export interface Operation<Request = unknown, Script = unknown> {
   readonly name: string
   readonly path: string
-  /** What its answers are called: `chat completion`. */
+  /** What its responses are called: `chat completion`. */
   readonly answerName: string
   readonly tag: string
   readonly summary: string
   readonly description: string
   readonly examples: Record<string, object>
-  /** The operation that asks the same in other words, and whether its fixtures answer this one's calls that have none. */
+  /**
+   * The equivalent operation of another form, and whether its fixtures are used for calls of this one that match none.
+   */
   readonly neighbour?: { name: string; answers: boolean }
-  /** Whether the specification does not have it. */
+  /** Whether it is not in the specification. */
   readonly extension?: boolean
-  /** Whether its answers follow from the request alone: no fixture is needed, and no model is asked, unless its API is passed on. */
+  /**
+   * Whether its responses follow from the request alone: no fixture is needed, and no model is called, unless its API
+   * is passed through.
+   */
   readonly isComputed?: boolean
-  /** How the body comes; `multipart` fields are given to `request` by name, a file as a `File`. */
+  /** Encoding of the body. `multipart` fields are passed to `request` by name, a file as a `File`. */
   readonly body: 'json' | 'multipart'
-  /** Status of an invalid body, 400 when left out. */
+  /** Status of an invalid body, default 400. */
   readonly invalidStatus?: number
-  /** Settings of the gateway that it has no field for do not apply to it. */
+  /** Gateway settings without a field in it do not apply to the operation. */
   readonly request: z.ZodObject & z.ZodType<Request>
-  /** The field that may hold very many items, each valid by itself. */
+  /** The field that may have very many items, each validated by itself. */
   readonly longList?: string
   readonly response: z.ZodType
-  /** Data of one event of a stream; absent when the operation never streams. */
+  /** Data of one stream event; absent if the operation never streams. */
   readonly chunk?: z.ZodType
   readonly script: z.ZodType<Script>
   model(request: Request): string
   streams(request: Request): boolean
   prompt(request: Request): Prompt
-  /** How the conversation of a call begins, which tells it from others; `prompt` when left out. */
+  /** The start of a call's conversation, which distinguishes it from others; default: `prompt`. */
   opening?(request: Request): Pick<Prompt, 'system' | 'user'>
-  /** Tokens of the input, held against the model's context window; `count` counts its texts, with a cache when omitted. */
+  /** The conversation as its provider judges it; absent for operations without one. */
+  conversation?(request: Request, answerContext: AnswerContext): ModelConversation
+  /**
+   * Number of input tokens, which is compared with the model's context window. `count` counts its texts, by default
+   * with a cache.
+   */
   promptTokens(request: Request, count?: CountTokens): number
   attachments?(request: Request): readonly Attachment[]
-  /** Whether the trace may keep what the call sent and got, by its body as it came, valid or not; it may when left out. */
+  /** Whether the trace may store the request and response, by the received body, valid or not; default: yes. */
   retains?(body: unknown): boolean
-  /** The request with every text that may hold template variables replaced by what `fill` makes of it. */
+  /** The request with every text that may contain template variables replaced by the result of `fill`. */
   fillTexts?(request: Request, fill: FillText): Request
-  /** Refuses what the schema allows, and the model does not take. */
+  /**
+   * Rejects what the schema allows, but the model does not support.
+   * @throws ApiError
+   */
   check?(request: Request): void
-  /** Whether a request has something to resolve; every one has when left out. */
+  /** Whether a request has something to resolve; default: always. */
   refers?(request: Request): boolean
-  /** The request with what it refers to (an earlier answer, the inside of a file) looked up; refuses what is not there. */
+  /**
+   * The request with its references (an earlier response, the content of a file) resolved.
+   * @throws ApiError if one does not exist
+   */
   resolve?(request: Request, answerContext: AnswerContext): Promise<Request>
-  /** The answer when no fixture matches: a function of the request and the options alone, unless the call has gone. */
+  /**
+   * The response when no fixture matches: a function of the request and the options alone, unless the call is canceled.
+   */
   generate(request: Request, options: GenerationOptions, call: GenerationCall): Script | Promise<Script>
   compose(request: Request, script: Script, answerContext: AttemptContext): RenderedAnswer | Promise<RenderedAnswer>
-  /** Puts the whole answer of a client together out of the events of a stream; absent when the operation never streams. */
+  /** Assembles the client's whole response from the events of a stream; absent if the operation never streams. */
   assembly?(): AnswerAssembly
-  /** Why a value is not an answer of this operation, undefined when it is one. */
+  /** Why a value is not a response of this operation; undefined if it is one. */
   wrongWith(answer: unknown): string | undefined
-  /** How an answer is sent that is no JSON, such as sound; the value is what traces and fixtures know of it. */
+  /** How a response is sent that is not JSON, such as sound. Traces and fixtures contain the value instead. */
   readonly binary?: BinaryAnswers
   /**
-   * The inverse of an answer: what a fixture says under `reply` to have it made again, for the first choice and without what
-   * only the request knows. Undefined for what is not an answer.
+   * The inverse of a response: the `reply` of a fixture that reproduces it, for the first choice and without what only
+   * the request knows. Undefined if it is not a response.
    */
   scriptOf(answer: unknown): Script | undefined
-  /** How a provider's stream is read; absent when the operation never streams. */
+  /** How a provider's stream is parsed; absent if the operation never streams. */
   readonly events?: StreamRules
-  /** A stored answer to an equal call, told again under a new id; as it is when left out, for answers without id and stream. */
+  /** A stored response to an equal call with a new id; default: unchanged, for responses without id and stream. */
   replay?(request: Request, answer: object, answerContext: AnswerContext): Pick<RenderedAnswer, 'body' | 'events'>
-  /** The request with what was found in knowledge bases before its messages; absent when it has no place for it. */
+  /** The request with text from knowledge bases before its messages; absent if it has no place for it. */
   addContext?(request: Request, context: string): Request
-  /** All texts of the user, which input guardrails look at; that of `prompt` when left out. */
+  /** All texts of the user, which input guardrails check; default: that of `prompt`. */
   inputTexts?(request: Request): readonly string[]
-  /** All texts of an answer, which output guardrails look at. */
+  /** All texts of a response, which output guardrails check. */
   outputTexts?(answer: unknown): readonly string[]
-  /** What a complete answer leaves for later calls; committed together with its trace. */
+  /** What a complete response stores for later calls; committed together with its trace. */
   keep?(request: Request, answer: object, answerContext: AnswerContext): readonly KeyValueEntry[]
 }

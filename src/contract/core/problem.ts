@@ -1,9 +1,9 @@
-// What is wrong with a value.
+// Validation problems.
 
-/** One thing wrong with a value: where, and what would be right. */
+/** One problem of a value: its path, and what would be valid. */
 export interface Problem {
   path: PropertyKey[]
   message: string
-  /** The new name, where the key or the value at `path` has a former one. */
+  /** The new name, if the key or the value at `path` is a former one. */
   rename?: { part: 'key' | 'value'; to: string }
 }

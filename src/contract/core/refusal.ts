@@ -1,12 +1,12 @@
-// The body of an answer that refuses a call, in the API that was called.
+// The body of an error response in the format of the called API.
 import { REQUEST_ID } from './answer-headers.ts'
 import { type ApiError, refusalBody } from './error.ts'
 import type { Wire } from './wire.ts'
 
-/** The content type of every refusal. */
+/** The content type of every error response. */
 export const REFUSAL_TYPE = 'application/json;charset=utf-8'
 
-/** The body of the refusal of a request; that of a compatible API names the request by the id in its headers. */
+/** The body of a request's error response. Compatible APIs name the request by the id in its headers. */
 export const refusalOf = (
   error: ApiError,
   wire: Wire | undefined,

@@ -1,57 +1,64 @@
-// What a backend gives for an attempt. It stays a value until something needs its bytes.
+// The reply of a backend to an attempt. It stays a value until something needs its bytes.
 import type { EventStream } from '../../lib/sse.ts'
 
-/** One answer of a backend: whole, as events that come in their own time, or as the bytes a provider sent. */
+/** A reply of a backend: whole, as events that arrive over time, or as a provider's bytes. */
 export interface Reply {
   status: number
-  /** Of a provider: those that its callers act on, such as `retry-after`. Names in lower case. */
+  /** Headers that callers act on, such as `retry-after`. Names are in lower case. */
   headers: Record<string, string>
   body: ValueBody | EventsBody | BytesBody
-  /** The real provider whose words these are; an error in them then names it. */
+  /** The real provider that sent the reply. An error in it then names the provider. */
   provider?: string
-  /** Counts that the body need not show; those of a stream are known once it has ended. */
+  /** Counts that the body need not contain; those of a stream are known once it has ended. */
   usage: Record<string, unknown> | null
-  /** Whether an error in it reaches the client as it is written, with its type and all its headers. */
+  /** Whether an error in it reaches the client unchanged, with its type and all its headers. */
   verbatim?: boolean
-  /** Whether it is what a provider sent to the client, with all of its headers: nothing in it is changed. */
+  /** Whether it is a provider's reply to the client, with all of its headers: nothing in it is changed. */
   raw?: true
-  /** Its cookies: the one header that may come more than once, and cannot be joined. */
+  /** Its cookies: the one header that may be repeated, and cannot be joined. */
   cookies?: readonly string[]
-  /** Takes what must not be kept out of a text, such as the key of a provider that repeats it in pieces. */
+  /** Removes from a text what must not be stored, such as a provider's key that is repeated in pieces. */
   redact?: (text: string) => string
-  /** The stop sequence that ended the text, when that is known. */
+  /** The stop sequence that ended the text, if known. */
   stoppedBy?: string | undefined
   fixture: string | null
   generated: boolean
 }
-/** A whole answer of this API. */
+/** A whole response of this API. */
 export interface ValueBody {
   kind: 'value'
   value: unknown
-  /** The value as JSON, as it came, so that nothing changes on its way through, or as it was made already. */
+  /** The value as JSON: as received, so that nothing changes on its way, or as already serialized. */
   text?: string
 }
-/** A stream of this API, known to be complete when it ends. */
+/** A stream of this API that is complete when it ends. */
 export interface EventsBody {
   kind: 'events'
   events: EventStream
-  /** The whole answer that a client has after the last of them, when that is known without reading them again. */
+  /** The client's whole response after the last of them, if known without parsing them again. */
   whole?: (() => object) | undefined
   /** Whether the end mark is among them. */
   marked?: boolean
 }
-/** Bytes as they are on the wire, which the gateway has to read: JSON, server-sent events or an error of the provider. */
+/** Bytes on the wire, which the gateway has to parse: JSON, server-sent events or an error of the provider. */
 export interface BytesBody {
   kind: 'bytes'
   contentType: string
   bytes: Uint8Array | AsyncIterable<Uint8Array>
-  /** The length that is promised, when fewer bytes than that come. */
+  /** The declared length, if fewer bytes follow. */
   announced?: number
-  /** Of a stream of events, whether one is no part of the answer, by its data: asked once of each, in their order. */
+  /**
+   * For a stream of events: whether an event is not part of the response, by its data. Called once for each, in order.
+   */
   hides?: (data: string) => boolean
 }
 
-/** A value that is answered as it is, with status 200: what the workspace or a tool gives. */
+/**
+ * A reply of status 200 with a value, as the workspace or a tool returns it.
+ * @example
+ * valueReply({ id: 1 }).status // => 200
+ * valueReply({ id: 1 }).body // => { kind: 'value', value: { id: 1 } }
+ */
 export const valueReply = (value: unknown): Reply => ({
   status: 200,
   headers: {},
@@ -61,7 +68,7 @@ export const valueReply = (value: unknown): Reply => ({
   generated: false,
 })
 
-/** A reply of a provider that is JSON text. */
+/** A provider's reply in JSON. */
 export const jsonReply = (status: number, value: unknown, headers: Record<string, string> = {}): Reply => ({
   status,
   headers,
@@ -71,9 +78,13 @@ export const jsonReply = (status: number, value: unknown, headers: Record<string
   generated: false,
 })
 
-/** There is no answer, or no more of it; the message says what happened. */
+/**
+ * There is no reply, or no more of it; the message has the reason.
+ * @example
+ * new ConnectionFailure('the connection was closed', 'closed').how // => 'closed'
+ */
 export class ConnectionFailure extends Error {
-  /** How a client would see it on its own connection; `garbled` is what cannot be the size of the next chunk, and then the end. */
+  /** How a client would see it on its connection; `garbled` is an invalid chunk size, and then the end. */
   readonly how: 'reset' | 'closed' | 'garbled'
   constructor(message: string, how: ConnectionFailure['how'] = 'reset') {
     super(message)
@@ -81,5 +92,5 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** What came is not an answer of this API: empty, cut off, or not what was asked for. */
+/** The reply is not a response of this API: empty, truncated, or of another form. */
 export class Unreadable extends Error {}

@@ -1,7 +1,7 @@
-// A path of the HTTP surface as data: what is served, validated and documented comes from here.
+// A path of the HTTP API as data, for serving, validation and documentation.
 import type { z } from 'zod'
 
-/** What a route's handler reads of a request, validated. */
+/** The validated input of a route's handler. */
 export interface RouteInput<Query = unknown, Body = unknown> {
   request: Request
   params: Record<string, string>
@@ -9,7 +9,7 @@ export interface RouteInput<Query = unknown, Body = unknown> {
   body: Body
 }
 
-/** One route beside the router operations. */
+/** A route that is not a router operation. */
 export interface Route<Query = unknown, Body = unknown> {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** With `:name` for parameters. */
@@ -19,50 +19,53 @@ export interface Route<Query = unknown, Body = unknown> {
   description?: string
   query?: z.ZodType<Query>
   body?: z.ZodType<Body>
-  /** How the body comes, JSON when left out; `multipart` fields are given by name, a file as a `File`. */
+  /** Encoding of the body, default JSON. `multipart` fields are passed by name, a file as a `File`. */
   bodyType?: 'json' | 'multipart'
-  /** Whether the limit of `--max-body` does not hold: what the program has written itself, it must be able to read. */
+  /** Whether the limit of `--max-body` does not apply: the program must be able to read what it has written. */
   anySize?: boolean
-  /** Whether the handler reads the body itself, which `body` then only documents. */
+  /** Whether the handler reads the body itself, so that `body` only documents it. */
   readsBody?: boolean
-  /** A body, by name, for the page that documents it. */
+  /** Example bodies by name, for the API documentation. */
   examples?: Record<string, object>
-  /** Whether it belongs to the API that is emulated; everything else is marked as an extension. */
+  /** Whether it belongs to the emulated API; everything else is marked as an extension. */
   contract?: boolean
-  /** Unique name in the OpenAPI document, by which generated clients call it: it stays as it is. */
+  /** Unique name in the OpenAPI document. Generated clients use it, so it must not change. */
   operationId: string
   response: z.ZodType
-  /** What the document calls the schema of the answer, when several routes have the same; made of `operationId` when left out. */
+  /** The name of the response schema in the document, if several routes share it; default: from `operationId`. */
   answerName?: string
-  /** Status of a good answer, 200 when left out; the answer to 204 has no body. */
+  /** Status of a successful response, default 200. A 204 response has no body. */
   status?: 201 | 204
-  /** Other statuses of the same answer, by what they say. */
+  /** Other statuses of the same response, with descriptions. */
   alsoWith?: Readonly<Record<number, string>>
-  /** Type of an answer that is not JSON. */
+  /** Type of a response that is not JSON. */
   contentType?: string
-  /** Statuses of the errors it may answer with, besides those that every path may. */
+  /** Statuses of its errors, besides those that every path can have. */
   errors?: readonly number[]
   /** Statuses of the errors whose `error` is a text. */
   textErrors?: readonly number[]
   /**
-   * What it makes of the session that a request names: `used` makes one that is not there, `seen` only looks at it, and `none`
-   * takes no note of it. A GET looks when left out, and all else uses.
+   * How it uses the session of a request: `used` creates a missing one, `seen` only reads it, and `none` ignores it.
+   * Default: `seen` for GET, `used` otherwise.
    */
   session?: 'used' | 'seen' | 'none'
-  /** Answered without a token. */
+  /** Whether it needs no token. */
   public?: boolean
   /**
-   * Looks for what the path names, and throws its 404. Asked when the query or the body is refused: whoever calls a path that is not there
-   * is told that first.
+   * Finds what the path names, and throws its 404. Called when the query or the body is invalid, so that a 404 takes
+   * precedence.
    */
   find?(input: Pick<RouteInput, 'request' | 'params'>): unknown
-  /** The JSON value of the answer, or a response of its own; a user's mistake is thrown as `ApiError`. */
+  /**
+   * The JSON value of the response, or a response of its own.
+   * @throws ApiError for a user's mistake
+   */
   handle(input: RouteInput<Query, Body>): object | Promise<object>
 }
 
-/** Whether a request without a body is as one with an empty object: nothing in it is required. */
+/** Whether a request without a body is treated as one with an empty object, because nothing in it is required. */
 export const needsNoBody = ({ body, bodyType = 'json' }: Pick<Route, 'body' | 'bodyType'>): boolean =>
   bodyType === 'json' && body !== undefined && body.safeParse({}).success
 
-/** A route among others: what it reads of a request is validated by its own schemas. */
+/** A route with its types erased. Its own schemas validate its input. */
 export const asRoute = <Query, Body>(route: Route<Query, Body>): Route => route as unknown as Route

@@ -1,13 +1,13 @@
-// The rules and conversions of schemas that are functions, by name: an outline (outline.ts) in the executable can hold no more of them.
-// Those of a schema that are not here work as well; but then zod is loaded for the first value that they are about.
+// The rules and conversions of schemas that are functions, by name: a compiled schema in the executable can only refer
+// to these. Others work as well, but load zod for the first value that they apply to.
 import { boundedRegex, RegexLimit } from '../../lib/bounded-regex.ts'
 import { parseDuration, parseSize } from '../../lib/units.ts'
 import { chatProblems } from '../router/chat-rules.ts'
 
-/** Most pairs of a call's metadata. */
+/** Maximum number of pairs in a call's metadata. */
 export const MAX_METADATA_PAIRS = 16
 
-/** What a rule looks at, and adds what it finds to. */
+/** The value of a rule, and its problems. */
 interface Payload<T> {
   value: T
   issues: object[]
@@ -15,10 +15,16 @@ interface Payload<T> {
 
 /** A rule that finds problems by path. */
 const finding =
-  <T>(problemsOf: (value: T) => [path: string, message: string][]) =>
+  <T>(problemsOf: (value: T) => [path: string | (string | number)[], message: string][]) =>
   ({ value, issues }: Payload<T>): void => {
     for (const [path, message] of problemsOf(value))
-      issues.push({ code: 'custom', path: path === '' ? [] : [path], message, input: value, continue: true })
+      issues.push({
+        code: 'custom',
+        path: typeof path !== 'string' ? path : path === '' ? [] : [path],
+        message,
+        input: value,
+        continue: true,
+      })
   }
 
 /** Why a text is not a regular expression. */
@@ -36,7 +42,12 @@ function regexProblems(source: string): [string, string][] {
 type Given<Names extends string> = { readonly [Name in Names]?: unknown }
 const countOf = (values: readonly unknown[]) => values.filter((one) => one !== undefined).length
 
-/** All of them. */
+/**
+ * All rules by name.
+ * @example
+ * rules.isDuration('2s') // => true
+ * rules.milliseconds('2s') // => 2000
+ */
 export const rules = {
   chat: finding(chatProblems),
   regex: finding(regexProblems),

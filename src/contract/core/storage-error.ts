@@ -1,7 +1,7 @@
-// What a caller is told when something cannot be written or opened: the disk's or the system's trouble, and no bug.
+// Errors for callers when something cannot be written or opened: a problem of the disk or the system, not a bug.
 import { ApiError } from './error.ts'
 
-/** Codes of SQLite and of the system, also as the beginning of a longer one (`SQLITE_CANTOPEN_ISDIR`). */
+/** Codes of SQLite and of the system, also as a prefix of a longer one (`SQLITE_CANTOPEN_ISDIR`). */
 const TROUBLE = [
   ...[
     'SQLITE_NOTADB',
@@ -16,23 +16,26 @@ const TROUBLE = [
 ]
 const NO_FILES_LEFT = ['EMFILE', 'ENFILE']
 
-/** The code of an error of SQLite or of the system; empty for every other error. */
+/** The code of an error of SQLite or of the system; empty for any other error. */
 export const errorCode = (error: unknown): string => {
   const { code } = (error ?? {}) as { code?: unknown }
   return typeof code === 'string' ? code : ''
 }
 
-/** Whether the system lets nobody open another file now. */
+/** Whether the system has no more file descriptors. */
 export const isOutOfFiles = (error: unknown): boolean => NO_FILES_LEFT.includes(errorCode(error))
 
 /**
- * Whether a store over a file has failed because of what is in it: SQLite has found it damaged, could not read it or misses a table,
- * or a row holds what nobody has written there (no JSON).
+ * Whether a store failed because of the content of its file: SQLite found it damaged, could not read it or misses a
+ * table, or a row contains invalid data.
  */
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(NOTADB|CORRUPT|IOERR|ERROR$)/.test(errorCode(error)) || error instanceof SyntaxError
 
-/** The refusal for an error of the disk, 507, or for too many open files, 503; a refusal as it is; undefined for every other error. */
+/**
+ * The 507 for an error of the disk, or the 503 for too many open files; an `ApiError` as it is; undefined for any other
+ * error.
+ */
 export function storageError(error: unknown): ApiError | undefined {
   if (error instanceof ApiError) return error
   const code = errorCode(error)
@@ -48,7 +51,7 @@ export function storageError(error: unknown): ApiError | undefined {
 /** Code of a call for which no file could be opened. */
 export const TOO_MANY_OPEN_FILES = 'too_many_open_files'
 
-/** 503 where the system lets this process, or all of them together, open no more files. */
+/** The 503 when this process, or all processes together, have too many open files. */
 export const tooManyFiles = (code: string): ApiError =>
   new ApiError(
     503,

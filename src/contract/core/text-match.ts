@@ -1,11 +1,11 @@
-// How fixtures and scenarios write a text to match.
+// The schema of a text match in fixtures and scenarios.
 import { z } from 'zod'
 import { type RegexBudget, RegexLimit, regexBudget } from '../../lib/bounded-regex.ts'
 import { matchText, type TextMatch } from '../../lib/match.ts'
 import { ApiError } from './error.ts'
 import { rules } from './rules.ts'
 
-/** A text as a whole, or an object that says how to compare. */
+/** A text as a whole, or an object that defines the comparison. */
 export const textMatchSchema: z.ZodType<TextMatch> = z.union([
   z.string(),
   z
@@ -24,22 +24,22 @@ export const textMatchSchema: z.ZodType<TextMatch> = z.union([
     }),
 ])
 
-/** Steps by name with dots between them, places of a list in brackets. */
+/** Names separated by dots, list indexes in brackets. */
 const BODY_PATH = /^(?!\$\.)[^.[\]]+(?:\.[^.[\]]+|\[\d+\])*$/
 
-/** Values that a body must have, by their paths in it. */
+/** Required values of a body, by path. */
 export const bodyMatchSchema = z.record(
   z.string().regex(BODY_PATH, { error: 'must be a path such as metadata.tier or messages[0].content' }),
   z.unknown(),
 )
 
-/** What regular expressions may still do for a call or an attempt, all of them together. */
+/** The remaining steps of regular expressions for a call or an attempt, shared by all of them. */
 const budgets = new WeakMap<object, RegexBudget>()
 
 /**
- * The captures of a text that matches, else undefined.
+ * The captures of a text that matches; undefined if it does not.
  * @param call what it is matched for: its expressions share a number of steps
- * @throws ApiError 400 when they take more
+ * @throws ApiError 400 if they take more
  */
 export function matchedText(match: TextMatch, text: string, call: object): Record<string, string> | undefined {
   try {

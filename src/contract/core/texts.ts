@@ -1,18 +1,20 @@
-// What embeddings and legacy completions read: a text, several texts, or the tokens of either.
+// The input of embeddings and legacy completions: a text, several texts, or the tokens of either.
 import { z } from 'zod'
 import { VOCABULARIES } from '../../lib/tokens.ts'
 import type { Problem } from './problem.ts'
 
+/** One text, several texts, or the token ids of one or several (the specification, "Create embeddings"). */
 export type TextInput = string | string[] | number[] | number[][]
 
-// Of the largest vocabulary: which one a model has is not known here.
+// For the largest vocabulary: that of the model is not known here.
 const LAST_TOKEN = VOCABULARIES.o200k - 1
-/** Most texts that one call may have. */
+/** Maximum number of texts of one call. */
 const MAX_TEXTS = 2048
 
 /**
- * Schema of a text, an array of texts, an array of tokens or an array of such arrays; a text must have at least `shortest`
- * characters or tokens. Written by hand, since a union of the four cannot say which item of an array is wrong.
+ * Schema of a text, an array of texts, an array of tokens or an array of such arrays. A text must have at least
+ * `shortest` characters or tokens. Written by hand, since a union of the four cannot tell which item of an array is
+ * invalid.
  */
 export const textsSchema = (shortest: 0 | 1) =>
   z

@@ -1,17 +1,17 @@
-// Fixtures for the tools of agents that would leave this machine: which calls they answer, and with what.
+// Fixtures for the tools of agents that would leave this machine: which calls they match, and their replies.
 import { z } from 'zod'
 import { isTextMatch } from '../../lib/match.ts'
 import { Duration } from './duration.ts'
 import { type FixtureSubject, TOOL_CALLS } from './fixture-subject.ts'
 import { textMatchSchema } from './text-match.ts'
 
-const Wanted = z.unknown().superRefine((wanted, context) => {
-  if (!isTextMatch(wanted)) return
-  for (const { path, message } of textMatchSchema.safeParse(wanted).error?.issues ?? [])
+const Wanted = z.unknown().superRefine((pattern, context) => {
+  if (!isTextMatch(pattern)) return
+  for (const { path, message } of textMatchSchema.safeParse(pattern).error?.issues ?? [])
     context.addIssue({ code: 'custom', path, message })
 })
 
-/** What a call of a tool must be like; every condition given must hold. */
+/** Conditions on a tool call; all given ones must hold. */
 export const ToolMatch = z.strictObject({
   operation: z
     .union([z.string(), z.array(z.string()).min(1)])
@@ -55,10 +55,10 @@ const ToolErrorScript = z.strictObject({
   timing,
 })
 
-/** What a fixture says under `reply`. */
+/** The `reply` of a tool's fixture. */
 export type ToolScript = z.infer<typeof ToolScript> | z.infer<typeof ToolErrorScript>
 
-/** The calls of tools, as something that fixtures answer. */
+/** Tool calls as a fixture subject. */
 export const toolCalls = {
   name: TOOL_CALLS,
   match: ToolMatch,

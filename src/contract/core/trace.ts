@@ -1,7 +1,8 @@
 // The record of one call, as it is stored and shown.
 import { z } from 'zod'
+import { HistoryRecord } from './history.ts'
 
-/** How a call or an attempt ended; `bug` when the program itself has failed. */
+/** How a call or an attempt ended; `internal_error` is a failure of this program. */
 export const OutcomeKind = z.enum([
   'succeeded',
   'http_error',
@@ -15,7 +16,7 @@ export type OutcomeKind = z.infer<typeof OutcomeKind>
 
 const milliseconds = z.number().describe("Milliseconds of the session's clock.")
 
-/** One try of one target. */
+/** An attempt: one try of one target. */
 export const AttemptRecord = z.object({
   target: z.string().describe('The target model, as `<provider>/<model>`.'),
   position: z.int().min(0).describe('0 is the primary target, 1 the first fallback.'),
@@ -31,22 +32,23 @@ export const AttemptRecord = z.object({
   request_id: z.string().nullable().describe("The provider's request id, or null."),
   error: z.string().describe('Why it failed, or null.').nullable(),
   fixture: z.string().optional().describe('The fixture that produced the error, if any.'),
+  history: HistoryRecord.optional().describe('Why the provider rejects the conversation, if it does.'),
 })
 export type AttemptRecord = z.infer<typeof AttemptRecord>
 
-/** What the cache did for a call. */
+/** The cache result of a call. */
 const CacheRecord = z.object({
   status: z.enum(['hit', 'miss']).describe('Cache result.'),
   key: z.string().describe('Cache key.'),
   age_ms: milliseconds.nullable().describe('Age of the stored response.'),
   started_ms: milliseconds.optional().describe('Time of the lookup from the start of the call.'),
 })
-/** When a step of the gateway was; absent of traces from before it was kept. */
+/** Times of a step of the gateway; absent from old traces. */
 const STEP_TIMES = {
   started_ms: milliseconds.optional().describe('Time since the start of the call.'),
   duration_ms: milliseconds.optional(),
 }
-/** What an evaluator gave for a text. */
+/** The result of an evaluator for a text. */
 export const Evaluation = z.object({
   value: z.union([z.boolean(), z.number(), z.string()]).nullable().describe('Null if the model returned none.'),
   model: z.string().nullable().describe('The model that was called.'),
@@ -85,7 +87,7 @@ export const RetrievalRecord = z.object({
 })
 export type RetrievalRecord = z.infer<typeof RetrievalRecord>
 
-/** One step of a task, as the journal has it. */
+/** One step of a task's journal. */
 export const TaskStep = z.object({
   turn: z.int().min(1).describe('Turn of the task, from 1.'),
   iteration: z.int().min(0).describe('Iteration of the turn, from 1. 0 means before the first model call.'),
@@ -131,10 +133,10 @@ export const TaskTrace = z.object({
 })
 export type TaskTrace = z.infer<typeof TaskTrace>
 
-/** The operation of a call that went to a path that there is not. */
+/** The operation of a call to an unknown path. */
 export const NO_OPERATION = 'none'
 
-/** Everything about a call but its request and answer, which are kept as the texts they were on the wire. */
+/** Everything about a call except its request and response, which are stored as their texts on the wire. */
 export const TraceRecord = z.object({
   id: z.string().describe('Id of the trace, as in the response header `x-understudy-trace`.'),
   session: z.string(),
@@ -207,7 +209,7 @@ export const TraceRecord = z.object({
 })
 export type TraceRecord = z.infer<typeof TraceRecord>
 
-/** A trace with what is stored beside it. */
+/** A trace with the texts that are stored beside it. */
 export const StoredTrace = TraceRecord.extend({
   request_headers: z
     .record(z.string(), z.string())

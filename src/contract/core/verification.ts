@@ -1,4 +1,4 @@
-// What verify answers: what really happened in a session, and whether it is what was expected.
+// The result of verify: what happened in the session, and whether it was expected.
 import { z } from 'zod'
 import { FAULT_POINTS } from './fault.ts'
 import { Finding } from './finding.ts'
@@ -8,7 +8,7 @@ const count = z.int().min(0)
 const trace = z.string().describe('Id of the trace.')
 const milliseconds = z.number().describe('Milliseconds.')
 
-/** What became of a rule of a scenario. */
+/** The result of a rule of a scenario. */
 export const RuleReport = z.object({
   name: z.string().describe('Name of the rule in the scenario.'),
   fault: z.string().nullable().describe('Fault type; null for a rule without a fault.'),
@@ -23,7 +23,7 @@ export const RuleReport = z.object({
 })
 export type RuleReport = z.infer<typeof RuleReport>
 
-/** One expectation, and what there really was. */
+/** An expectation, and the actual result. */
 export const ExpectationReport = z.object({
   expected: z.string().describe('Description of the expectation.'),
   actual: z.string().describe('Description of the actual result.'),
@@ -31,7 +31,7 @@ export const ExpectationReport = z.object({
 })
 export type ExpectationReport = z.infer<typeof ExpectationReport>
 
-/** What the tasks of agents came to, and what it took. */
+/** Counts of agent tasks. */
 export const TaskCounts = z.object({
   states: z
     .record(z.string(), count)
@@ -55,7 +55,7 @@ export const Paths = z.object({
 })
 export type Paths = z.infer<typeof Paths>
 
-/** Calls of one path that there is not. */
+/** Calls of one unknown path. */
 export const UnknownPath = z.object({
   method: z.string().describe('HTTP method.'),
   path: z.string().describe('The requested path.'),
@@ -65,7 +65,7 @@ export const UnknownPath = z.object({
 })
 export type UnknownPath = z.infer<typeof UnknownPath>
 
-/** What was asked for by an attempt, as a list in the order of time shows it. */
+/** An attempt, in a list in the order of time. */
 const Step = z.object({
   trace,
   target: z.string().describe('The target model, as `<provider>/<model>`.'),
@@ -75,11 +75,11 @@ const Step = z.object({
   faults: z.array(z.string()).describe('Scenario rules whose faults were injected.'),
 })
 
-/** What a verdict comes to. */
+/** The result of a verdict. */
 export const VerdictResult = z.enum(['pass', 'fail', 'inconclusive'])
 export type VerdictResult = z.infer<typeof VerdictResult>
 
-/** What is judged of a session, or of a part of it. */
+/** The verdict on a session, or on a part of it. */
 export const SessionVerdict = z.object({
   session: z.string().describe('Name of the session.'),
   scenario: z
@@ -178,7 +178,7 @@ export const SessionVerdict = z.object({
 })
 export type SessionVerdict = z.infer<typeof SessionVerdict>
 
-/** What was judged of a part of a session that is over, before its evidence went. */
+/** The verdict on an earlier part of a session, made before its evidence was deleted. */
 export const EarlierVerdict = SessionVerdict.extend({
   part: z.int().min(1).describe('Number of the part, from 1.'),
   ended_by: z

@@ -1,4 +1,4 @@
-// A call over time as a model: what the terminal prints, JSON says and the page draws are renderings of it.
+// The timeline of a call as data, which the terminal, JSON and the page render.
 import { z } from 'zod'
 
 const milliseconds = z.number().describe('Milliseconds from the start of the call.')
@@ -6,21 +6,23 @@ const milliseconds = z.number().describe('Milliseconds from the start of the cal
 const WaterfallTone = z
   .enum(['good', 'bad', 'warning', 'idle', 'plain'])
   .describe('Result class: `plain` is neutral; `idle` means that nothing was done.')
+/** Result class of a row, from which its color is derived. */
 export type WaterfallTone = z.infer<typeof WaterfallTone>
 
-/** When a line was. */
+/** The time span of a row. */
 const WaterfallSpan = z.object({
   from: milliseconds,
   to: milliseconds,
   first: milliseconds.nullable().describe('Time of the first content, or null.'),
   wait: z.number().describe('Milliseconds of the wait before it.'),
 })
+/** Time span of a row, in milliseconds from the start of the waterfall. */
 export type WaterfallSpan = z.infer<typeof WaterfallSpan>
 
 const STEPS = ['scenario', 'knowledge', 'guardrail', 'cache', 'attempt', 'faults', 'usage'] as const
 const KINDS = [...STEPS, 'iteration', 'model', 'tool', 'wait', 'task', 'call'] as const
 
-/** One line: a step of the gateway or of an agent, or a call of the client. */
+/** One row: a step of the gateway or of an agent, or a call of the client. */
 export const WaterfallRow = z.object({
   lane: z.enum(['gateway', 'agent', 'client']).describe('Lane of the row.'),
   kind: z.enum(KINDS).describe('Type of the row: an attempt, a wait, a guardrail, and so on.'),
@@ -37,7 +39,7 @@ export const WaterfallRow = z.object({
 })
 export type WaterfallRow = z.infer<typeof WaterfallRow>
 
-/** The whole. */
+/** The whole timeline. */
 export const Waterfall = z.object({
   trace: z.string().describe('Id of the trace.'),
   from: milliseconds.describe('Start of the first row. Negative if an earlier client try is included.'),

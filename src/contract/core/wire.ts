@@ -1,40 +1,43 @@
-// The wire of a door: how the answers and errors of this API are put for clients that expect another one.
+// The wire format of a compatible API: how responses and errors are converted for its clients.
 import type { EventData } from '../../lib/sse.ts'
 import type { ApiError } from './error.ts'
+import type { ModelConversation } from './history.ts'
 import type { Operation, StreamRules } from './operation.ts'
 import type { Reply } from './reply.ts'
 
 /** A compatible API: the same operations as clients of a provider's own API call them. */
 export type CompatibleApi = 'openai' | 'anthropic'
 
-/** What is known of a call when its answer is put. */
+/** What is known of a call when its response is converted. */
 export interface WireCall {
-  /** What is called. */
+  /** The called operation. */
   readonly operation: Pick<Operation, 'events'>
-  /** The models that it names without a provider, by the field; absent when it names none so. */
+  /** The provider models that replace names without a provider, by field; absent if there are none. */
   readonly assumed?: Readonly<Record<string, string>> | undefined
 }
 
-/** How a door puts what its clients read. */
+/** How a compatible API converts responses. */
 export interface Wire {
   /** The API that its clients speak. */
   api: CompatibleApi
-  /** The header in which its clients look for the id of a request, when that is not `x-request-id`. */
+  /** The header for the id of a request, if it is not `x-request-id`. */
   idHeader?: string
-  /** Provider of the models that are named without one; the default one when left out. */
+  /** Provider of models that are named without one; default: the gateway's. */
   provider?: string
-  /** The provider in whose words faults between the gateway and the client refuse. */
+  /** The provider whose error format is used for faults between the gateway and the client. */
   words: string
-  /** How its streams are understood, when their events are others than those of the operation. */
+  /** How its streams are parsed, if their events differ from those of the operation. */
   events?: StreamRules
-  /** Why a whole answer is not one of this API; the operation knows when left out. */
+  /** Why a whole response is not one of this API; default: the check of the operation. */
   wrongWith?(answer: unknown): string | undefined
-  /** The whole answer that a client has after these events; the operation knows when left out. */
+  /** The client's whole response after these events; default: the assembly of the operation. */
   assemble?(events: readonly EventData[]): object
-  /** A body as the operation takes it, when clients send another. */
+  /** The conversation in a body of this API, if its form differs from that of the operation. Accepts any value. */
+  conversation?(body: Readonly<Record<string, unknown>>): ModelConversation
+  /** Converts a request body to that of the operation, if they differ. */
   take?(body: unknown): unknown
-  /** The reply in the form of the door. */
+  /** The reply in the format of the compatible API. */
   put(reply: Reply, call: WireCall): Reply
-  /** The body of an error, in the answer to the request with this id. */
+  /** The body of an error, for the request with this id. */
   error(error: ApiError, id: string): object
 }

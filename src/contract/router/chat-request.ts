@@ -1,4 +1,4 @@
-// The request of a chat completion: the specification with what real clients add.
+// The request of a chat completion: the specification, and what real clients add.
 import { z } from 'zod'
 import { rules } from '../core/rules.ts'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
@@ -161,7 +161,10 @@ export type Message = z.infer<typeof Message>
 
 const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
 const FunctionTool = z.looseObject({
-  name: Identifier.describe('At most 64 letters, digits, `_`, and `-`.'),
+  name: z
+    .string()
+    .regex(/^[a-zA-Z0-9_.:-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ and -' })
+    .describe('At most 64 letters, digits, `_`, and `-`. Google models also take `.` and `:`.'),
   description: z.string().describe('What the function does. The model uses this to decide when to call it.').nullish(),
   parameters: z
     .looseObject({ type: z.literal('object').optional() })
@@ -249,10 +252,16 @@ const ResponseFormat = z.discriminatedUnion('type', [
 
 const penalty = z.number().min(-2).max(2).nullish()
 
-/** The body of `POST /v2/router/chat/completions`; unknown fields are kept. */
+/**
+ * The body of `POST /v2/router/chat/completions`; unknown fields are kept.
+ * @example
+ * const messages = [{ role: 'user', content: 'Hello' }]
+ * ChatRequest.safeParse({ model: 'openai/gpt-4o', messages }).success // => true
+ * ChatRequest.safeParse({ model: 'openai/gpt-4o' }).success // => false
+ */
 export const ChatRequest = z
   .looseObject({
-    messages: z.array(Message).min(1).describe('The conversation so far.'),
+    messages: z.array(Message).describe('The conversation so far, of at least one message.').meta({ minItems: 1 }),
     model: ModelId,
     metadata: Metadata.nullish(),
     audio: z
@@ -268,9 +277,9 @@ export const ChatRequest = z
     presence_penalty: penalty.describe('Positive values reduce the probability of tokens that already occurred.'),
     max_tokens: z
       .int()
-      .min(1)
+      .min(0)
       .nullish()
-      .describe('Deprecated: use `max_completion_tokens`.')
+      .describe('Deprecated: use `max_completion_tokens`. Only Anthropic models accept 0.')
       .meta({ deprecated: true }),
     max_completion_tokens: z
       .int()

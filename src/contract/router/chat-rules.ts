@@ -1,7 +1,7 @@
-// What must hold between the fields of a chat request.
+// Rules between the fields of a chat request.
 import { chosenTools, offerOf, type ToolFields } from './chat-tools.ts'
 
-/** The fields that the rules are about. */
+/** The fields that the rules use. */
 interface ChatFields extends ToolFields {
   model: string
   top_logprobs?: number | null | undefined
@@ -12,10 +12,10 @@ interface ChatFields extends ToolFields {
   audio?: object | null | undefined
   max_tokens?: number | null | undefined
 }
-/** Where something is wrong, and what. */
-type Problem = [path: string, message: string]
+/** The path of a problem, and its message. */
+type Problem = [path: string | (string | number)[], message: string]
 
-/** What of the choice does not fit the tools, or the functions of old clients. */
+/** Problems of the tool choice: it does not fit the tools, or the functions of old clients. */
 function choiceProblems(body: ToolFields): Problem[] {
   const { tools, functions } = body
   if (!tools && !functions && !body.tool_choice && !body.function_call) return []
@@ -31,7 +31,19 @@ function choiceProblems(body: ToolFields): Problem[] {
   return unknown ? [['tool_choice', `must name one of the tools (${valid(names)})`]] : []
 }
 
-/** All that is wrong between the fields. */
+/** Functions whose names only Google's models accept: those with dots and colons. */
+function nameProblems({ model, tools, functions }: ChatFields): Problem[] {
+  if (model.startsWith('google/')) return []
+  const isWrong = (name: string | undefined) => name !== undefined && /[.:]/.test(name)
+  const named = (tools ?? []) as readonly { function?: { name: string } }[]
+  const paths = [
+    ...named.flatMap((tool, index) => (isWrong(tool.function?.name) ? [['tools', index, 'function', 'name']] : [])),
+    ...(functions ?? []).flatMap(({ name }, index) => (isWrong(name) ? [['functions', index, 'name']] : [])),
+  ]
+  return paths.map((path) => [path, `must be 1 to 64 letters, digits, _ and - with ${model}`])
+}
+
+/** All problems between the fields. */
 export function chatProblems(body: ChatFields): Problem[] {
   const problems: Problem[] = []
   if (body.top_logprobs != null && body.logprobs !== true)
@@ -42,6 +54,8 @@ export function chatProblems(body: ChatFields): Problem[] {
     problems.push(['audio', "is required when 'modalities' has 'audio'"])
   if (body.max_tokens != null && /^openai\/o1(?:-|$)/.test(body.model))
     problems.push(['max_tokens', "is not supported by the o1 models: use 'max_completion_tokens'"])
-  problems.push(...choiceProblems(body))
+  // Anthropic's models fill the prompt cache then, and say nothing.
+  if (body.max_tokens === 0 && !body.model.startsWith('anthropic/')) problems.push(['max_tokens', 'must be at least 1'])
+  problems.push(...nameProblems(body), ...choiceProblems(body))
   return problems
 }

@@ -1,5 +1,5 @@
-// The tools of a chat request and the calls in its messages, in one form whatever the client calls them: functions, custom tools
-// that take a text, and the `functions` of clients from before there were tools.
+// The tools of a chat request and the calls in its messages, in one form whatever the client uses: functions, custom
+// tools with a text input, or the `functions` of old clients.
 
 /** A tool that may be called. */
 export interface ChatTool {
@@ -9,24 +9,24 @@ export interface ChatTool {
   /** JSON Schema of a function's arguments. */
   parameters: object | undefined
   strict: boolean | undefined
-  /** What the text of a custom tool is like. */
+  /** The format of a custom tool's text. */
   grammar: { syntax: 'lark' | 'regex'; definition: string } | undefined
-  /** Where the schema stands in the request. */
+  /** JSON path of the schema in the request. */
   param: string
 }
 
-/** What a call offers. */
+/** The tools that a call offers. */
 interface ToolOffer {
-  /** The tools that may be called: of those that are given the ones that the choice leaves. */
+  /** The tools that may be called: those in the request that the choice allows. */
   tools: readonly ChatTool[]
-  /** All that are given. */
+  /** All tools in the request. */
   given: readonly ChatTool[]
   choice: 'none' | 'auto' | 'required' | { name: string }
-  /** Whether they came as `functions`, so that the answer has a `function_call`. */
+  /** Whether they were sent as `functions`, so that the response has a `function_call`. */
   legacy: boolean
 }
 
-/** What of a request is about tools. */
+/** The fields of a request that concern tools. */
 export interface ToolFields {
   tools?: readonly { type: string }[] | null | undefined
   tool_choice?: 'none' | 'auto' | 'required' | object | null | undefined
@@ -73,13 +73,13 @@ function givenTools({ tools, functions }: ToolFields): ChatTool[] {
   return [...own, ...(functions ?? []).map((one, index) => functionTool(one, `functions[${index}]`))]
 }
 
-/** The name of a tool that is chosen; undefined for a tool of the provider. */
+/** The name of the chosen tool; undefined for a tool of the provider. */
 function chosenName(choice: object): string | undefined {
   const { function: called, custom } = choice as { function?: { name: string }; custom?: { name: string } }
   return called?.name ?? custom?.name
 }
 
-/** The tools that a choice names, in the form `allowed_tools` or by name; undefined when it names none. */
+/** The tools that a choice names, in the form `allowed_tools` or by name; undefined if it names none. */
 export function chosenTools(choice: ToolFields['tool_choice']): (string | undefined)[] | undefined {
   if (typeof choice !== 'object' || choice === null) return undefined
   const { allowed_tools: allowed } = choice as { allowed_tools?: { tools: object[] } }
@@ -88,28 +88,28 @@ export function chosenTools(choice: ToolFields['tool_choice']): (string | undefi
 
 const NO_TOOLS: ToolOffer = { given: [], tools: [], choice: 'auto', legacy: false }
 
-/** What a call offers of its tools. */
+/** The tools that a call offers. */
 export function offerOf(request: ToolFields): ToolOffer {
   const { tools, functions, tool_choice: chosen, function_call: called } = request
   return tools || functions || chosen || called ? offered(request) : NO_TOOLS
 }
 
 function offered(request: ToolFields): ToolOffer {
-  const given = givenTools(request)
+  const provided = givenTools(request)
   const legacy = (request.functions?.length ?? 0) > 0
   const { tool_choice: chosen, function_call: called } = request
-  if (legacy) return narrowed(given, called ?? 'auto', legacy)
+  if (legacy) return narrowed(provided, called ?? 'auto', legacy)
   const names = chosenTools(chosen)
-  if (typeof chosen !== 'object' || chosen === null) return narrowed(given, chosen ?? 'auto', legacy)
+  if (typeof chosen !== 'object' || chosen === null) return narrowed(provided, chosen ?? 'auto', legacy)
   const allowed = (chosen as { allowed_tools?: { mode: 'auto' | 'required' } }).allowed_tools
-  if (!allowed) return narrowed(given, { name: names?.[0] ?? '' }, legacy)
-  return { given, tools: given.filter(({ name }) => names?.includes(name)), choice: allowed.mode, legacy }
+  if (!allowed) return narrowed(provided, { name: names?.[0] ?? '' }, legacy)
+  return { given: provided, tools: provided.filter(({ name }) => names?.includes(name)), choice: allowed.mode, legacy }
 }
 
-function narrowed(given: readonly ChatTool[], choice: ToolOffer['choice'], legacy: boolean): ToolOffer {
-  if (choice === 'none') return { given, tools: [], choice, legacy }
-  const tools = typeof choice === 'object' ? given.filter(({ name }) => name === choice.name) : given
-  return { given, tools, choice, legacy }
+function narrowed(provided: readonly ChatTool[], choice: ToolOffer['choice'], legacy: boolean): ToolOffer {
+  if (choice === 'none') return { given: provided, tools: [], choice, legacy }
+  const tools = typeof choice === 'object' ? provided.filter(({ name }) => name === choice.name) : provided
+  return { given: provided, tools, choice, legacy }
 }
 
 /** One call in an assistant's message. */
@@ -119,7 +119,7 @@ interface MessageCall {
   name: string
   /** The arguments of a function, or the text of a custom tool. */
   text: string
-  /** Where it stands in the message. */
+  /** Its path in the message. */
   param: string
   thoughtSignature: string | undefined
 }
@@ -129,7 +129,7 @@ interface CallFields {
   type: 'function' | 'custom'
 }
 
-/** The calls of an assistant's message. That of an old client has no id, and is known by its name. */
+/** The calls of an assistant's message. A call of an old client has no id, and is identified by its name. */
 export function callsOf(message: {
   tool_calls?: readonly CallFields[] | null | undefined
   function_call?: { name?: string | undefined; arguments?: string | undefined } | null | undefined

@@ -1,4 +1,4 @@
-// Answers of chat completions on the wire, whole and as chunks, and what legacy completions share with them.
+// Responses of chat completions on the wire, whole and as chunks, and their parts that legacy completions share.
 import { z } from 'zod'
 import { FinishReason } from './finish-reason.ts'
 
@@ -31,7 +31,7 @@ const AlternativeLogprob = z.object({
   logprob: z.number().describe('Its log probability; 0 is certain.'),
   bytes: z.array(z.int()).describe('UTF-8 bytes of the token.').nullable(),
 })
-/** The log probability of one token, and of the likeliest ones at its place. */
+/** The log probability of one token, and of the likeliest alternatives. */
 export const TokenLogprob = AlternativeLogprob.extend({
   top_logprobs: z.array(AlternativeLogprob).describe('The most likely tokens at this position, up to `top_logprobs`.'),
 })
@@ -79,7 +79,7 @@ const AnswerToolCall = z.discriminatedUnion('type', [
       .describe('The called custom tool.'),
   }),
 ])
-/** One call of a tool in an answer. */
+/** One tool call in a response. */
 export type AnswerToolCall = z.infer<typeof AnswerToolCall>
 const finishReason = FinishReason.describe(
   'Why the choice ended: `stop` (natural end or stop sequence), `length` (token limit), `tool_calls` (tools to call), or `content_filter` (blocked by the provider). Null in a stream until the end.',
@@ -90,7 +90,7 @@ const frame = {
   system_fingerprint: z.string().describe('Fingerprint of the backend configuration. The same for the same model.'),
 }
 
-/** The whole answer. */
+/** The whole response. */
 export const ChatCompletion = z.object({
   id: z.string().describe('Id of the response, with the prefix `chatcmpl-`.'),
   ...frame,
@@ -132,7 +132,7 @@ export const ChatCompletion = z.object({
 })
 export type ChatCompletion = z.infer<typeof ChatCompletion>
 
-/** One chunk of a streamed answer. */
+/** One chunk of a streamed response. */
 export const ChatChunk = z.object({
   id: z.string().describe('Id of the response. The same in all of its chunks.'),
   ...frame,

@@ -1,4 +1,4 @@
-// Legacy completions on the wire, and what a fixture says of them.
+// Legacy completions on the wire, and their fixture replies.
 import { z } from 'zod'
 import { textsSchema } from '../core/texts.ts'
 import { Usage } from './chat.ts'
@@ -16,9 +16,9 @@ import {
 } from './shared.ts'
 
 const penalty = z.number().min(-2).max(2).nullish().meta({ default: 0 })
-/** Most tokens of a choice when the call says nothing, as of the models of this operation. */
+/** Default number of tokens of a choice, as of the models of this operation. */
 export const DEFAULT_MAX_TOKENS = 16
-/** Most choices that one call may ask for, over all of its prompts. */
+/** Maximum number of choices of one call, over all of its prompts. */
 const MAX_CHOICES = 2048
 
 /** The body of `POST /v2/router/completions`; unknown fields are kept. */
@@ -91,10 +91,10 @@ export type CompletionRequest = z.infer<typeof CompletionRequest>
 const promptCount = (prompt: unknown): number =>
   Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1
 
-/** Why a text ended; strict clients take no other value, and never null. */
+/** Why a text ended. Strict clients accept no other value, and never null. */
 const FinishReason = z.enum(['stop', 'length', 'content_filter', 'tool_calls'])
 
-/** The answer, and one chunk of it when it is streamed: choices are ordered by prompt, then by number. */
+/** The response, and one chunk of it when streamed. Choices are ordered by prompt, then by number. */
 export const Completion = z.object({
   id: z.string().describe('Id of the response, with the prefix `cmpl-`.'),
   object: z.literal('text_completion'),
@@ -119,7 +119,7 @@ export type Completion = z.infer<typeof Completion>
 
 const { content, usage, timing } = TextScript.shape
 
-/** A completion as a fixture writes it. */
+/** A legacy completion as a fixture writes it. */
 export const CompletionScript = z.strictObject({
   content: z
     .union([content.unwrap(), z.array(z.string()).min(1)])

@@ -1,10 +1,10 @@
-// Embeddings on the wire, and what a fixture says of them.
+// Embeddings on the wire, and their fixture replies.
 import { z } from 'zod'
 import { textsSchema } from '../core/texts.ts'
 import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
 
-// More than any model in use has; models that are not in the catalogue have no limit of their own.
+// More than any current model has; models that are not in the catalog have no limit of their own.
 const MAX_VECTOR_LENGTH = 16_384
 
 /** The body of `POST /v2/router/embeddings`; unknown fields are kept. */
@@ -28,7 +28,7 @@ export const EmbeddingsRequest = z.looseObject({
 })
 export type EmbeddingsRequest = z.infer<typeof EmbeddingsRequest>
 
-/** The answer: one vector an input, in the order of the inputs. */
+/** The response: one vector per input, in the order of the inputs. */
 export const EmbeddingList = z.object({
   object: z.literal('list'),
   data: z
@@ -50,7 +50,7 @@ export type EmbeddingList = z.infer<typeof EmbeddingList>
 const Vector = z.array(z.number()).min(1)
 const sources = ['embedding', 'embeddings', 'like'] as const
 
-/** An embeddings reply as a fixture writes it; without a vector the inputs have their own. */
+/** An embeddings reply as a fixture writes it; by default the inputs get their own vectors. */
 export const EmbeddingScript = z
   .strictObject({
     embedding: Vector.optional().describe('The vector of every input.'),

@@ -1,4 +1,4 @@
-// Why an answer ended: what schemas of answers, of fixtures and of requests say of it.
+// Finish reasons, for schemas of responses, fixtures and requests.
 import { z } from 'zod'
 
 /** Why a choice ended. */

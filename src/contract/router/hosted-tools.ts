@@ -1,6 +1,6 @@
-// Tools that run at the provider, by the names that OpenAI has for them: accepted and echoed, and never called here.
+// Tools that run at the provider, by OpenAI's names: accepted and echoed, and never called here.
 
-/** Types of tools that need nothing of the caller but to be named. */
+/** Types of tools that need no configuration. */
 export const HOSTED_TOOLS = [
   'apply_patch',
   'code_interpreter',
@@ -21,7 +21,7 @@ export const HOSTED_TOOLS = [
   'web_search_preview_2025_03_11',
 ] as const
 
-/** Steps of such tools in a conversation, beside the calls and results of functions. */
+/** Items of such tools in a conversation. */
 export const HOSTED_ITEMS = [
   'additional_tools',
   'apply_patch_call',

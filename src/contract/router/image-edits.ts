@@ -1,4 +1,4 @@
-// Edited and varied pictures on the wire: the form of a request. The answer is that of pictures that are drawn.
+// Image edits and variations on the wire: the form of a request. The response is that of generated images.
 import { z } from 'zod'
 import { ImageRequest } from './images.ts'
 import { ModelId, ServiceOptionsUncached } from './shared.ts'

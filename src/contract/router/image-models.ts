@@ -1,31 +1,35 @@
-// What each image model takes and gives (the specification, "Generate images"): one table, and what it forbids.
+// What each image model supports (the specification, "Generate images"), as one table, and the problems of a request.
 import type { Problem } from '../core/problem.ts'
 
-/** Fields whose values are a matter of the model. */
+/** Fields whose valid values depend on the model. */
 const CHOICES = ['size', 'quality', 'style', 'background', 'moderation', 'output_format', 'response_format'] as const
+/** Name of a request field whose valid values depend on the image model. */
 export type ImageChoice = (typeof CHOICES)[number]
 
-/** What one model takes and gives. */
+/** What one model supports. */
 interface ImageRules {
-  /** Characters of the longest prompt. */
+  /** Maximum length of the prompt, in characters. */
   prompt: number
-  /** Most pictures of one call. */
+  /** Maximum number of images of one call. */
   n: number
-  /** The values of each field, the first of which is what `auto` and leaving it out mean; a field without any is refused. */
+  /**
+   * The values of each field. The first one is the meaning of `auto` and the default. A field without values is
+   * rejected.
+   */
   choices: Readonly<Partial<Record<ImageChoice, readonly string[]>>>
-  /** Takes any size of at most that many pixels a side, not only those listed. */
+  /** Accepts any size up to so many pixels per side, not only the listed ones. */
   longestSide?: number
-  /** Whether it takes `output_compression`. */
+  /** Whether it supports `output_compression`. */
   compresses?: boolean
-  /** Whether it streams, with partial pictures on the way. */
+  /** Whether it streams, with partial images. */
   streams?: boolean
-  /** Whether it writes the prompt anew and says so. */
+  /** Whether it revises the prompt and returns the revision. */
   revises?: boolean
-  /** Tokens of one picture, by quality and size; given by models that count them. */
+  /** Tokens of one image by quality and size, for models that count them. */
   tokens?: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
-/** The image models by id. Limits, defaults and token counts as OpenAI published them. */
+/** The image models by id. Limits, defaults and token counts are those that OpenAI published. */
 export const IMAGE_MODELS: Readonly<Record<string, ImageRules>> = {
   'openai/dall-e-2': {
     prompt: 1_000,
@@ -56,7 +60,7 @@ export const IMAGE_MODELS: Readonly<Record<string, ImageRules>> = {
       background: ['opaque', 'transparent', 'auto'],
       moderation: ['auto', 'low'],
       output_format: ['png', 'jpeg', 'webp'],
-      // It always answers so; clients that ask for it by name are not turned away.
+      // It always responds so; clients that request it explicitly are accepted.
       response_format: ['b64_json'],
     },
     compresses: true,
@@ -69,7 +73,7 @@ export const IMAGE_MODELS: Readonly<Record<string, ImageRules>> = {
   },
 }
 
-/** Rules of a model that is not listed: whatever any image model takes, since nobody knows better. */
+/** Rules of an unlisted model: everything that any image model supports. */
 const UNLISTED: ImageRules = {
   prompt: 32_000,
   n: 10,
@@ -87,17 +91,17 @@ const UNLISTED: ImageRules = {
   streams: true,
 }
 
-/** The rules of a model id; a dated id such as `openai/gpt-image-1-2025-04-23` has those of the model it names. */
+/** The rules of a model id. A dated id such as `openai/gpt-image-1-2025-04-23` has those of its model. */
 export const imageRules = (model: string): ImageRules =>
   IMAGE_MODELS[Object.keys(IMAGE_MODELS).find((name) => model === name || model.startsWith(`${name}-`)) ?? ''] ??
   UNLISTED
 
-/** Every value that some model takes in a field. */
+/** Every value of a field that some model supports. */
 export const valuesOf = (field: ImageChoice): string[] => [
   ...new Set([...Object.values(IMAGE_MODELS), UNLISTED].flatMap(({ choices }) => choices[field] ?? [])),
 ]
 
-/** What decides whether a model takes a request. */
+/** The fields of a request that a model may reject. */
 type ImageOptions = {
   prompt: string
   n?: number | null
@@ -107,7 +111,7 @@ type ImageOptions = {
   [field in ImageChoice]?: string | null
 }
 
-/** What of a request a model does not take. */
+/** The problems of a request for a model. */
 export function imageProblems(wish: ImageOptions, model: string): Problem[] {
   const rules = imageRules(model)
   const problems: Problem[] = []
@@ -146,7 +150,7 @@ export function imageProblems(wish: ImageOptions, model: string): Problem[] {
 }
 
 const SIDE = 16
-/** Width and height of `<width>x<height>`; NaN where it is not that. */
+/** Width and height of `<width>x<height>`; NaN if it is something else. */
 export const sidesOf = (size: string): [width: number, height: number] => {
   const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []
   return [Number(width), Number(height)]
@@ -166,7 +170,7 @@ function unsupported(model: string, takes: (rules: ImageRules) => boolean): stri
   return `must be left out: ${model} does not take it, ${takers.join(' and ')} ${takers.length > 1 ? 'do' : 'does'}`
 }
 
-/** The values that a request without problems comes to, with the model's defaults filled in. */
+/** The values of a valid request, with the model's defaults filled in. */
 export function choicesOf(wish: ImageOptions, model: string): { [field in ImageChoice]?: string } {
   const { choices } = imageRules(model)
   const settled = CHOICES.map((field) => {

@@ -1,11 +1,11 @@
-// Images on the wire (the specification, "Generate images" and "Image result"), and what a fixture says of them.
+// Images on the wire (the specification, "Generate images" and "Image result"), and their fixture replies.
 import { z } from 'zod'
 import { type ImageSource, imageFormatOf } from '../../lib/media/image-format.ts'
 import { IMAGE_MODELS, type ImageChoice, valuesOf } from './image-models.ts'
 import { Timing } from './script.ts'
 import { Identity, ModelId, Routing, ServiceOptions, Thread } from './shared.ts'
 
-/** A field that is checked against the model's rules: the document names its values, `imageProblems` holds them. */
+/** A field that is checked by the model's rules: the document lists its values, `imageProblems` checks them. */
 function choice(field: ImageChoice, about: string) {
   const rows = Object.entries(IMAGE_MODELS).flatMap(([model, { choices }]) => {
     const values = choices[field]
@@ -82,7 +82,7 @@ const settings = {
   size: z.string().describe('Width and height in pixels, such as `1024x1024`.'),
 }
 
-/** The answer: each picture has either `url` or `b64_json`. */
+/** The response: each image has either `url` or `b64_json`. */
 export const ImageResult = z.object({
   created: z.int().describe('Creation time, in seconds since the Unix epoch.'),
   data: z
@@ -105,7 +105,7 @@ const picture = {
   ...settings,
   background: settings.background.describe('Background of the image.'),
 }
-/** The data of one event of a streamed picture. */
+/** The data of one event of a streamed image. */
 export const ImageEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('image_generation.partial_image'),
@@ -122,7 +122,7 @@ const GivenImage = z.base64().refine((text) => imageFormatOf(text) !== undefined
 
 const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
 
-/** What a fixture says under `reply` of an image call; what it leaves out is drawn and counted. */
+/** The `reply` of an image fixture. What it omits is generated and counted. */
 export const ImageScript = z
   .strictObject({
     prompt: z
@@ -152,11 +152,11 @@ export const ImageScript = z
   })
 export type ImageScript = z.infer<typeof ImageScript>
 
-/** Kind under which a session keeps the pictures that its answers point at. */
+/** Kind under which a session stores the images that its responses refer to. */
 export const FILE_KIND = 'file'
-/** How long an address of a picture works after it was given out, in milliseconds. */
+/** Lifetime of an image URL, in milliseconds. */
 export const FILE_LIFE = 3_600_000
-/** A kept picture: what it is made from, which is small when it is drawn, and until when (ms since the epoch). */
+/** A stored image: its source, which is small for a generated one, and its expiry (ms since the epoch). */
 export interface StoredFile {
   source: ImageSource
   expires: number
@@ -174,5 +174,5 @@ const Stored = z.looseObject({
   ]),
   expires: z.number(),
 })
-/** Whether a value is a kept picture. */
+/** Whether a value is a stored image. */
 export const isStoredFile = (value: unknown): value is StoredFile => Stored.safeParse(value).success

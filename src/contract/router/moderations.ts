@@ -1,9 +1,9 @@
-// Moderation on the wire: texts to be judged, the judgement of each, and what a fixture says of them.
+// Moderation on the wire: the input texts, the result of each, and fixture replies.
 import { z } from 'zod'
 import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
 
-/** What a text may be flagged for. */
+/** The categories of moderation. */
 export const MODERATION_CATEGORIES = [
   'hate',
   'hate/threatening',
@@ -19,6 +19,7 @@ export const MODERATION_CATEGORIES = [
   'violence',
   'violence/graphic',
 ] as const
+/** Name of a moderation category, such as `violence/graphic`. */
 export type ModerationCategory = (typeof MODERATION_CATEGORIES)[number]
 
 const Part = z.discriminatedUnion('type', [
@@ -47,7 +48,7 @@ const each = <Value extends z.ZodType>(value: Value) =>
     >,
   )
 
-/** The answer: a judgement for each text, in their order. */
+/** The response: a result for each text, in order. */
 export const ModerationList = z.object({
   id: z.string().describe('Id of the response.'),
   model: z.string().describe('The model that responded.'),
@@ -66,7 +67,7 @@ export const ModerationList = z.object({
 })
 export type ModerationList = z.infer<typeof ModerationList>
 
-/** What a fixture says under `reply` of a moderation; without it, lists of English words decide. */
+/** The `reply` of a moderation fixture. By default, lists of English words decide. */
 export const ModerationScript = z.strictObject({
   flagged: z
     .array(z.enum(MODERATION_CATEGORIES))

@@ -1,4 +1,4 @@
-// Reranking on the wire: documents in the order of what they have to do with a query, and what a fixture says of them.
+// Reranking on the wire: documents in the order of their relevance to a query, and fixture replies.
 import { z } from 'zod'
 import { Timing } from './script.ts'
 import { CallFields, ModelId } from './shared.ts'
@@ -20,7 +20,7 @@ export const RerankRequest = z.looseObject({
 })
 export type RerankRequest = z.infer<typeof RerankRequest>
 
-/** The answer: the best one first. */
+/** The response: the best document first. */
 export const RerankList = z.object({
   object: z.literal('list'),
   id: z.string().describe('Id of the response.'),
@@ -42,7 +42,7 @@ export const RerankList = z.object({
 })
 export type RerankList = z.infer<typeof RerankList>
 
-/** What a fixture says under `reply` of a reranking; what it leaves out is worked out of the words that texts share. */
+/** The `reply` of a reranking fixture. What it omits is computed from the words that texts share. */
 export const RerankScript = z.strictObject({
   scores: z
     .array(z.number().min(0).max(1))

@@ -1,4 +1,4 @@
-// Model responses on the wire: the response object of the specification, and the events that build it in a stream.
+// Model responses on the wire: the response object of the specification, and its stream events.
 import { z } from 'zod'
 import { TokenLogprob } from './chat.ts'
 import { MAX_TOP_LOGPROBS, ServiceTier, Truncation } from './responses.ts'
@@ -20,9 +20,10 @@ const ContentPart = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('refusal'), refusal: text.describe('The refusal of the model.') }),
 ])
+/** One part of an output message: text or a refusal (the specification, "Model response"). */
 export type ContentPart = z.infer<typeof ContentPart>
 
-/** One item of an answer. */
+/** One item of a response. */
 export const OutputItem = z.discriminatedUnion('type', [
   z.object({
     id: itemId,
@@ -75,7 +76,7 @@ export const ResponseUsage = z.object({
 })
 export type ResponseUsage = z.infer<typeof ResponseUsage>
 
-/** The response object, whole or as far as it has come. */
+/** The response object, complete or in progress. */
 export const ModelResponse = z.object({
   id: text.describe('Id of the response, with the prefix `resp_`. Send it as `previous_response_id` in a later call.'),
   object: z.literal('response'),

@@ -1,8 +1,10 @@
-// Tools of a model response on the wire, the choice between them, and which of them the caller answers itself.
+// Tools of a model response on the wire, the tool choice, and which of them the caller runs itself.
 import { z } from 'zod'
 import { HOSTED_TOOLS } from './hosted-tools.ts'
 
+/** An optional string that may also be null. */
 export const nullishText = z.string().nullish()
+/** A tool or function name: 1 to 64 letters, digits, `_` and `-`. */
 export const Identifier = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/)
 const HostedTool = z.enum(HOSTED_TOOLS)
 /** A tool that a call offers. */
@@ -51,7 +53,7 @@ const namedTools = (tool: string) =>
     }),
     z.looseObject({ type: HostedTool.describe(`Type of the ${tool}.`) }),
   ] as const
-/** Which tools may or must be called. */
+/** The tool choice. */
 export const ResponsesToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   z.discriminatedUnion('type', [
@@ -66,11 +68,11 @@ export const ResponsesToolChoice = z.union([
 
 /** A function or a custom tool that a call offers. */
 type CalledTool = Extract<z.infer<typeof ResponsesTool>, { type: 'function' | 'custom' }>
-/** The tools whose calls the caller answers. */
+/** The tools that the caller runs. */
 export const calledTools = (tools: readonly z.infer<typeof ResponsesTool>[] | null | undefined): CalledTool[] =>
   (tools ?? []).filter((tool): tool is CalledTool => tool.type === 'function' || tool.type === 'custom')
 
-/** The names that a choice has, undefined for those of tools that run elsewhere; nothing when it names none. */
+/** The names in a choice, undefined for those of tools that run elsewhere; nothing if it names none. */
 export function chosenNames(
   choice: z.infer<typeof ResponsesToolChoice> | null | undefined,
 ): (string | undefined)[] | undefined {

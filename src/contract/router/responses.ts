@@ -1,4 +1,4 @@
-// Requests for a model response on the wire: the body of the specification with what real clients add.
+// Requests for a model response on the wire: the specification, and what real clients add.
 import { z } from 'zod'
 import { HOSTED_ITEMS } from './hosted-tools.ts'
 import { calledTools, chosenNames, Identifier, ResponsesTool, ResponsesToolChoice } from './responses-tools.ts'
@@ -83,6 +83,7 @@ const InputMessage = z.discriminatedUnion('role', [
     content: z.union([z.string(), z.array(AssistantPart)]).describe('The text, or its parts.'),
   }),
 ])
+/** A message of the input; its content is a text or a list of parts (the specification, "Create a model response"). */
 export type InputMessage = z.infer<typeof InputMessage>
 /** One part of a message's content. */
 export type MessagePart = Exclude<InputMessage['content'], string>[number]
@@ -151,11 +152,11 @@ const Format = z.discriminatedUnion('type', [
   }),
 ])
 
-/** The tiers of processing that a call may ask for. */
+/** The service tiers that a call may request. */
 export const ServiceTier = z.enum(['auto', 'default', 'flex', 'scale', 'priority'])
-/** What happens to a conversation that is longer than the model takes. */
+/** What happens to a conversation that exceeds the context window. */
 export const Truncation = z.enum(['auto', 'disabled'])
-/** Most tokens whose log probabilities are shown at one position. */
+/** Maximum number of tokens with log probabilities at one position. */
 export const MAX_TOP_LOGPROBS = 20
 
 const settings = {

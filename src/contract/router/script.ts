@@ -1,10 +1,10 @@
-// What a fixture says under `reply` for operations that answer with text.
+// Fixture replies of operations that respond with text.
 import { z } from 'zod'
 import { Duration } from '../core/duration.ts'
 import { rules } from '../core/rules.ts'
 import { FinishReason } from './finish-reason.ts'
 
-/** How fast a reply comes, on the session's clock. */
+/** Timing of a reply, on the session's clock. */
 export const Timing = z.strictObject({
   first_token: Duration.optional().describe('Wait before the first token: 300ms, 2s, or a number of milliseconds.'),
   tokens_per_second: z.number().positive().optional().describe('Speed after the first token.'),
@@ -12,7 +12,7 @@ export const Timing = z.strictObject({
 export type Timing = z.infer<typeof Timing>
 
 const HEADER_NAME = /^(?!content-|transfer-encoding$|connection$)[\w-]+$/i
-/** An error as a fixture writes it: the reply of any operation. */
+/** An error reply of a fixture, for any operation. */
 export const ErrorScript = z.strictObject({
   error: z
     .strictObject({
@@ -34,7 +34,12 @@ export const ErrorScript = z.strictObject({
 })
 export type ErrorScript = z.infer<typeof ErrorScript>
 
-/** A text reply as a fixture writes it. */
+/**
+ * A text reply of a fixture.
+ * @example
+ * TextScript.safeParse({ content: 'Hello' }).success // => true
+ * TextScript.safeParse({}).success // => false
+ */
 export const TextScript = z
   .strictObject({
     content: z

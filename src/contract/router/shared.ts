@@ -3,7 +3,12 @@ import { z } from 'zod'
 import { MAX_METADATA_PAIRS, rules } from '../core/rules.ts'
 import { FilterBy } from '../workspace/filter.ts'
 
-/** `<provider>/<model>`; that the provider exists is checked later, with its own error. */
+/**
+ * `<provider>/<model>`. Whether the provider exists is checked later, with its own error.
+ * @example
+ * ModelId.parse('openai/gpt-4o') // => 'openai/gpt-4o'
+ * ModelId.parse('gpt-4o') // throws must be '<provider>/<model>'
+ */
 export const ModelId = z
   .string()
   .regex(/^[^/\s]+\/\S+$/, { error: "must be '<provider>/<model>', such as 'openai/gpt-4o'" })
@@ -11,7 +16,7 @@ export const ModelId = z
   .meta({ examples: ['openai/gpt-4o'] })
 
 const SEED_BITS = 63
-/** Programs take all of 64 bits, of which a number here keeps the first 53. */
+/** Clients may send 64 bits; a JSON number keeps the first 53. */
 export const ModelSeed = z
   .number()
   .min(-(2 ** SEED_BITS))
@@ -19,9 +24,11 @@ export const ModelSeed = z
   .refine(rules.isInteger, 'must be an integer')
   .meta({ type: 'integer' })
 
+/** The `fallbacks` of a request: models that are tried in order after the primary one. */
 export const Fallbacks = z
   .array(z.looseObject({ model: ModelId }))
   .describe('Models to try in order if the primary model fails.')
+/** The `retry` of a request: 1 to 5 extra attempts, and the status codes that are retried (default 429). */
 export const Retry = z
   .looseObject({
     count: z.int().min(1).max(5).optional().describe('Maximum number of retries.').meta({ default: 3 }),
@@ -32,6 +39,7 @@ export const Retry = z
       .meta({ default: [429] }),
   })
   .describe('When and how often to retry a failed attempt.')
+/** The `load_balancer` of a request: models with weights from 0.001 to 1 (default 0.5). */
 export const LoadBalancer = z
   .looseObject({
     type: z.literal('weight_based'),
@@ -46,6 +54,7 @@ export const LoadBalancer = z
       .describe('The models and their weights. The `model` of the request is ignored.'),
   })
   .describe('Distributes calls over models by weight.')
+/** The `cache` of a request: its `ttl` is 1 to 259200 seconds (default 1800). */
 export const Cache = z
   .looseObject({
     type: z.literal('exact_match'),
@@ -58,9 +67,11 @@ export const Cache = z
       .meta({ default: 1800 }),
   })
   .describe('Response cache: identical calls get a stored response.')
+/** The `timeout` of a request: the limit of one attempt in milliseconds. */
 export const Timeout = z
   .looseObject({ call_timeout: z.int().min(1).describe('Timeout of an attempt in milliseconds.') })
   .describe('Time limit of one attempt.')
+/** The `thinking` of a request: disabled, adaptive, or enabled with a token budget. */
 export const Thinking = z
   .discriminatedUnion('type', [
     z.looseObject({ type: z.literal('disabled') }),
@@ -72,10 +83,12 @@ export const Thinking = z
     }),
   ])
   .describe('Whether and how long the model reasons before it responds.')
+/** The `reasoning_effort` of a request; the accepted values depend on the model. */
 export const ReasoningEffort = z
   .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
   .describe('Reasoning effort. The accepted values depend on the model.')
 export type ReasoningEffort = z.infer<typeof ReasoningEffort>
+/** The `guardrails` of a request: which checks run on the input and the output. */
 export const Guardrails = z
   .array(
     z.looseObject({
@@ -86,6 +99,7 @@ export const Guardrails = z
   .describe(
     'Checks of the input or the output. Built in: `svc_pii_detection`, `svc_sexual_moderation`, `svc_harmful_moderation`.',
   )
+/** The `identity` of a request: the end user on whose behalf the call is made. */
 export const Identity = z
   .looseObject({
     id: z.string().min(1).describe("The person's id in your system."),
@@ -96,17 +110,20 @@ export const Identity = z
     tags: z.array(z.string()).describe('Tags of the person.').optional(),
   })
   .describe('The end user on whose behalf the call is made.')
+/** The `thread` of a request, by which traces are grouped. */
 export const Thread = z
   .looseObject({
     id: z.string().min(1).describe('Id of the thread. Traces group calls with the same id.'),
     tags: z.array(z.string()).describe('Tags of the thread.').optional(),
   })
   .describe('Groups related calls.')
+/** How chunks of a knowledge base are scored. */
 export const SearchType = z
   .enum(['vector_search', 'keyword_search', 'hybrid_search'])
   .describe(
     'How chunks are scored, from 0 to 1: by vector cosine, by words (BM25, scaled so that the best match is 1), or by the mean of both.',
   )
+/** The `knowledge_bases` of a request, whose best chunks are inserted before the messages. */
 export const KnowledgeBases = z
   .array(
     z.looseObject({
@@ -119,6 +136,7 @@ export const KnowledgeBases = z
     }),
   )
   .describe('Knowledge bases whose matching chunks are inserted before the messages.')
+/** The `metadata` of a request: at most 16 pairs, keys up to 64 and values up to 512 characters. */
 export const Metadata = z
   .record(z.string().max(64), z.string().max(512))
   .refine(rules.hasFewPairs, { error: `must have at most ${MAX_METADATA_PAIRS} pairs` })
@@ -137,9 +155,10 @@ const Inputs = z
     ),
   ])
   .describe('Deprecated. Use `variables`.')
+/** The deprecated `inputs` of a request: values of template variables, as an object or a list. */
 export type Inputs = z.infer<typeof Inputs>
 
-/** How variables stand in the texts: `{{name}}` (text), Jinja or Mustache. */
+/** The template syntax: `{{name}}` (text), Jinja or Mustache. */
 export const TemplateEngine = z
   .enum(['text', 'jinja', 'mustache'])
   .describe('Template syntax of the variables. Default: text.')
@@ -170,9 +189,9 @@ export const ServiceOptionsUncached = z
   .looseObject({ ...routing, ...who })
   .describe('Service options. The same fields at the top level take precedence.')
 const about = { metadata: Metadata.nullish(), identity: Identity.nullish(), thread: Thread.nullish() }
-/** What every call may say beside what it asks for. */
+/** The optional fields of every call. */
 export const CallFields = { ...about, ...Routing, svc: ServiceOptions.nullish() }
-/** The same of audio calls. */
+/** The same for audio calls. */
 export const CallFieldsUncached = { ...about, ...routing, svc: ServiceOptionsUncached.nullish() }
 /** The service options of calls with a prompt: chat, legacy completions, responses. */
 export const PromptServiceOptions = z

@@ -1,9 +1,9 @@
-// Speech on the wire: a text to be spoken, the sound of it, and what a fixture gives instead.
+// Speech on the wire: the input text, the sound, and fixture replies.
 import { z } from 'zod'
 import { Timing } from './script.ts'
 import { CallFieldsUncached, ModelId } from './shared.ts'
 
-/** The formats that can be written here, with their media types. */
+/** The supported formats, with their media types. */
 export const SPEECH_TYPES = {
   mp3: 'audio/mpeg',
   opus: 'audio/ogg',
@@ -30,7 +30,7 @@ export const SpeechRequest = z.looseObject({
 })
 export type SpeechRequest = z.infer<typeof SpeechRequest>
 
-/** The sound, as traces keep it; clients get its bytes alone. */
+/** The sound as traces store it; clients receive only its bytes. */
 export const SpokenAudio = z.object({
   audio: z.base64().describe('The file.'),
   content_type: z.string().describe('Media type.'),
@@ -39,7 +39,7 @@ export type SpokenAudio = z.infer<typeof SpokenAudio>
 
 const FileName = z.strictObject({ file: z.string().min(1).describe('Name of a file beside the fixture.') })
 
-/** What a fixture says under `reply` of a speech; without a file it is made of the text. */
+/** The `reply` of a speech fixture. By default, the sound is generated from the text. */
 export const SpeechScript = z
   .strictObject({
     text: z.string().min(1).optional().describe('Text to speak instead of the text of the call.'),

@@ -1,4 +1,4 @@
-// Transcription on the wire: a translation's form and answers, in the language that is spoken.
+// Transcription on the wire: the form and responses of a translation, in the spoken language.
 import { z } from 'zod'
 import { TranslationForm, type TranslationRequest, VerboseTranslation } from './translations.ts'
 
@@ -16,7 +16,7 @@ export const TranscriptionForm = TranslationForm.extend({
 })
 export type TranscriptionForm = z.infer<typeof TranscriptionForm>
 
-/** A call whose file has been read. */
+/** A call with its parsed file. */
 export type TranscriptionRequest = TranslationRequest &
   Pick<TranscriptionForm, 'language' | 'timestamp_granularities[]'>
 
@@ -25,7 +25,7 @@ const VerboseTranscription = VerboseTranslation.extend({
   text: z.string().describe('The transcribed text.'),
 })
 
-/** The answer in each of its forms: `text`, `srt` and `vtt` are one JSON string, which every client reads. */
+/** The response in each of its formats: `text`, `srt` and `vtt` are one JSON string, which every client can read. */
 export const Transcription = z.union([
   VerboseTranscription,
   z.object({ text: z.string().describe('The transcribed text.') }),

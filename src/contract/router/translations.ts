@@ -1,4 +1,5 @@
-// Audio translation on the wire: the form of the specification with the defaults of real services, the answer, and what a fixture replies.
+// Audio translation on the wire: the form of the specification with the defaults of real services, the response, and
+// fixture replies.
 import { z } from 'zod'
 import type { PromptFile } from '../core/operation.ts'
 import { Timing } from './script.ts'
@@ -36,19 +37,19 @@ const fields = {
 export const TranslationForm = z.looseObject(fields)
 export type TranslationForm = z.infer<typeof TranslationForm>
 
-/** An audio file that has been read; its length is in whole milliseconds. */
+/** A parsed audio file; its length is in whole milliseconds. */
 export interface AudioFile extends PromptFile {
-  /** Media type that the form gave. */
+  /** Media type in the form. */
   type: string
-  /** Bytes. */
+  /** Size in bytes. */
   size: number
-  /** What the bytes are, whatever the name says: `wav`, `mp3`. */
+  /** The container by the content of the file, whatever its name: `wav`, `mp3`. */
   container: string
-  /** The file itself, for a provider that the call is forwarded to. */
+  /** The file itself, for forwarding. */
   source: File
 }
 
-/** A call whose file has been read. */
+/** A call with its parsed file. */
 export type TranslationRequest = Omit<z.infer<z.ZodObject<typeof fields>>, 'file'> & { file: AudioFile }
 
 const seconds = z.number().min(0)
@@ -58,7 +59,7 @@ const Span = z.object({
 })
 const speaker = z.string().describe('The speaker. Only with `diarize`.').optional()
 
-/** The answer to `verbose_json`; `speaker` is there when the call asked for it, `characters` with that granularity. */
+/** The response to `verbose_json`; `speaker` is set if the call requested it, `characters` with that granularity. */
 export const VerboseTranslation = z.object({
   task: z.literal('translate'),
   language: z.string().describe('The spoken language.'),
@@ -95,7 +96,7 @@ export const VerboseTranslation = z.object({
 })
 export type VerboseTranslation = z.infer<typeof VerboseTranslation>
 
-/** The answer in each of its forms: `text`, `srt` and `vtt` are one JSON string, which every client reads. */
+/** The response in each of its formats: `text`, `srt` and `vtt` are one JSON string, which every client can read. */
 export const Translation = z.union([
   VerboseTranslation,
   z.object({ text: z.string().describe('The English text.') }),
@@ -118,9 +119,10 @@ const ScriptSegment = z
     error: "must have a 'text', an 'event' or both",
   })
   .refine(({ start = 0, end }) => end === undefined || end >= start, { error: "'end' must not be before 'start'" })
+/** One segment of a fixture's text; `start` and `end` are seconds. */
 export type ScriptSegment = z.infer<typeof ScriptSegment>
 
-/** What was said, as a fixture writes it: one text, or its segments. */
+/** The spoken text of a fixture: one text, or its segments. */
 export const TranslationScript = z
   .strictObject({
     text: z.string().optional().describe('The whole text; its sentences become the segments.'),

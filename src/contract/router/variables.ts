@@ -1,14 +1,14 @@
-// How many variables a call may have: looked at before the schema does, which takes longest for a record of many keys.
+// Limits the number of variables of a call before its schema is applied, which takes longest for a record of many keys.
 import { asObject } from '../../lib/values.ts'
 import { ApiError } from '../core/error.ts'
 
-/** Variables of a call; nobody writes down that many, and so many are checked within some milliseconds. */
+/** Far more variables than anyone writes, and few enough to be checked within milliseconds. */
 const MAX_VARIABLES = 10_000
 
 /**
- * Refuses a body whose `variables` or `svc.inputs` are too many.
+ * Rejects a body with too many `variables` or `svc.inputs`.
  * @param status of the error
- * @throws ApiError that names the field and how many there may be
+ * @throws ApiError with the field and the limit
  */
 export function rejectManyVariables(body: unknown, status = 400): void {
   const fields = asObject(body)

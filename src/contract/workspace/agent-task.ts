@@ -1,9 +1,9 @@
-// Agent tasks in the form of A2A: messages of parts, and the state of one run (the specification, "Agent task (A2A)").
+// Agent tasks in the form of A2A: messages of parts, and the state of a task (the specification, "Agent task (A2A)").
 import { z } from 'zod'
 import { Identity, TemplateEngine, Thread } from '../router/shared.ts'
 import { Ulid } from './shared.ts'
 
-/** The states of a task; the last three exist in A2A and are never reached by ours. */
+/** The states of a task. The last three exist in A2A and are never reached here. */
 export const TASK_STATES = [
   'submitted',
   'working',
@@ -14,11 +14,17 @@ export const TASK_STATES = [
   'rejected',
   'auth-required',
 ] as const
+/** State of a task (the specification, "States and transitions"). */
 export type TaskState = (typeof TASK_STATES)[number]
-/** The states in which nothing of a task runs, so that a message may continue it. */
+/** The states of a task that does not run, so that a message may continue it. */
 export const INACTIVE_STATES: readonly TaskState[] = ['input-required', 'completed', 'failed', 'canceled', 'rejected']
 
-/** Whether a task in a state is at work. */
+/**
+ * Whether a task in a state is running.
+ * @example
+ * isActive('working') // => true
+ * isActive('completed') // => false
+ */
 export const isActive = (state: string): boolean => state === 'submitted' || state === 'working'
 
 const TextPart = z.looseObject({ kind: z.literal('text'), text: z.string().describe('The text.') })
@@ -61,7 +67,7 @@ const ToolCallPart = z.looseObject({
 })
 /** A part that a client sends. */
 const RequestPart = z.discriminatedUnion('kind', [TextPart, FilePart, ToolResultPart, ErrorPart])
-/** A part of an answer. */
+/** A part of a response. */
 const TaskMessagePart = z.discriminatedUnion('kind', [
   TextPart,
   FilePart,
@@ -70,6 +76,7 @@ const TaskMessagePart = z.discriminatedUnion('kind', [
   DataPart,
   ToolCallPart,
 ])
+/** One part of a stored message: text, data, a file, an error, a tool call or its result. */
 export type TaskPart = z.infer<typeof TaskMessagePart>
 
 /** A message that a client sends: of a user, or the results of tools. */
@@ -93,7 +100,7 @@ export const RequestMessage = z
   })
 export type RequestMessage = z.infer<typeof RequestMessage>
 
-/** What submits a task, or continues one. */
+/** The body of a call that submits or continues a task. */
 export const TaskBody = z.object({
   message: RequestMessage.describe('A user message or tool results.'),
   task_id: z.string().min(1).optional().describe('The task to continue. It must be inactive.'),
@@ -121,7 +128,7 @@ export const TaskBody = z.object({
 })
 export type TaskBody = z.infer<typeof TaskBody>
 
-/** A message as it is answered. */
+/** A message in a response. */
 export const TaskMessage = z.object({
   kind: z.literal('message'),
   messageId: z.string().describe('Id of the message.'),
@@ -133,7 +140,7 @@ export const TaskMessage = z.object({
 })
 export type TaskMessage = z.infer<typeof TaskMessage>
 
-/** A task as it is answered. */
+/** A task in a response. */
 export const AgentTask = z.object({
   id: Ulid.describe('Id of the task. Send it as `task_id` to continue the task.'),
   contextId: z.string().describe('Id of the conversation that the task belongs to.'),

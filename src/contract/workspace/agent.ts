@@ -1,10 +1,10 @@
-// Agents as they are made, changed and answered (the specification, "Agent" and "Create an agent").
+// Agents: bodies and responses (the specification, "Agent" and "Create an agent").
 import { z } from 'zod'
 import { ChatRequest } from '../router/chat-request.ts'
 import { KnowledgeBases, ModelId, Retry, TemplateEngine } from '../router/shared.ts'
 import { Path, Ulid, Uuid } from './shared.ts'
 
-/** A key that begins with a letter, in parts of letters and digits. */
+/** A key that starts with a letter, in parts of letters and digits. */
 const AgentKey = z
   .string()
   .min(1)
@@ -14,12 +14,14 @@ const AgentKey = z
   })
 
 const { shape: chat } = ChatRequest
-/** What the specification names as `model.parameters` ("Agent"): fields of a chat completion. */
+/** The `model.parameters` of the specification ("Agent"): fields of a chat completion. */
 const Parameters = z
   .looseObject({
     name: chat.name,
     frequency_penalty: chat.frequency_penalty,
-    max_tokens: chat.max_tokens,
+    max_tokens: chat.max_completion_tokens
+      .describe('Deprecated: use `max_completion_tokens`.')
+      .meta({ deprecated: true }),
     max_completion_tokens: chat.max_completion_tokens,
     presence_penalty: chat.presence_penalty,
     response_format: chat.response_format,
@@ -49,7 +51,7 @@ const ModelObject = z.looseObject({
 })
 const ModelChoice = z.union([ModelId, ModelObject])
 
-/** The tools that are there without being made: what they do is in `src/agents/tools`. */
+/** The built-in tools, which need not be created; `src/agents/tools` implements them. */
 const BUILT_IN_TOOLS = [
   'google_search',
   'web_scraper',
@@ -63,10 +65,10 @@ const BUILT_IN_TOOLS = [
   'query_knowledge_base',
   'current_date',
 ] as const
-/** The tools of the workspace that an agent may refer to. */
+/** The workspace tools that an agent may refer to. */
 const REFERRED_TOOLS = ['http', 'code', 'function', 'json_schema', 'mcp'] as const
 
-/** Seconds that a call of a tool may take when nobody says. */
+/** Default timeout of a tool call, in seconds. */
 export const TOOL_TIMEOUT = 120
 const TIMEOUT = z.int().min(1).max(600).describe("Timeout of a call in seconds, on the session's clock.")
 const approval = {
@@ -179,7 +181,7 @@ const kind = {
   a2a: A2a.describe('Location of a remote agent.').optional(),
 }
 
-/** What makes an agent. */
+/** The body that creates an agent. */
 export const AgentBody = z
   .object({
     ...fields,
@@ -204,7 +206,7 @@ export const AgentBody = z
   })
 export type AgentBody = z.infer<typeof AgentBody>
 
-/** What changes one: any of the fields. */
+/** The body that changes one: any of the fields. */
 export const AgentPatch = z
   .object({
     ...fields,
@@ -227,7 +229,7 @@ export const AgentPatch = z
   })
   .partial()
 
-/** A tool of an agent as it is answered: an entry of its own, whatever the request looked like. */
+/** A tool of an agent in a response: always an entry of its own, whatever the form of the request. */
 export const AgentTool = z.object({
   id: z.string().describe('Id of the tool in this agent.'),
   action_type: z.string().describe('Type of the tool, as in the request.'),
@@ -240,7 +242,7 @@ export const AgentTool = z.object({
 })
 export type AgentTool = z.infer<typeof AgentTool>
 
-/** An agent as it is answered. */
+/** An agent in a response. */
 export const Agent = z.object({
   _id: Ulid,
   ...fields,

@@ -1,7 +1,8 @@
-// Contacts: the end users of whoever calls.
+// Contacts: the end users of a client.
 import { z } from 'zod'
 import { common, prefixedForm } from './shared.ts'
 
+/** Form of a contact's id: `contact_` and a ULID. */
 export const contactId = prefixedForm('contact')
 
 const fields = {
@@ -15,9 +16,9 @@ const fields = {
   tags: z.array(z.string()).describe('Tags.').optional(),
   metadata: z.record(z.string(), z.unknown()).optional().describe('Custom key-value pairs.'),
 }
-/** What adds a contact, or changes the one with the same `external_id`. */
+/** The body that adds a contact, or changes the one with the same `external_id`. */
 export const ContactBody = z.object(fields)
-/** What changes one by its id. */
+/** The body that changes one by its id. */
 export const ContactPatch = z.object(fields).partial()
-/** A contact as it is answered. */
+/** A contact in a response. */
 export const Contact = z.object({ _id: contactId.schema, ...fields, ...common })

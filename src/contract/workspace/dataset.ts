@@ -9,11 +9,11 @@ const datasetFields = {
   project_id: Uuid.optional().describe('The project of the record.'),
   path: Path.optional(),
 }
-/** What makes a dataset. */
+/** The body that creates a dataset. */
 export const DatasetBody = z.object(datasetFields)
-/** What changes one. */
+/** The body that changes one. */
 export const DatasetPatch = z.object(datasetFields).partial()
-/** A dataset as it is answered. */
+/** A dataset in a response. */
 export const Dataset = z.object({
   _id: Uuid,
   display_name,
@@ -48,11 +48,11 @@ const review = {
   source: z.string().describe('Source of the evaluation: the name of the service options (`svc`), or `external`.'),
   reviewed_at: timestamp,
 }
-const said = 'What the reviewer entered.'
-/** What a person says of a datapoint. */
+const description = 'What the reviewer entered.'
+/** A human review of a datapoint. */
 const HumanReview = z.discriminatedUnion('type', [
-  z.looseObject({ ...review, type: z.literal('string'), value: z.string().describe(said) }),
-  z.looseObject({ ...review, type: z.literal('number'), value: z.number().describe(said) }),
+  z.looseObject({ ...review, type: z.literal('string'), value: z.string().describe(description) }),
+  z.looseObject({ ...review, type: z.literal('number'), value: z.number().describe(description) }),
   z.looseObject({
     ...review,
     type: z.literal('string_array'),
@@ -64,9 +64,9 @@ const datapointFields = {
   messages: z.array(Message).optional().describe('The conversation so far.'),
   expected_output: z.string().describe('Expected output.').optional(),
 }
-/** What makes or changes a datapoint. */
+/** The body that creates or changes a datapoint. */
 export const DatapointBody = z.object(datapointFields)
-/** A datapoint as it is answered. */
+/** A datapoint in a response. */
 export const Datapoint = z.object({
   _id: Ulid,
   dataset_id: Uuid.describe('The dataset of the record.'),

@@ -1,4 +1,4 @@
-// Evaluators: questions about a text that a model or a schema answers.
+// Evaluators: a model or a schema judges a text.
 import { z } from 'zod'
 import { nestingProblem } from '../../lib/nesting.ts'
 import { Evaluation } from '../core/trace.ts'
@@ -64,7 +64,7 @@ const schema = {
     .union([z.string().transform(parsedSchema), z.looseObject({})])
     .describe('JSON Schema that the text must match, as a JSON string or an object.'),
 }
-/** The schema that a string is the JSON of. */
+/** Parses a schema that is given as JSON text. */
 function parsedSchema(text: string, context: z.RefinementCtx): Record<string, unknown> {
   const refuse = (message: string) => {
     context.addIssue({ code: 'custom', message })
@@ -80,12 +80,12 @@ function parsedSchema(text: string, context: z.RefinementCtx): Record<string, un
     return refuse(`must be JSON: ${(error as Error).message}`)
   }
 }
-/** What is wrong with another type. */
+/** The error for another type. */
 export const EVALUATOR_TYPES =
   "must be 'llm_eval' or 'json_schema': evaluators that run code or call a server are not emulated"
 const withDefaults = { ...shared, path: Path.default('Default'), description: z.string().default('') }
 
-/** What makes an evaluator. */
+/** The body that creates an evaluator. */
 export const EvaluatorBody = z.discriminatedUnion(
   'type',
   [
@@ -94,11 +94,11 @@ export const EvaluatorBody = z.discriminatedUnion(
   ],
   { error: EVALUATOR_TYPES },
 )
-/** What changes one; its type stays. */
+/** The body that changes one. The type cannot change. */
 export const EvaluatorPatch = z.object({ ...shared, ...llm, ...schema }).partial()
-/** The same with what is said of the version. */
+/** The same with the fields of the new version. */
 export const EvaluatorUpdate = EvaluatorPatch.extend(VersionPatch)
-/** An evaluator as it is answered. */
+/** An evaluator in a response. */
 export const Evaluator = z.object({
   _id: Ulid,
   type: z.enum(['llm_eval', 'json_schema']).describe('Whether a model or a schema evaluates the text.'),
@@ -111,17 +111,18 @@ export const Evaluator = z.object({
   ...common,
 })
 
-/** An evaluator as it works, from what is stored. */
+/** The stored fields that an evaluation needs. */
 export type EvaluatorFields = Pick<z.infer<typeof Evaluator>, '_id' | 'key' | 'type' | 'guardrail_config'> &
   Partial<z.infer<typeof EvaluatorPatch>>
+/** How the value of an evaluator decides whether a guardrail blocks. */
 export type GuardrailConfig = z.infer<typeof GuardrailConfig>
 
-/** What an evaluator is run on. */
+/** The body that runs an evaluator. */
 export const RunBody = z.object({
   text: z.string().describe('Output to evaluate: `{{log.output}}` in the prompt.'),
   input: z.string().default('').describe('User input: `{{log.input}}` in the prompt.'),
 })
-/** What it makes of it. */
+/** The result of a run. */
 export const RunAnswer = Evaluation.extend({
   id: z.string().describe('Id of the evaluator.'),
   key: z.string().describe('Key of the evaluator.'),
@@ -132,7 +133,7 @@ export const RunAnswer = Evaluation.extend({
   reason: z.string().nullable().describe('What is wrong with the text or the model response.'),
 })
 
-/** What an evaluator is invoked with. */
+/** The body that invokes an evaluator. */
 export const InvokeBody = z.object({
   query: z.string().nullish().describe('User input: `{{log.input}}` in the prompt.'),
   output: z.string().nullish().describe('Output to evaluate: `{{log.output}}` in the prompt.'),
@@ -141,7 +142,7 @@ export const InvokeBody = z.object({
   messages: z.array(z.looseObject({})).nullish().describe('Conversation: `{{log.messages}}` in the prompt.'),
   model: ModelId.nullish().describe('Replaces the model of the evaluator.'),
 })
-/** What it gives, by what it is. */
+/** The result of an invocation, by type. */
 export const InvokeAnswer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('boolean'), value: z.boolean().describe('Result.') }),
   z.object({

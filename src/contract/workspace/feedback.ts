@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { common, Ulid } from './shared.ts'
 
-/** What feedback may be about. */
+/** The products that feedback can refer to. */
 const Product = z.enum([
   'remoteconfigs',
   'deployments',
@@ -31,20 +31,20 @@ const fields = {
     .describe('Strings for choices, a string for a correction, or a number.'),
   trace_id: z.string().min(1).describe('The rated trace.'),
 }
-/** What submits feedback. */
+/** The body that submits feedback. */
 export const FeedbackBody = z.object({
   ...fields,
   id: id.optional().describe('Generated if omitted.'),
   product: Product.default('deployments'),
 })
-/** The answer to it. */
+/** The response to it. */
 export const FeedbackAnswer = z.object({ ...fields, id, product: Product })
-/** What removes feedback, and the answer. */
+/** The body that removes feedback, and the response. */
 export const FeedbackRemoval = z.object({ id, trace_id: fields.trace_id, product: Product })
-/** Feedback as it is kept once its event has been applied. */
+/** Stored feedback, once its event has been applied. */
 export const Feedback = z.object({ _id: z.string(), ...fields, id, product: Product, ...common })
 
-/** Something that was dispatched, and is applied in its turn. */
+/** A dispatched event, which is applied in order. */
 export const Event = z.object({
   _id: Ulid,
   type: z.string().describe('Event type, such as `feedback.submitted`.'),

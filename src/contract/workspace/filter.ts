@@ -1,4 +1,4 @@
-// Which chunks of a knowledge base may be found: conditions on their fields and their metadata.
+// Filters for chunks of a knowledge base: conditions on their fields and their metadata.
 import { z } from 'zod'
 
 const value = z.union([z.string(), z.number(), z.boolean()])
@@ -20,10 +20,10 @@ const condition = z.union(
   { error: 'must be a string, a number, a boolean, or an object of eq, ne, gt, gte, lt, lte, in, nin and exists' },
 )
 const conditions = z.record(z.string(), condition)
-/** Conditions that must all hold, by the field that they are on. */
+/** Conditions that must all hold, by field. */
 export type Conditions = z.infer<typeof conditions>
 
-/** Conditions that must all hold, with others beside them of which all, or any, must hold. */
+/** The `filter_by` of a search: conditions that must all hold, plus groups combined by `and` and `or`. */
 export const FilterBy = z
   .object({
     and: z.array(conditions).describe('All of these must hold.').optional(),
@@ -34,4 +34,5 @@ export const FilterBy = z
     'Conditions on chunks, by metadata key or by `chunk_id`, `datasource_id`, `datasource` (display name), or `position`. A plain value means `eq`.',
   )
 export type FilterBy = z.infer<typeof FilterBy>
+/** One condition on a field: a value, or an operator with its operand. */
 export type Condition = z.infer<typeof condition>

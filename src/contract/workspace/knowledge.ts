@@ -1,29 +1,31 @@
-// Knowledge bases: files, the datasources made of them, and the chunks that answers are found in.
+// Knowledge bases: files, the datasources made from them, and their chunks.
 import { z } from 'zod'
 import { ModelId, SearchType } from '../router/shared.ts'
 import { ChunkMetadata, SourceStatus } from './chunks.ts'
 import { FilterBy } from './filter.ts'
 import { common, Key, Path, prefixedForm, Ulid, Uuid } from './shared.ts'
 
+/** Form of a file's id: `file_` and a ULID. */
 export const fileId = prefixedForm('file')
+/** Form of a knowledge base's id: `knowledge_` and a ULID. */
 export const knowledgeId = prefixedForm('knowledge')
 
-/** What a file may be for. */
+/** The purposes of a file. */
 export const FILE_PURPOSES = ['retrieval', 'knowledge_datasource', 'batch'] as const
 const purpose = z.enum(FILE_PURPOSES)
 
-/** What uploads a file. */
+/** The body that uploads a file. */
 export const FileBody = z.object({
   file: z
     .file({ error: 'must be a file' })
     .describe('The document. Datasources accept txt, md, html, csv, json, pdf, and docx.'),
   purpose: purpose.describe('Purpose of the upload.').default('retrieval'),
 })
-/** What changes a file. */
+/** The body that changes a file. */
 export const FilePatch = z.object({
   file_name: z.string().min(1).max(255).describe('Name of the uploaded file.').optional(),
 })
-/** A file as it is answered. */
+/** A file in a response. */
 export const FileRecord = z.object({
   _id: fileId.schema,
   file_name: z.string().describe('Name of the uploaded file.'),
@@ -70,18 +72,18 @@ const base = {
   path: Path,
 }
 const internal = { embedding_model: ModelId, retrieval_settings: RetrievalSettings.optional() }
-/** The embedding model of a knowledge base that names none. */
+/** The default embedding model of a knowledge base. */
 export const EMBEDDING_MODEL = 'openai/text-embedding-3-small'
 const withDefaults = { ...base, path: Path.default('Default') }
 
-/** What makes a knowledge base whose chunks are here. */
+/** The body that creates a knowledge base whose chunks are stored here. */
 export const InternalKnowledgeBody = z.object({
   type: z.literal('internal').default('internal'),
   ...withDefaults,
   ...internal,
   embedding_model: ModelId.default(EMBEDDING_MODEL).describe('Stored. Understudy computes its own vectors.'),
 })
-/** What makes a knowledge base. */
+/** The body that creates a knowledge base. */
 export const KnowledgeBody = z.discriminatedUnion('type', [
   InternalKnowledgeBody,
   z.object({
@@ -90,7 +92,7 @@ export const KnowledgeBody = z.discriminatedUnion('type', [
     external_config: ExternalConfigBody.describe('Location of an external knowledge base. It is never called.'),
   }),
 ])
-/** What changes one; its type stays. */
+/** The body that changes one. The type cannot change. */
 export const KnowledgePatch = z
   .object({
     type: z.enum(['internal', 'external']).describe('The current value. It cannot be changed.'),
@@ -99,7 +101,7 @@ export const KnowledgePatch = z
     external_config: ExternalConfigBody.describe('Location of an external knowledge base. It is never called.'),
   })
   .partial()
-/** A knowledge base as it is answered. */
+/** A knowledge base in a response. */
 export const Knowledge = z.object({
   _id: knowledgeId.schema,
   type: z.enum(['internal', 'external']).describe('Whether the knowledge base is internal or external.'),
@@ -111,7 +113,7 @@ export const Knowledge = z.object({
   project_id: Uuid,
   ...common,
 })
-/** What a stored knowledge base says of searches. */
+/** The stored search settings of a knowledge base. */
 export type RetrievalSettings = z.infer<typeof RetrievalSettings>
 
 const cleanUps = z
@@ -139,7 +141,7 @@ const configuration = z.discriminatedUnion('type', [
         .default(500),
       chunk_overlap: z.int().min(0).describe('Number of characters shared with the previous chunk.').default(0),
     })
-    .refine((given) => given.chunk_overlap < given.chunk_max_characters, {
+    .refine((options) => options.chunk_overlap < options.chunk_max_characters, {
       error: 'must be less than chunk_max_characters',
       path: ['chunk_overlap'],
     }),
@@ -159,15 +161,15 @@ const source = {
   display_name: z.string().min(1).optional().describe('Default: the file name.'),
   description: z.string().optional(),
 }
-/** What makes a datasource. */
+/** The body that creates a datasource. */
 export const DatasourceBody = z.object({
   ...source,
   file_id: z.string().nullish().describe('File to chunk. It is queued immediately.'),
   chunking_options: ChunkingOptions.optional(),
 })
-/** What changes one. */
+/** The body that changes one. */
 export const DatasourcePatch = z.object(source)
-/** A datasource as it is answered. */
+/** A datasource in a response. */
 export const Datasource = z.object({
   _id: Ulid,
   display_name: z.string(),
@@ -181,7 +183,7 @@ export const Datasource = z.object({
   ...common,
 })
 
-/** What searches a knowledge base. */
+/** The body that searches a knowledge base. */
 export const SearchBody = z.object({
   query: z.string().min(1).describe('Search query.'),
   top_k: z
@@ -215,7 +217,7 @@ export const SearchBody = z.object({
     .nullish()
     .describe('Rerank settings. No model is called; `top_k` and `threshold` apply to the search scores.'),
 })
-/** What it finds, best first. */
+/** The result of a search, best first. */
 export const SearchAnswer = z.object({
   matches: z
     .array(

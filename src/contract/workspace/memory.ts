@@ -12,20 +12,20 @@ const store = {
   path: Path,
   ttl: z.number().min(0).optional().describe('Lifetime of a document in seconds. If omitted, documents do not expire.'),
 }
-/** What makes a memory store. */
+/** The body that creates a memory store. */
 export const MemoryStoreBody = z.object({ ...store, path: Path.default('Default') })
-/** What changes one. */
+/** The body that changes one. */
 export const MemoryStorePatch = z.object(store).partial()
-/** A memory store as it is answered. */
+/** A memory store in a response. */
 export const MemoryStore = z.object({ _id: Ulid, ...store, ...by, ...dates }).omit({ path: true })
 
 const metadata = z.record(z.string(), z.string()).optional()
 const entity = { entity_id: z.string().min(1).max(255).describe('The entity that it belongs to.'), metadata }
-/** What makes the memory of an entity. */
+/** The body that creates the memory of an entity. */
 export const MemoryBody = z.object(entity)
-/** What changes one. */
+/** The body that changes one. */
 export const MemoryPatch = z.object({ metadata })
-/** A memory as it is answered. */
+/** A memory in a response. */
 export const Memory = z.object({
   _id: Ulid,
   ...entity,
@@ -37,11 +37,11 @@ export const Memory = z.object({
 })
 
 const document = { text: z.string().trim().min(1).describe('Instructions about what to remember.'), metadata }
-/** What makes a document. */
+/** The body that creates a document. */
 export const MemoryDocumentBody = z.object(document)
-/** What changes one. */
+/** The body that changes one. */
 export const MemoryDocumentPatch = z.object(document).partial()
-/** A document as it is answered. */
+/** A document in a response. */
 export const MemoryDocument = z.object({
   _id: Ulid,
   memory_id: Ulid.describe('The memory of the document.'),

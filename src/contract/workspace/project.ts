@@ -1,4 +1,4 @@
-// Projects: what the first name of a path stands for.
+// Projects: the first segment of a path.
 import { z } from 'zod'
 import { common, Uuid } from './shared.ts'
 
@@ -10,11 +10,11 @@ const fields = {
     .describe('Must be unique in the workspace. The first segment of a path.'),
   description: z.string().optional(),
 }
-/** What makes a project. */
+/** The body that creates a project. */
 export const ProjectBody = z.object(fields)
-/** What changes one. */
+/** The body that changes one. */
 export const ProjectPatch = z.object(fields).partial()
-/** A project as it is answered. */
+/** A project in a response. */
 export const Project = z.object({
   _id: Uuid,
   ...fields,

@@ -11,7 +11,7 @@ const fields = {
 const filterValues = z.array(z.string()).min(1).describe('The span types to match, at least one.')
 const filterValue = z.string().min(1).describe('Pattern of the name to match.')
 
-/** What makes a review set. */
+/** The body that creates a review set. */
 export const ReviewSetBody = z.discriminatedUnion('filter_type', [
   z.object({ ...fields, filter_type: z.literal('span_type'), filter_values: filterValues }),
   z.object({ ...fields, filter_type: z.literal('name'), filter_value: filterValue }),
@@ -21,7 +21,7 @@ const filter = {
   filter_values: filterValues.optional(),
   filter_value: filterValue.optional(),
 }
-/** What changes one. */
+/** The body that changes one. */
 export const ReviewSetPatch = z.object({ ...fields, ...filter }).partial()
-/** A review set as it is answered. */
+/** A review set in a response. */
 export const ReviewSet = z.object({ _id: Ulid, ...fields, ...filter, ...common })

@@ -1,13 +1,13 @@
-// What the workspace resources share: the forms of ids, paths, pages, and the fields that every record has.
+// Shared shapes of the workspace resources: ids, paths, pages, and the fields of every record.
 import { z } from 'zod'
 
-/** How the ids of a resource look, and how they are made. */
+/** The form of a resource's ids, and how they are created. */
 export interface IdForm {
   readonly pattern: RegExp
-  /** Ends the sentence "... must be". */
-  readonly says: string
+  /** Completes the sentence "... must be". */
+  readonly requirement: string
   readonly schema: z.ZodString
-  /** The id of a new record, from a fresh ULID or a fresh UUID. */
+  /** The id of a new record, from a new ULID or UUID. */
   make(fresh: { ulid(): string; uuid(): string }): string
 }
 
@@ -15,12 +15,19 @@ const ULID = '[0-9A-HJKMNP-TV-Z]{26}'
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const form = (pattern: string, says: string, make: IdForm['make']): IdForm => {
   const whole = new RegExp(`^${pattern}$`)
-  return { pattern: whole, says, make, schema: z.string().regex(whole, { error: `must be ${says}` }) }
+  return { pattern: whole, requirement: says, make, schema: z.string().regex(whole, { error: `must be ${says}` }) }
 }
 
+/**
+ * Form of ids that are a ULID: 26 digits and capital letters.
+ * @example
+ * ulidForm.schema.safeParse('01ARZ3NDEKTSV4RRFFQ69G5FAV').success // => true
+ * ulidForm.schema.safeParse('17').success // => false
+ */
 export const ulidForm = form(ULID, 'a ULID (26 digits and capital letters)', ({ ulid }) => ulid())
+/** Form of ids that are a UUID in lower case (RFC 9562). */
 export const uuidForm = form(UUID, 'a UUID in lower case', ({ uuid }) => uuid())
-/** Ids such as `tool_01J...`. */
+/** The form of ids such as `tool_01J...`. */
 export const prefixedForm = (prefix: string): IdForm =>
   form(
     `${prefix}_${ULID}`,
@@ -28,10 +35,12 @@ export const prefixedForm = (prefix: string): IdForm =>
     ({ ulid }) => `${prefix}_${ulid()}`,
   )
 
+/** Schema of a ULID. */
 export const Ulid = ulidForm.schema
+/** Schema of a UUID in lower case. */
 export const Uuid = uuidForm.schema
 
-/** `project/folder/subfolder`. */
+/** A path: `project/folder/subfolder`. */
 export const Path = z
   .string()
   .min(1)
@@ -49,7 +58,7 @@ export const Key = z
     error: "must be letters and digits, with '_' and '-' only between them",
   })
 
-/** An instant, as records have it. */
+/** An instant in a record. */
 export const timestamp = z.iso.datetime().describe('ISO 8601, UTC, with milliseconds.')
 
 /** Fields of every record. */
@@ -61,17 +70,20 @@ export const common = {
   updated: timestamp,
 }
 
-/** Most records in a page, where nobody says otherwise. */
+/** Default maximum number of records in a page. */
 const MAX_IN_PAGE = 200
 
 interface PageQueryOptions {
   most?: number | undefined
-  /** What is said of `limit`. */
+  /** Description of `limit`. */
   described?: string | undefined
-  /** Parameters that narrow the list. */
+  /** Parameters that filter the list. */
   filter?: z.ZodRawShape | undefined
 }
-/** `limit`, `starting_after` and `ending_before`, as every list takes them; `size` is the limit when none is given, null for all. */
+/**
+ * The parameters `limit`, `starting_after` and `ending_before` of every list; `size` is the default limit, null for
+ * all.
+ */
 export function pageQuery(size: number | null, { most = MAX_IN_PAGE, described, filter = {} }: PageQueryOptions = {}) {
   const limit = z
     .string()
@@ -93,6 +105,7 @@ export function pageQuery(size: number | null, { most = MAX_IN_PAGE, described, 
       path: ['ending_before'],
     })
 }
+/** Query parameters of a paged list: cursors and the page size. */
 export type PageQuery = z.infer<ReturnType<typeof pageQuery>>
 
 /** A page of a list. */
@@ -103,13 +116,13 @@ export const listOf = (record: z.ZodType) =>
     has_more: z.boolean().describe('Whether there are more pages in this direction.'),
   })
 
-/** The answer to a delete. */
+/** The response to a delete. */
 export const Deleted = z.object({
   _id: z.string(),
   deleted: z.literal(true).describe('Whether the record was deleted.'),
 })
 
-/** Which version a change makes, and what it is called. */
+/** The version that a change creates, and its description. */
 export const VersionPatch = {
   version_increment: z
     .enum(['major', 'minor', 'patch'])
@@ -118,7 +131,7 @@ export const VersionPatch = {
   version_description: z.string().optional().describe('Description of the version.'),
 }
 
-/** What an evaluator or a tool was after one change. */
+/** The state of an evaluator or a tool after one change. */
 export const VersionRecord = z.object({
   _id: Ulid,
   created_at: timestamp,

@@ -1,18 +1,21 @@
-// Tasks of agents as they are stored: the task, its messages, and the journal of its steps.
+// Stored agent tasks: the task, its messages, and the journal of its steps.
 import type { z } from 'zod'
 import type { Identity, TemplateEngine, Thread } from '../router/shared.ts'
 import type { TaskMessage, TaskPart, TaskState } from './agent-task.ts'
 import type { Caller } from './record.ts'
 
 /**
- * The kinds of the records; messages, steps and what a turn works with lie in their task, a task in its agent. One has a key as
- * long as it is active.
+ * The kind of the records that are tasks. Messages, steps and the turn's data are children of their task, a task is a
+ * child of its agent. A task has a key as long as it is active.
  */
 export const AGENT_TASK = 'agent_task'
+/** Kind of the record that has the agent's manifest and the options of a task's calls. */
 export const AGENT_TURN = 'agent_turn'
-/** How many tasks of clients an agent has had. */
+/** Kind of the record that counts the client tasks of an agent. */
 export const AGENT_COUNT = 'agent_count'
+/** Kind of the records that are the messages of a task. */
 export const AGENT_MESSAGE = 'agent_message'
+/** Kind of the records that are the journal of a task's steps. */
 export const AGENT_STEP = 'agent_step'
 
 /** Why a turn ended or waits. */
@@ -28,7 +31,7 @@ export type TaskReason =
   | 'error'
   | 'canceled'
 
-/** What the calls of a task have said so far; a later call says what it changes. */
+/** The options of a task's calls so far. A later call changes those that it sends. */
 export interface TaskSayings {
   variables: Record<string, unknown>
   engine: TemplateEngine
@@ -38,24 +41,24 @@ export interface TaskSayings {
   metadata?: Record<string, unknown> | undefined
 }
 
-/** The turn of a task that goes on, or went on last. */
+/** The current or last turn of a task. */
 interface TaskTurn {
-  /** 1, 2, ...: one for each call of the client. */
+  /** 1, 2, ...: one per call of the client. */
   number: number
   /** Milliseconds since the epoch. */
   started: number
-  /** Model calls, milliseconds at work and USD since the user spoke last. */
+  /** Model calls, milliseconds of work and USD since the last user message. */
   iterations: number
   spent_ms: number
   cost: number
-  /** Id of its trace, and the number of that. */
+  /** Id of its trace, and its number. */
   trace: string
   seq: number
-  /** Which of the client's calls has begun it; that of a sub-task's is the one of the task that it works for. */
+  /** Injection point of the client call that started it; for a sub-task, that of its parent task. */
   point?: string
 }
 
-/** A task as it is stored. */
+/** A stored task. */
 export type TaskRecord = {
   _id: string
   workspace_id: string
@@ -64,14 +67,14 @@ export type TaskRecord = {
   agent_key: string
   state: TaskState
   finish_reason: TaskReason | null
-  /** What made it fail. */
+  /** The error of a failed task. */
   error: { message: string; code: string; status: number } | null
   created: string
   updated: string
   caller: Caller
   /**
-   * The address that was called, as it came (`received`) and as routes name its path (`/v2/agents/{key}/task`); the scenario that the call
-   * chose, and the trace of the caller that it belongs to.
+   * The called URL as received (`received`) and its route (`/v2/agents/{key}/task`); the scenario that the call
+   * selected, and the trace of the caller.
    */
   from: {
     url: string
@@ -83,34 +86,34 @@ export type TaskRecord = {
   }
   says: TaskSayings
   turn: TaskTurn
-  /** Of the whole task; `billed` is the cost that its agent has been charged with. */
+  /** Totals of the task; `billed` is the cost that its agent has been charged. */
   totals: { iterations: number; tool_calls: number; cost: number; billed: number }
   counts: { messages: number; steps: number }
-  /** The task that it works for. */
+  /** The parent task. */
   parent: { task: string; tool_call_id: string; trace: string } | null
-  /** The task that the first of its parents is, or itself, and how many lie between. */
+  /** The first ancestor of the task, or the task itself, and its depth below it. */
   root: string
   depth: number
-  /** How many tasks work for it, and for those, and how often their models were asked, since its user spoke last. */
+  /** The number of its descendants, and of their model calls, since its last user message. */
   descendants: number
   team_calls: number
-  /** Its sub-tasks by the call of a tool that they answer. */
+  /** Its sub-tasks by the tool call that started them. */
   children: Record<string, string>
-  /** Calls of tools that wait for somebody's approval, and those that have it. */
+  /** Tool calls that wait for an approval, and those that have it. */
   pending: string[]
   approved: string[]
-  /** The key: its id while it is active, else null. */
+  /** The key: its id while it is active, otherwise null. */
   active: string | null
 }
 
-/** A message as it is stored. */
+/** A stored message. */
 export type MessageRecord = {
   _id: string
   message: TaskMessage
-  /** What the model reads of it, when variables were filled in. */
+  /** What the model receives, if variables were filled in. */
   filled?: TaskPart[]
   turn: number
   iteration: number
-  /** Of the model call that it comes from. */
+  /** The trace of the model call that produced it. */
   trace: string | null
 }

@@ -1,4 +1,4 @@
-// What the stored records of agent tasks must be (contract/task-record.ts), as far as the program reads it.
+// Shapes of stored agent tasks (task-record.ts), as far as the program reads them.
 import { z } from 'zod'
 import { TaskStep } from '../core/trace.ts'
 import { TASK_STATES, TaskMessage } from './agent-task.ts'
@@ -75,7 +75,7 @@ const MessageShape = z.looseObject({
   trace: z.string().nullable(),
 })
 
-/** By kind. */
+/** The shapes by kind. */
 export const TASK_SHAPES: Readonly<Record<string, z.ZodType>> = {
   [AGENT_TASK]: TaskShape,
   [AGENT_TURN]: TurnShape,

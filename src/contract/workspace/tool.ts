@@ -1,13 +1,14 @@
-// Tools, kept in the workspace: what models may call, and what a call of each means.
+// Tools of the workspace: their definitions for models, and what a call of each does.
 import { z } from 'zod'
 import { common, Key, Path, prefixedForm, Uuid, VersionPatch } from './shared.ts'
 
+/** Form of a tool's id: `tool_` and a ULID. */
 export const toolId = prefixedForm('tool')
 
 const FunctionName = z
   .string()
   .regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "must be 1 to 64 letters, digits, '_' and '-'" })
-// Clients take no parameters without `properties` and `required`, so both are always there.
+// Clients reject parameters without `properties` and `required`, so both are always set.
 const Parameters = z
   .looseObject({
     type: z.literal('object').default('object'),
@@ -107,7 +108,7 @@ const CodeTool = z
   })
   .describe('A code tool. It is never run; results come from fixtures or are generated.')
 
-/** The types of tools, each with the field that says what is of its own. */
+/** The types of tools, each with the field of its own settings. */
 const FIELD_OF = {
   function: 'function',
   json_schema: 'json_schema',
@@ -142,7 +143,7 @@ export function checkToolType(tool: { type: ToolType }, context: z.RefinementCtx
   }
 }
 
-/** What makes a tool, less the check of its type. */
+/** The body that creates a tool, without the check of its type. */
 export const ToolShape = z.object({
   ...fields,
   path: fields.path.default('Default'),
@@ -151,9 +152,9 @@ export const ToolShape = z.object({
   type: type.describe('Type of the tool. The field with the same name contains its settings.').default('function'),
   ...ownOptional,
 })
-/** What makes a tool. */
+/** The body that creates a tool. */
 export const ToolBody = ToolShape.superRefine(checkToolType)
-/** What changes one; what belongs to its type is changed as a whole. */
+/** The body that changes one. The settings of its type are replaced as a whole. */
 export const ToolPatch = z
   .object({
     ...fields,
@@ -161,9 +162,9 @@ export const ToolPatch = z
     ...ownOptional,
   })
   .partial()
-/** The same with what is said of the version. */
+/** The same with the fields of the new version. */
 export const ToolUpdate = ToolPatch.extend(VersionPatch)
-/** A tool as it is answered. */
+/** A tool in a response. */
 export const Tool = z.object({
   _id: toolId.schema,
   ...fields,
@@ -173,12 +174,12 @@ export const Tool = z.object({
   ...common,
 })
 
-/** A tool that has been changed, without what belonged to another type that it had. */
+/** A changed tool without the settings of its former type. */
 export function ofOneType(tool: Record<string, unknown>, named: object): Record<string, unknown> {
   const field = FIELD_OF[tool.type as ToolType]
   const others = Object.values(FIELD_OF).filter((name) => name !== field && !(name in named))
   return Object.fromEntries(Object.entries(tool).filter(([name]) => !(others as string[]).includes(name)))
 }
 
-/** The parts of stored tools that say what a call of one means. */
+/** The parts of stored tools that define a call. */
 export type ToolParts = { [Name in keyof typeof own]?: z.infer<(typeof own)[Name]> }

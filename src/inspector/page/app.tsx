@@ -1,4 +1,4 @@
-// The page: views at the side, the one that the address names beside them.
+// The page: the navigation, and the view that the URL names.
 import { useState } from 'preact/hooks'
 import { helpShown, KeyHelp, useKeys } from './keys.tsx'
 import { setToken, tokenRequired } from './state/api.ts'
@@ -66,7 +66,7 @@ export function Shell() {
   )
 }
 
-/** Which files of fixtures cannot be used as they stand now. */
+/** The fixture files that are currently invalid. */
 function FixtureProblem({ text }: { text: string }) {
   return (
     <div class="callout bad" role="alert">
@@ -83,7 +83,7 @@ function FixtureProblem({ text }: { text: string }) {
 const THEME_LABELS = { auto: 'System theme', light: 'Light theme', dark: 'Dark theme' } as const
 const STATES = { connecting: 'connecting', live: 'live', lost: 'disconnected' } as const
 
-/** Whether the page shows what happens now, or a report of what was. */
+/** Whether the page shows a live server or a report. */
 function State() {
   if (reportData) {
     return (

@@ -1,16 +1,16 @@
-// Asks for the first calls before the rest of the page is read: they have mostly come when it can draw them.
+// Requests the first calls before the rest of the page is parsed, so that they have usually arrived when it renders.
 import { authorizationOf, keptToken } from './state/token.ts'
 
-/** What this script leaves for the page's. */
+/** What this script passes to the page. */
 export interface FirstCalls {
   understudyFirstCalls?: Promise<Response>
 }
 
-// A report has its calls inside.
+// A report contains its calls.
 if (!document.getElementById('data')) {
   const headers = { authorization: authorizationOf(keptToken()) }
   const response = fetch('/_understudy/ui/calls', { headers })
-  // Whoever takes it up learns of a failure.
+  // The consumer handles a failure.
   response.catch(() => {})
   ;(globalThis as FirstCalls).understudyFirstCalls = response
 }

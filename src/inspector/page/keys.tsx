@@ -1,4 +1,4 @@
-// What keys do, everywhere in the page.
+// Keyboard shortcuts of the page.
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { close } from './call/detail.tsx'
@@ -9,7 +9,7 @@ import { nextTheme } from './state/theme.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { viewsHere } from './views.tsx'
 
-/** Whether the list of keys is shown. */
+/** Whether the list of shortcuts is shown. */
 export const helpShown = signal(false)
 
 interface Key {
@@ -48,19 +48,19 @@ const typesIn = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.matches('input:not([type=checkbox], [type=radio]), textarea, select') || target.isContentEditable)
 
-/** Listens for keys as long as the page is there. */
+/** Listens for shortcuts as long as the page exists. */
 export function useKeys(): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
       const { key } = event
-      // Editors live in roots of their own, outside of which an event is one of their place.
+      // Editors have shadow roots, from which events appear to come from the host.
       const [target = null] = event.composedPath()
       if (typesIn(target)) {
         if (key === 'Escape' && target instanceof HTMLElement) target.blur()
         return
       }
-      // A window over the page, tabs and code have keys of their own.
+      // Dialogs, tabs and code have keys of their own.
       if (document.querySelector('dialog[open]')) return
       if (
         target instanceof HTMLElement &&
@@ -80,7 +80,7 @@ export function useKeys(): void {
   }, [])
 }
 
-/** The list of keys. */
+/** The list of shortcuts. */
 export function KeyHelp() {
   if (!helpShown.value) return null
   return (

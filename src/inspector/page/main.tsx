@@ -1,4 +1,4 @@
-// The page's entry: begins to follow the server, or takes what a report holds, and draws.
+// The page's entry: follows the server, or reads the data of a report, and renders.
 import { render } from 'preact'
 import { Shell } from './app.tsx'
 import { addCalls } from './state/call-list.ts'
@@ -10,7 +10,7 @@ import './state/theme.ts'
 
 const root = document.getElementById('app')
 const draw = () => root && render(<Shell />, root)
-/** The parts of the page lie behind this script: the list needs none of them, what else an address may ask for does. */
+/** The parts follow this script. The list needs none of them, other views may. */
 const needsParts = !['', 'calls'].includes(here.value.view) || here.value.params.has('call')
 
 if (needsParts) document.addEventListener('DOMContentLoaded', draw)
@@ -19,7 +19,7 @@ if (reportData) {
   loading.value = false
   if (!needsParts) draw()
 } else {
-  // The list is drawn once, with its first calls; what happens is followed when they can be seen.
+  // The list is rendered once, with its first calls. Live updates start when they are visible.
   const first = firstPage().catch(() => {})
   void first.then(() => {
     if (!needsParts) draw()

@@ -1,4 +1,4 @@
-// The registry of views: one line a view.
+// The registry of views: one line per view.
 import type { ComponentChildren } from 'preact'
 import { ExploreView } from './explore/view.tsx'
 import { reportData } from './state/report.ts'
@@ -13,16 +13,16 @@ import { WorkspaceView } from './views/workspace.tsx'
 
 /** A view of the page. */
 export interface View {
-  /** Its name in the address. */
+  /** Its name in the URL. */
   id: string
   label: string
   icon: IconName
-  /** Whether a report has it too. */
+  /** Whether reports have it, too. */
   inReport: boolean
   show(): ComponentChildren
 }
 
-/** All views, in the order in which they are listed; the first is shown when none is named. */
+/** All views, in order. The first one is the default. */
 const VIEWS: readonly View[] = [
   { id: 'calls', label: 'Calls', icon: 'calls', inReport: true, show: () => <CallsView /> },
   { id: 'compare', label: 'Compare', icon: 'compare', inReport: true, show: () => <CompareView /> },
@@ -41,7 +41,7 @@ const EXPLORATION: View = {
   show: () => <ExploreView />,
 }
 
-/** The views of a server, or those of a report; an exploration report begins with the exploration. */
+/** The views of a server, or those of a report. An exploration report starts with the exploration. */
 export const viewsHere: readonly View[] = reportData
   ? [...(reportData.exploration ? [EXPLORATION] : []), ...VIEWS.filter(({ inReport }) => inReport)]
   : VIEWS

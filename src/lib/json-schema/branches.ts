@@ -1,8 +1,9 @@
-// Takes a schema apart: every way through its references, anyOf, oneOf, not and if, as lists of plain keywords to satisfy at once.
+// Splits a schema into branches: each combination of its references, anyOf, oneOf, not and if, as lists of plain
+// keywords that must hold at once.
 import type { InstanceType } from '@cfworker/json-schema'
 import { InvalidSchema, type Keywords, type Schema, SchemaError, TYPES } from './prepare.ts'
 
-/** Schemas that contain the place now being made, the innermost first. */
+/** Schemas that contain the current position, the innermost first. */
 export interface SchemaStack {
   schema: object
   outer: SchemaStack | undefined
@@ -11,21 +12,24 @@ export interface SchemaStack {
 interface Walk {
   lookup: Record<string, Schema>
   origin: WeakMap<object, string>
-  /** How often a reference may stand inside itself. */
+  /** How often a reference may contain itself. */
   depth: number
   inside: SchemaStack | undefined
-  /** Is told of every step, since ways can be endlessly many. */
+  /** Called for every step, since there can be infinitely many branches. */
   spend(): void
-  /** Is told why a way leads nowhere. */
+  /** Called with the reason why a branch is impossible. */
   note(error: SchemaError): void
 }
-/** A way through: the keywords, and the schemas that a reference led into. */
+/** A branch: its keywords, and the schemas that references led to. */
 export interface SchemaBranch {
   parts: Keywords[]
   inside: SchemaStack | undefined
 }
 
-/** Types that all parts allow, in the order of the first that names them, null last; undefined when none names a type. */
+/**
+ * Types that all parts allow, in the order of the first part that names them, null last. Undefined if none names a
+ * type.
+ */
 export function typesOf(parts: Keywords[]): InstanceType[] | undefined {
   let types: InstanceType[] | undefined
   for (const { type } of parts) {
@@ -41,7 +45,7 @@ export function typesOf(parts: Keywords[]): InstanceType[] | undefined {
   return types && [...types.filter((name) => name !== 'null'), ...types.filter((name) => name === 'null')]
 }
 
-/** Ways to break a schema, one keyword each, as schemas to satisfy. */
+/** Ways to violate a schema, one keyword each, as schemas to satisfy. */
 function* negations(schema: Schema, walk: Walk): Generator<Schema[]> {
   if (typeof schema === 'boolean') {
     if (!schema) yield []
@@ -63,7 +67,7 @@ function* negations(schema: Schema, walk: Walk): Generator<Schema[]> {
   if (maximum !== undefined) yield [{ type: 'number', exclusiveMinimum: maximum }]
   if (minLength) yield [{ type: 'string', maxLength: minLength - 1 }]
   if (maxLength !== undefined) yield [{ type: 'string', minLength: maxLength + 1 }]
-  // What must not be found in a text is refused by a look-ahead at its beginning.
+  // A negative look-ahead at the start rejects a forbidden pattern.
   if (schema.pattern !== undefined) yield [{ type: 'string', pattern: `^(?![\\s\\S]*(?:${schema.pattern}))` }]
   if (minItems) yield [{ type: 'array', maxItems: minItems - 1 }]
   if (maxItems !== undefined) yield [{ type: 'array', minItems: maxItems + 1 }]
@@ -76,10 +80,10 @@ function* negations(schema: Schema, walk: Walk): Generator<Schema[]> {
   for (const inner of schema.allOf ?? []) yield [{ not: inner }]
 }
 
-/** Ways to choose from, each a list of schemas. */
+/** Alternatives, each a list of schemas. */
 type Choice = Iterable<Schema[]>
 
-/** Each branch of oneOf, first as it is, then with all the others broken. */
+/** Each branch of oneOf, first as it is, then with all the others violated. */
 const onlyOne = (branches: Schema[]): Choice => ({
   *[Symbol.iterator]() {
     for (const branch of branches) yield [branch]
@@ -87,17 +91,17 @@ const onlyOne = (branches: Schema[]): Choice => ({
   },
 })
 
-/** What a schema leaves to choose, the likely and simple ways first. */
+/** The alternatives of a schema, the likely and simple ones first. */
 function choicesOf(schema: Keywords, walk: Walk): Choice[] {
   const choices: Choice[] = []
-  // All together come last: one is mostly enough.
+  // All together come last: one usually suffices.
   if (schema.anyOf) choices.push([...nullLast(schema.anyOf).map((branch) => [branch]), schema.anyOf])
   if (schema.oneOf) choices.push(onlyOne(nullLast(schema.oneOf)))
-  // An empty way first: mostly a value that was made for the rest breaks the `not` by itself.
+  // The empty alternative comes first: a value made for the rest usually violates the `not` by itself.
   if (schema.not !== undefined) choices.push([[], ...negations(schema.not, walk)])
   if (schema.if !== undefined) {
     const otherwise = schema.else ?? true
-    const broken = [...negations(schema.if, walk)].map((way) => [...way, otherwise])
+    const broken = [...negations(schema.if, walk)].map((branch) => [...branch, otherwise])
     choices.push([[schema.if, schema.then ?? true], [otherwise], ...broken])
   }
   const dependent: [string, Schema][] = Object.entries(schema.dependentSchemas ?? {})
@@ -111,7 +115,7 @@ const nullLast = (branches: Schema[]): Schema[] => {
   return [...branches.filter((branch) => !isNull(branch)), ...branches.filter(isNull)]
 }
 
-/** The end of what a reference led to, on the way through it. */
+/** Marks the end of a reference's schemas in a branch. */
 class ReferenceEnd {
   readonly target: Schema
   constructor(target: Schema) {
@@ -120,12 +124,12 @@ class ReferenceEnd {
 }
 
 interface Rest {
-  ahead: (Schema | ReferenceEnd)[]
+  upcoming: (Schema | ReferenceEnd)[]
   choices: Choice[]
-  way: SchemaBranch
-  /** What references led to that the way is inside of at this place: a second time would go round in a circle. */
+  branch: SchemaBranch
+  /** Targets of references that contain this position: visiting one again would be a cycle. */
   followed: Schema[]
-  /** What they led to that the way has been through: once more adds nothing. */
+  /** Targets of references that the branch has already visited: visiting one again adds nothing. */
   taken: Schema[]
 }
 
@@ -135,10 +139,10 @@ function timesInside(schema: Schema, inside: SchemaStack | undefined): number {
   return times
 }
 
-/** Whether a reference is to another document, which may well be there: nothing is fetched. */
+/** Whether a reference is to another document, which may exist: nothing is fetched. */
 const isElsewhere = (reference = '') => /^[a-z][a-z0-9+.-]*:/i.test(reference)
 
-/** The rest of the way after following a reference, or undefined when it leads nowhere. */
+/** The rest of the branch after following a reference. Undefined if it leads nowhere. */
 function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   const path = walk.origin.get(schema) ?? ''
   const target = schema.__absolute_ref__ === undefined ? undefined : walk.lookup[schema.__absolute_ref__]
@@ -153,15 +157,15 @@ function follow(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
     walk.note(new SchemaError(`the reference ${JSON.stringify(schema.$ref)} leads back to itself without end`, path))
     return
   }
-  const inside = typeof target === 'object' ? { schema: target, outer: rest.way.inside } : rest.way.inside
-  const { parts } = rest.way
-  const ahead = [target, new ReferenceEnd(target), ...rest.ahead]
-  return { ...rest, ahead, followed: [...rest.followed, target], way: { parts, inside } }
+  const inside = typeof target === 'object' ? { schema: target, outer: rest.branch.inside } : rest.branch.inside
+  const { parts } = rest.branch
+  const upcoming = [target, new ReferenceEnd(target), ...rest.upcoming]
+  return { ...rest, upcoming, followed: [...rest.followed, target], branch: { parts, inside } }
 }
 
-/** The rest of the way after taking the keywords of one schema, or undefined when its type contradicts the others. */
+/** The rest of the branch after adding the keywords of one schema. Undefined if its type contradicts the others. */
 function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
-  const { parts, inside } = rest.way
+  const { parts, inside } = rest.branch
   const types = typesOf([...parts, schema])
   if (types?.length === 0) {
     const before = typesOf(parts)?.join(' or ')
@@ -171,34 +175,37 @@ function take(schema: Keywords, rest: Rest, walk: Walk): Rest | undefined {
   }
   return {
     ...rest,
-    ahead: [...(schema.allOf ?? []), ...rest.ahead],
+    upcoming: [...(schema.allOf ?? []), ...rest.upcoming],
     choices: [...rest.choices, ...choicesOf(schema, walk)],
-    way: { parts: [...parts, schema], inside },
+    branch: { parts: [...parts, schema], inside },
   }
 }
 
-/** Every way through some schemas that must all hold, the likely ones first. */
-export function recoveryPathsOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
-  return walkOn({ ahead: schemas, choices: [], way: { parts: [], inside: walk.inside }, followed: [], taken: [] }, walk)
+/** Every branch of schemas that must all hold, the likely ones first. */
+export function branchesOf(schemas: Schema[], walk: Walk): Generator<SchemaBranch> {
+  return walkOn(
+    { upcoming: schemas, choices: [], branch: { parts: [], inside: walk.inside }, followed: [], taken: [] },
+    walk,
+  )
 }
 
 function* walkOn(rest: Rest, walk: Walk): Generator<SchemaBranch> {
   walk.spend()
-  const [schema, ...ahead] = rest.ahead
+  const [schema, ...upcoming] = rest.upcoming
   if (schema === undefined) {
     const [choice, ...choices] = rest.choices
-    if (!choice) yield rest.way
-    else for (const way of choice) yield* walkOn({ ...rest, ahead: way, choices }, walk)
+    if (!choice) yield rest.branch
+    else for (const branch of choice) yield* walkOn({ ...rest, upcoming: branch, choices }, walk)
     return
   }
   if (schema instanceof ReferenceEnd) {
     const { target } = schema
     const followed = rest.followed.filter((one) => one !== target)
-    return yield* walkOn({ ...rest, ahead, followed, taken: [...rest.taken, target] }, walk)
+    return yield* walkOn({ ...rest, upcoming, followed, taken: [...rest.taken, target] }, walk)
   }
   if (schema === false) return walk.note(new SchemaError('the schema allows nothing here', ''))
-  if (schema === true) return yield* walkOn({ ...rest, ahead }, walk)
-  const taken = take(schema, { ...rest, ahead }, walk)
+  if (schema === true) return yield* walkOn({ ...rest, upcoming }, walk)
+  const taken = take(schema, { ...rest, upcoming }, walk)
   const next = taken && schema.$ref !== undefined ? follow(schema, taken, walk) : taken
   if (next) yield* walkOn(next, walk)
 }

@@ -1,4 +1,4 @@
-// Objects and lists for a schema: required members first, then what is optional as long as it can be made.
+// Generates objects and lists for a schema: required members first, then optional ones where possible.
 
 import { patternTexts } from './pattern-texts.ts'
 import { randomAt, whereIs } from './position.ts'
@@ -6,9 +6,9 @@ import { type Keywords, type Schema, SchemaError, step, TooLarge, WorkSpent } fr
 import { singular } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
-/** Most items of a list, and most properties of an object, that are made. */
+/** Maximum number of generated items of a list or properties of an object. */
 const MAX_MEMBERS = 1000
-/** Longest name that is invented for a property, in characters. */
+/** Maximum length of a generated property name, in characters. */
 const MAX_NAME_LENGTH = 200
 
 const inner = (position: ValuePosition, name: string): ValuePosition => ({
@@ -21,7 +21,7 @@ const firstOf = (run: SampleRun, schemas: Schema[], at: ValuePosition): unknown 
 const least = (values: (number | undefined)[]) => Math.max(0, ...values.map((value) => value ?? 0))
 const most = (values: (number | undefined)[]) => Math.min(...values.map((value) => value ?? Number.POSITIVE_INFINITY))
 
-/** Everything that a property of this name must satisfy. */
+/** All schemas that a property of this name must satisfy. */
 function schemasOf(parts: Keywords[], name: string): Schema[] {
   const known = parts.map(({ properties, patternProperties }) => [
     ...(properties?.[name] === undefined ? [] : [properties[name]]),
@@ -45,7 +45,10 @@ function tooMany(kind: string, count: number, path: string): TooLarge {
   )
 }
 
-/** Objects that have the required properties, first with all the optional ones that can be made. */
+/**
+ * Objects with the required properties, first with all optional ones that can be generated.
+ * @throws SchemaError if there is none
+ */
 export function* objectsFor(run: SampleRun, context: ContainerContext): Generator<object> {
   const { parts } = context
   const required = [...new Set(parts.flatMap((part) => part.required ?? []))]
@@ -63,13 +66,13 @@ export function* objectsFor(run: SampleRun, context: ContainerContext): Generato
     known.length === 0 && required.length === 0
       ? Math.min(max, Math.max(min, run.lean ? 0 : dictionarySize(parts)))
       : min
-  if (!run.lean) yield objectWith(run, context, { required, optional, wanted: max, min: names })
-  yield objectWith(run, context, { required, optional, wanted: min, min })
+  if (!run.lean) yield objectWith(run, context, { required, optional, target: max, min: names })
+  yield objectWith(run, context, { required, optional, target: min, min })
   for (const name of optional)
-    yield objectWith(run, context, { required: [...required, name], optional, wanted: min, min })
+    yield objectWith(run, context, { required: [...required, name], optional, target: min, min })
 }
 
-/** An object without named properties is a dictionary when it says what its values are. */
+/** An object without named properties is a dictionary if its values have a schema. */
 const dictionarySize = (parts: Keywords[]): number =>
   parts.some((part) => typeof part.additionalProperties === 'object' || part.patternProperties) ? 2 : 0
 
@@ -77,15 +80,15 @@ interface Members {
   required: string[]
   optional: string[]
   /** Optional properties are added up to this number of properties. */
-  wanted: number
-  /** Names are invented up to this number of properties. */
+  target: number
+  /** Names are generated up to this number of properties. */
   min: number
 }
 
 function objectWith(
   run: SampleRun,
   { parts, position }: ContainerContext,
-  { required, optional, wanted, min }: Members,
+  { required, optional, target: wanted, min }: Members,
 ): object {
   const made: Record<string, unknown> = Object.create(null)
   for (const name of required) {
@@ -117,7 +120,7 @@ function objectWith(
       if (count >= min) break
     }
   }
-  // Properties stand in the order of the schema, as people write them.
+  // Properties are in the order of the schema, as people write them.
   const order = [...new Set([...parts.flatMap((part) => Object.keys(part.properties ?? {})), ...Object.keys(made)])]
   return Object.assign(
     Object.create(null),
@@ -128,9 +131,9 @@ function objectWith(
 const isName = (run: SampleRun, parts: Keywords[], name: string): boolean =>
   parts.every(({ propertyNames }) => propertyNames === undefined || run.check(name, propertyNames) === undefined)
 
-/** Names for further properties: those of patterns, numbered ones, then those that propertyNames ask for. */
+/** Names for further properties: from patterns, numbered, then from propertyNames. */
 function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePosition): Generator<string> {
-  const luck = (purpose: string) => randomAt(run, position, purpose)
+  const random = (purpose: string) => randomAt(run, position, purpose)
   const word = singular(position.name) || 'key'
   const patterns = parts.flatMap((part) => Object.keys(part.patternProperties ?? {}))
   const rules = parts.flatMap((part) => part.propertyNames ?? [])
@@ -138,12 +141,12 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
     const numbered = `${word}_${turn + 1}`
     for (const pattern of patterns) {
       const path = whereIs(run, parts, 'patternProperties') + step(pattern)
-      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, luck }).take(1)
+      const [text] = patternTexts(pattern, { path, shortest: 0, longest: MAX_NAME_LENGTH, turn, random }).take(1)
       if (text === undefined) continue
       yield pattern.endsWith('$') ? text : text + numbered
     }
     yield numbered
-    // Most rules let numbered names pass.
+    // Most rules allow numbered names.
     if (rules.length === 0 || turn < 3) continue
     const at = { ...inner(position, word), turn: turn - 3 }
     yield* run
@@ -153,14 +156,17 @@ function* inventedNames(run: SampleRun, parts: Keywords[], position: ValuePositi
   }
 }
 
-/** What the item at an index must satisfy, `contains` aside. */
+/** The schemas of the item at an index, without `contains`. */
 function itemSchemas(parts: Keywords[], index: number): Schema[] {
   const known = parts.flatMap((part) => part.prefixItems?.[index] ?? part.items ?? [])
-  // What is contained counts as known too: `false` is checked in the end.
+  // `contains` counts as known too: `false` is checked in the end.
   return known.length > 0 ? known : parts.flatMap(({ unevaluatedItems: rest }) => (rest ? [rest] : []))
 }
 
-/** Lists, first with a few items, then with as few as the schema allows. */
+/**
+ * Lists, first with a few items, then with as few as the schema allows.
+ * @throws SchemaError if there is none
+ */
 export function* listsFor(run: SampleRun, context: ContainerContext): Generator<unknown[]> {
   const { parts } = context
   const contained = parts.flatMap(({ contains, minContains, maxContains }) =>
@@ -179,12 +185,12 @@ export function* listsFor(run: SampleRun, context: ContainerContext): Generator<
   const lengths = [...new Set([...(run.lean ? [] : [few]), Math.max(min, together), min, tuple])]
   const unique = parts.some((part) => part.uniqueItems)
   const failures: SchemaError[] = []
-  for (const length of lengths.map((wanted) => Math.min(Math.max(wanted, min), max))) {
+  for (const length of lengths.map((target) => Math.min(Math.max(target, min), max))) {
     const fromEnd = (index: number) => spread(contained)(length - 1 - index)
     const overlaid = (index: number) => contained.flatMap(({ contains, count }) => (index < count ? [contains] : []))
-    const ways = contained.length === 0 ? [spread(contained)] : [spread(contained), fromEnd, overlaid]
-    // Where one way to contain something fails, another may not.
-    for (const extra of ways) {
+    const attempts = contained.length === 0 ? [spread(contained)] : [spread(contained), fromEnd, overlaid]
+    // Where one combination of contained items fails, another may not.
+    for (const extra of attempts) {
       try {
         yield listOf(run, context, { min, length, unique, extra })
       } catch (error) {
@@ -202,7 +208,7 @@ interface ContainsRule {
   atMost: number | undefined
 }
 
-/** One `contains` after the other; what must not be contained more often is kept out of the other items. */
+/** Adds items for one `contains` after the other. Items that must not occur more often are excluded from the rest. */
 const spread =
   (contained: ContainsRule[]) =>
   (index: number): Schema[] => {
@@ -218,7 +224,7 @@ interface Items {
   min: number
   length: number
   unique: boolean
-  /** What the item must satisfy besides. */
+  /** Additional schemas of the item. */
   extra(index: number): Schema[]
 }
 

@@ -1,4 +1,4 @@
-// JSON Schema of any draft: a plausible value that satisfies a schema, and what is wrong with a value.
+// JSON Schema of any draft: generates a plausible value for a schema, and lists the problems of a value.
 import type { Schema as ValidatorSchema } from '@cfworker/json-schema'
 import {
   checkKeywords,
@@ -15,49 +15,52 @@ import type { SampleRun } from './types.ts'
 
 export { InvalidSchema, SchemaError, WorkSpent }
 
-/** How much may be done for a schema. */
+/** Limits of the work for a schema. */
 export interface SchemaBudget {
-  /** Values made and checked for one attempt at a sample. */
+  /** Values that one attempt at a sample may generate and check. */
   values: number
-  /** Schemas that values are held against, in one attempt or check: some microseconds each. */
+  /** Schema comparisons of one attempt or check: some microseconds each. */
   steps: number
 }
 
-/** What is done before other calls have their turn: some ten milliseconds. */
+/** The limit of work on the main thread: about ten milliseconds. */
 export const SMALL_BUDGET: SchemaBudget = { values: 1_000, steps: 3_000 }
-/** What is done at all. */
+/** The limit of all work. */
 const FULL_BUDGET: SchemaBudget = { values: 50_000, steps: 300_000 }
-/** Steps for each character of a text that is checked: most have a value in ten characters, in front of two or three schemas. */
+/**
+ * Steps per character of a checked text. Most texts have a value every ten characters, compared with two or three
+ * schemas.
+ */
 const STEPS_A_CHARACTER = 2
-/** Texts of more characters are told their first problems alone. */
+/** For texts of more characters, only the first problems are reported. */
 const ALL_PROBLEMS = 100_000
 
 interface StepCounter {
   spend: SpendSteps
-  /** Begins anew. */
+  /** Resets the budget. */
   refill(): void
 }
 
 function stepCounter(most: number): StepCounter {
-  let left = most
+  let remaining = most
   return {
     spend(steps) {
-      left -= steps
-      if (left < 0)
+      remaining -= steps
+      if (remaining < 0)
         throw new WorkSpent(
           `the schema takes too much work: a value is held against its parts more than ${most} times`,
           '',
         )
     },
     refill() {
-      left = most
+      remaining = most
     },
   }
 }
 
 /**
- * Attempts at a sample: one with everything, then only what is required, not recursive and more recursive. A recursive schema
- * that can end at all mostly ends without a reference inside itself.
+ * Attempts at a sample: first complete, then only required members, without recursion and with more recursion. A
+ * recursive schema that can end usually ends without a reference inside itself.
  */
 const ATTEMPTS = [
   { lean: false, depth: 2 },
@@ -65,7 +68,7 @@ const ATTEMPTS = [
   { lean: true, depth: 6 },
 ]
 
-/** The error as one of the schema; a schema that is nested so deeply that the stack ends is the client's mistake too. */
+/** The error as one of the schema. A schema whose nesting overflows the stack is a client's mistake, too. */
 function asSchemaError(error: unknown): SchemaError {
   if (error instanceof SchemaError) return error
   if (error instanceof RangeError)
@@ -81,7 +84,10 @@ async function load() {
 type Library = Awaited<ReturnType<typeof load>>
 type Problem = ReturnType<Library['validate']>['errors'][number]
 
-/** The problems that say most: not those that only say that a part has problems, nor that a wrong property is undeclared. */
+/**
+ * The most specific problems: not those that only say that a part has problems, nor that an invalid property is
+ * undeclared.
+ */
 const replyContext = (errors: Problem[]): Problem[] =>
   errors.filter((error, index) => {
     const next = errors[index + 1]
@@ -104,8 +110,8 @@ function preparedWith({ dereference, validate }: Library, schema: unknown, spend
 }
 
 /**
- * Whether there is more to a schema than the steps that are counted, so that it must not be looked at beside other calls;
- * `text` is the schema as JSON. Patterns may look back without an end, as the validator's own pattern of a `url` does.
+ * Whether a schema has work that is not counted in steps, so that it must not run on the main thread. `text` is the
+ * schema as JSON. Patterns may backtrack without limit, and so may the validator's own pattern of a `url`.
  */
 export const isOpenEnded = (text: string): boolean =>
   text.includes('"pattern') || text.includes('"format":"url"') || text.includes('"uniqueItems":true')
@@ -116,9 +122,10 @@ export async function checkSchema(schema: object | boolean): Promise<void> {
 }
 
 /**
- * A value that satisfies the schema, of any draft, always the same for the same schema and key.
- * @param budget what one attempt may take; with less than usual, `WorkSpent` is thrown at once
- * @throws SchemaError for a schema that nothing was found for, `InvalidSchema` for one that is none, saying why and where.
+ * A value that satisfies a schema of any draft, the same for the same schema and key.
+ * @param budget limit of one attempt; with less than usual, `WorkSpent` is thrown at once
+ * @throws SchemaError if no value was found
+ * @throws InvalidSchema if the schema is invalid, with the reason and position
  */
 export async function sampleOf(schema: object | boolean, key: string, budget = FULL_BUDGET): Promise<unknown> {
   const library = await load()
@@ -158,9 +165,10 @@ export async function sampleOf(schema: object | boolean, key: string, budget = F
 }
 
 /**
- * Problems of a JSON text under a schema of any draft, in words; empty when it is valid.
- * @param budget what the check may take; with less than usual, `WorkSpent` says that more is to be tried
- * @throws SyntaxError when the text is no JSON, SchemaError when the schema is malformed or takes too much work
+ * Messages for the problems of a JSON text under a schema of any draft; empty if it is valid.
+ * @param budget limit of the check; with less than usual, `WorkSpent` means that a larger budget may succeed
+ * @throws SyntaxError if the text is not JSON
+ * @throws SchemaError if the schema is malformed or takes too much work
  */
 export async function violations(schema: object | boolean, text: string, budget = FULL_BUDGET): Promise<string[]> {
   const library = await load()

@@ -1,11 +1,11 @@
-// Numbers for a schema: small and round where the limits allow it.
+// Generates numbers for a schema: small and round where the limits allow it.
 import type { Keywords } from './prepare.ts'
 
-/** Numbers between two limits, in steps. */
+/** Multiples of a step between two limits. */
 export interface NumberRange {
   low: number
   high: number
-  /** Distance of neighbours; undefined when any fraction will do. */
+  /** Distance of neighbors; undefined if any fraction is valid. */
   step: number | undefined
 }
 
@@ -23,7 +23,7 @@ function commonStep(steps: number[]): number | undefined {
   return whole.reduce((a, b) => (a / divisor(a, b)) * b) / scale
 }
 
-/** The numbers that all parts allow. */
+/** The range that all parts allow. */
 export function rangeOf(parts: Keywords[], whole: boolean): NumberRange {
   const all = (name: 'minimum' | 'maximum' | 'exclusiveMinimum' | 'exclusiveMaximum' | 'multipleOf') =>
     parts.flatMap((part) => part[name] ?? [])
@@ -34,29 +34,29 @@ export function rangeOf(parts: Keywords[], whole: boolean): NumberRange {
   }
 }
 
-/** A step fine enough to find numbers inside a range, a half when there is room. */
+/** A step small enough to find numbers inside a range, a half if there is room. */
 function roundStep({ low, high }: NumberRange): number {
   const room = high - low
   return room >= 4 ? 0.5 : room > 0 ? 10 ** Math.floor(Math.log10(room) - 1) : 1
 }
 
-/** Where likely numbers begin: people count from 1, when the range lets them. */
+/** The start of likely numbers: people count from 1, if the range allows it. */
 function likelyLow({ low, high }: NumberRange, step: number): number {
   if (low < 1 && high >= 10) return 1
   return low === Number.NEGATIVE_INFINITY && high >= step ? Math.max(step, Math.min(1, high)) : low
 }
 
-/** How many steps a number is; what binary fractions make of it is no fraction of a step. */
+/** A number in steps; rounding errors of binary fractions are removed. */
 function turnsOf(value: number, step: number): number {
   const turns = value / step
   return Number.isInteger(turns) ? turns : Number(turns.toPrecision(15))
 }
 
 /**
- * Numbers of a range, some at a limit, which an exclusive limit forbids. `luck` in [0, 1) chooses among the small ones,
- * `turn` moves on, so that turns give different numbers.
+ * Numbers of a range, some at a limit, which an exclusive limit forbids. `random` in [0, 1) selects among the small ones;
+ * each `turn` gives different numbers.
  */
-export function* numbersIn(range: NumberRange, luck: number, turn: number): Generator<number> {
+export function* numbersIn(range: NumberRange, random: number, turn: number): Generator<number> {
   const step = range.step ?? roundStep(range)
   const decimals = Math.min(decimalsOf(step), 20)
   const at = (index: number) => Number((index * step).toFixed(decimals))
@@ -65,13 +65,13 @@ export function* numbersIn(range: NumberRange, luck: number, turn: number): Gene
   const likely: number[] = []
   if (Number.isFinite(first)) {
     const room = Number.isFinite(last) ? Math.max(0, last - first + 1) : Number.POSITIVE_INFINITY
-    const start = Math.floor(luck * Math.min(room, 10)) + turn
+    const start = Math.floor(random * Math.min(room, 10)) + turn
     for (let more = 0; more < Math.min(room, 25); more++) likely.push(at(first + ((start + more) % room)))
     if (room > 25) likely.push(at(last), at(Math.ceil(range.low / step)))
   } else if (Number.isFinite(last)) {
-    for (let more = 0; more < 25; more++) likely.push(at(last - Math.floor(luck * 10) - turn - more))
+    for (let more = 0; more < 25; more++) likely.push(at(last - Math.floor(random * 10) - turn - more))
   }
-  // Some validators divide without allowing for binary fractions.
+  // Some validators divide without tolerance for binary fractions.
   const clean = likely.filter((value) => Number.isInteger(value / step))
   yield* [...clean, ...likely].filter(Number.isFinite)
   if (range.step !== undefined) return

@@ -1,38 +1,38 @@
-// Texts for a pattern: its parts are drawn one after the other, with readable characters where it leaves a choice. What a
-// look-around asks for is not seen, so whoever draws a text tries it with the real expression.
+// Generates texts for a pattern: its parts in order, with readable characters where there is a choice. Look-arounds are
+// ignored, so the caller must test each text with the real expression.
 import { parseRegex, type RegexAlternatives, type RegexNode } from '../regex-syntax.ts'
 import { SchemaError, TooLarge } from './prepare.ts'
 import { MAX_TEXT_LENGTH } from './strings.ts'
 
-/** What a text for a pattern must be like besides, and what decides between several. */
+/** Further requirements of a text, and the source of choices. */
 export interface PatternOptions {
   /** JSON pointer to the pattern in the schema. */
   path: string
-  /** Least and greatest number of characters. */
+  /** Minimum and maximum number of characters. */
   shortest: number
   longest: number
-  /** Index of the list item that the text is in. */
+  /** Index of the list item that contains the text. */
   turn: number
-  /** A number in [0, 1), always the same for the same place and purpose. */
-  luck(purpose: string): number
+  /** A number in [0, 1), constant for the same position and purpose. */
+  random(purpose: string): number
 }
 
-/** Texts that are drawn of one pattern for one place, and the characters of all of them together. */
+/** Maximum number of texts of one pattern for one position, and of their characters. */
 const MAX_TEXTS = 40
 const MAX_CHARACTERS = 200_000
-/** Parts that are drawn for them: some tenths of a second. */
+/** Maximum number of parts that are generated for them: some tenths of a second. */
 const MAX_PARTS = 1_000_000
-/** Turns of what has no measured length. */
+/** Maximum repetitions of a part without a measured length. */
 const MAX_EMPTY_TURNS = 1_000
-/** Texts that are drawn with the likeliest characters alone; later ones have signs too, which look-aheads may ask for. */
+/** Texts with only the likeliest characters; later ones have signs too, which look-aheads may require. */
 const PLAIN_TEXTS = 8
 
 const characters = (first: number, last: number): string =>
   Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index)).join('')
 const PRINTABLE = characters(0x20, 0x7e)
-/** Characters from the likeliest on; what is in none of them comes last. */
+/** Characters, the likeliest first; those in none of them come last. */
 const LIKELY = ['abcdefghijklmnopqrstuvwxyz', '0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', ' ', '-', '_', '.', PRINTABLE]
-/** All but the halves of characters, where an expression asks for rare ones. */
+/** All code points except surrogates, for expressions that require rare ones. */
 const RARE = [
   [0xa0, 0x24f],
   [0x370, 0x52f],
@@ -42,7 +42,7 @@ const RARE = [
   [0, 0x1f],
 ] as const
 
-/** The likeliest characters that a part of a pattern matches, none when it matches no character. */
+/** The likeliest characters that match a part of a pattern; empty if it matches none. */
 function charactersFor(raw: string, plain: boolean): string[] {
   const expression = new RegExp(raw, 'gu')
   for (const some of plain ? LIKELY : [PRINTABLE]) {
@@ -56,7 +56,7 @@ function charactersFor(raw: string, plain: boolean): string[] {
   return []
 }
 
-/** Least and greatest number of characters. */
+/** Minimum and maximum number of characters. */
 interface Size {
   min: number
   max: number
@@ -65,18 +65,18 @@ const together = (sizes: readonly Size[]): Size =>
   sizes.reduce(({ min, max }, size) => ({ min: min + size.min, max: max + size.max }), { min: 0, max: 0 })
 const times = (size: number, count: number) => (size === 0 || count === 0 ? 0 : size * count)
 
-/** Draws texts of one pattern. */
+/** Generates texts of one pattern. */
 class Drawing {
   readonly #path: string
   readonly #alternatives: RegexAlternatives
   readonly #sizes = new Map<RegexNode, Size>()
   readonly #characters = new Map<string, string[]>()
-  /** The text of each group that has been drawn, for back references. */
+  /** The generated text of each group, for back references. */
   #captured = new Map<number, string>()
   #parts = 0
   #plain = true
-  #luck: () => number = () => 0
-  /** Least and greatest number of characters of a text, without those of back references. */
+  #random: () => number = () => 0
+  /** Minimum and maximum number of characters of a text, without back references. */
   readonly size: Size
 
   constructor(source: string, path: string) {
@@ -85,12 +85,12 @@ class Drawing {
     this.size = this.#sizeOfAny(this.#alternatives)
   }
 
-  /** A text of about `length` characters; undefined when there is none. */
-  text(length: number, { plain, luck }: { plain: boolean; luck(): number }): string | undefined {
+  /** A text of about `length` characters; undefined if there is none. */
+  text(length: number, { plain, random }: { plain: boolean; random(): number }): string | undefined {
     this.#captured = new Map()
     if (plain !== this.#plain) this.#characters.clear()
     this.#plain = plain
-    this.#luck = luck
+    this.#random = random
     return this.#any(this.#alternatives, length)
   }
 
@@ -100,8 +100,8 @@ class Drawing {
   }
 
   #sizeOf(node: RegexNode): Size {
-    const known = this.#sizes.get(node)
-    if (known) return known
+    const cached = this.#sizes.get(node)
+    if (cached) return cached
     const size = this.#measured(node)
     this.#sizes.set(node, size)
     return size
@@ -117,7 +117,7 @@ class Drawing {
 
   /** A whole number from `least` to `most`. */
   #between(least: number, most: number): number {
-    return least + Math.floor(this.#luck() * (most - least + 1))
+    return least + Math.floor(this.#random() * (most - least + 1))
   }
 
   #any(alternatives: RegexAlternatives, length: number): string | undefined {
@@ -129,7 +129,7 @@ class Drawing {
     return this.#sequence(choices[this.#between(0, choices.length - 1)] ?? [], length)
   }
 
-  /** Parts one after the other: what is left of the length when each is as short as it can be goes to them by chance. */
+  /** Parts in order. The characters beyond their minimum lengths are distributed at random. */
   #sequence(nodes: readonly RegexNode[], length: number): string | undefined {
     const sizes = nodes.map((node) => this.#sizeOf(node))
     const rooms = sizes.map(({ min, max }) => max - min)
@@ -169,10 +169,10 @@ class Drawing {
     }
   }
 
-  /** How often a repetition is drawn to have a length. */
+  /** The number of repetitions that yields a length. */
   #turns({ node, min, max }: Extract<RegexNode, { type: 'repeat' }>, length: number): number {
     const size = this.#sizeOf(node)
-    // Of back references, whose texts are not measured, or of nothing.
+    // Back references, whose texts are not measured, or nothing.
     if (size.max === 0) return Math.min(min, MAX_EMPTY_TURNS)
     const least = Math.max(min, Math.min(1, length), Math.ceil(length / size.max))
     const most = size.min === 0 ? Math.min(max, Math.max(least, length)) : Math.min(max, Math.floor(length / size.min))
@@ -185,16 +185,17 @@ class Drawing {
       choices = charactersFor(raw, this.#plain)
       this.#characters.set(raw, choices)
     }
-    return choices[Math.floor((choices.length > 1 ? this.#luck() : 0) * choices.length)]
+    return choices[Math.floor((choices.length > 1 ? this.#random() : 0) * choices.length)]
   }
 }
 
 /**
- * Texts of one pattern (of the unicode mode), short ones first; not all of them match.
- * @throws SchemaError when no text is as short as it must be, `TooLarge` when the pattern or a text of it is too large
+ * Texts of one pattern (in unicode mode), short ones first; not all of them match.
+ * @throws SchemaError if no text is short enough
+ * @throws TooLarge if the pattern or its text is too large
  */
 export function* patternTexts(pattern: string, options: PatternOptions): Generator<string> {
-  const { path, shortest, longest, turn, luck } = options
+  const { path, shortest, longest, turn, random } = options
   const drawing = new Drawing(pattern, path)
   const { min, max } = drawing.size
   if (min > MAX_TEXT_LENGTH)
@@ -209,16 +210,16 @@ export function* patternTexts(pattern: string, options: PatternOptions): Generat
     const room = round < 4 ? 2 : Math.min(2 ** (round >> 1), Math.max(64, shortest))
     const last = Math.max(first, Math.min(max, longest, first + room))
     let looks = 0
-    const chance = () => luck(`pattern ${turn} ${round} ${looks++}`)
+    const chance = () => random(`pattern ${turn} ${round} ${looks++}`)
     const length = first + Math.floor(chance() * (last - first + 1))
-    const text = drawing.text(length, { plain: round < PLAIN_TEXTS, luck: chance })
+    const text = drawing.text(length, { plain: round < PLAIN_TEXTS, random: chance })
     if (text === undefined) return
     drawn += text.length
     yield text
   }
 }
 
-/** What is wrong when no text was found; the message says which length it was to have. */
+/** The error when no text was found, with the required length. */
 export const noText = (
   patterns: readonly string[],
   { path, shortest, longest }: Pick<PatternOptions, 'path' | 'shortest' | 'longest'>,

@@ -1,11 +1,12 @@
-// Makes one dialect of all drafts: checks that the keywords are well formed, then writes a schema in the terms of 2020-12.
+// Converts all drafts to one dialect: checks that the keywords are well formed, then rewrites a schema in terms of
+// 2020-12.
 import type { InstanceType, Schema as ValidatorSchema, validate } from '@cfworker/json-schema'
 import { readPattern } from './read-pattern.ts'
 
-/** Keywords of a prepared schema, in the terms of draft 2020-12. */
+/** Keywords of a prepared schema, in terms of draft 2020-12. */
 export interface Keywords {
   $ref?: string
-  /** Set by the validator: the address that `$ref` means. */
+  /** Set by the validator: the resolved address of `$ref`. */
   __absolute_ref__?: string
   type?: InstanceType | InstanceType[]
   const?: unknown
@@ -53,7 +54,12 @@ export interface Keywords {
 /** A prepared schema. */
 export type Schema = boolean | Keywords
 
-/** The schema cannot be used or nothing can satisfy it: the message says why, `path` (a JSON pointer) where in the schema. */
+/**
+ * A schema that cannot be used or satisfied. The message has the reason, `path` (a JSON pointer) the position in the
+ * schema.
+ * @example
+ * new SchemaError('no text has this length', '/properties/name').path // => '/properties/name'
+ */
 export class SchemaError extends Error {
   override name = 'SchemaError'
   readonly path: string
@@ -63,16 +69,19 @@ export class SchemaError extends Error {
   }
 }
 
-/** The schema is none: a keyword is malformed, or a reference leads nowhere. */
+/** An invalid schema: a keyword is malformed, or a reference leads nowhere. */
 export class InvalidSchema extends SchemaError {}
 
-/** Something is larger than a sample may be. */
+/** Something exceeds the size limits of a sample. */
 export class TooLarge extends SchemaError {}
 
-/** All the work that is done for one sample or check is spent. */
+/** The budget of one sample or check is exhausted. */
 export class WorkSpent extends TooLarge {}
 
-/** Takes steps from what may be done; throws `WorkSpent` when there are none left. */
+/**
+ * Takes steps from the budget.
+ * @throws WorkSpent if none are left
+ */
 export type SpendSteps = (steps: number) => void
 
 /** Names of the JSON types. */
@@ -87,7 +96,7 @@ const map: ValidatorSchema = { type: 'object', additionalProperties: self }
 const limit: ValidatorSchema = { type: ['number', 'boolean'] }
 const each = (names: string, schema: ValidatorSchema) =>
   Object.fromEntries(names.split(' ').map((name) => [name, schema]))
-/** What a schema of any draft looks like; keywords that are not here may hold anything. */
+/** The schema of schemas of any draft. Other keywords may have any value. */
 const SCHEMA_OF_SCHEMAS: ValidatorSchema = {
   type: ['object', 'boolean'],
   properties: {
@@ -128,7 +137,7 @@ function patternAt(pattern: string, path: string): string {
   }
 }
 
-/** Older spellings of one schema object, written as 2020-12 has them. */
+/** Rewrites older spellings of one schema object in terms of 2020-12. */
 function modernize(schema: Plain, old: boolean): Plain {
   const {
     $schema: _,
@@ -176,25 +185,25 @@ function modernize(schema: Plain, old: boolean): Plain {
   return out
 }
 
-/** A schema to sample or to validate with, and where each of its parts stands in the schema as it was sent. */
+/** A schema for sampling or validation, with the position of each of its parts in the original schema. */
 export interface PreparedSchema {
   schema: Schema
   origin: WeakMap<object, string>
 }
 
 interface RewriteContext {
-  /** Whether the schema is of a draft before 2019-09. */
+  /** Whether the draft is older than 2019-09. */
   old: boolean
   origin: WeakMap<object, string>
-  /** What every schema object inherits from: see `counting`. */
+  /** The prototype of every schema object: see `counting`. */
   counted: object
   weights: WeakMap<object, number>
 }
 
 /**
- * What makes the validator count: it reads `$recursiveRef` of a schema whenever it holds a value against it or looks references
- * up in it, and no prepared schema has one of its own. References that double, each of two to two more, make it go over a few
- * hundred bytes 2^n times.
+ * Makes the validator count its steps: it reads `$recursiveRef` of a schema whenever it compares a value with it or
+ * looks up references, and no prepared schema has that keyword. References that double, each to two more, make it visit
+ * a few hundred bytes 2^n times.
  */
 const counting = (spend: SpendSteps, weights: WeakMap<object, number>): object =>
   Object.create(null, {
@@ -206,15 +215,15 @@ const counting = (spend: SpendSteps, weights: WeakMap<object, number>): object =
     },
   })
 
-/** Characters that are compared or written in a step. */
+/** Characters that one step compares or writes. */
 const STEP_CHARACTERS = 64
-/** Names of properties that are looked up in a step. */
+/** Property names that one step looks up. */
 const STEP_NAMES = 8
 const LISTED = ['enum', 'const', 'required', 'dependentRequired']
-/** Values of an `enum` that a problem names. */
+/** Values of an `enum` that a problem lists. */
 const NAMED_VALUES = 50
 
-/** Steps for one look of a value at a schema object, without those at the schemas in it. */
+/** Steps for comparing a value with a schema object, without its subschemas. */
 function weightOf(schema: Plain): number {
   let weight = 1
   for (const key of LISTED) {
@@ -228,7 +237,7 @@ function weightOf(schema: Plain): number {
   return weight
 }
 
-/** A long `enum` whose problems name only its first values: each value that is none of them would be told all of it. */
+/** A long `enum` whose problems list only its first values; otherwise each invalid value would repeat all of them. */
 function shortInWords(values: unknown[]): unknown[] {
   if (values.length <= NAMED_VALUES) return values
   const shown = [...values.slice(0, NAMED_VALUES), `... and ${values.length - NAMED_VALUES} more`]
@@ -265,9 +274,9 @@ export function checkKeywords(schema: unknown, validator: typeof validate): void
 }
 
 /**
- * Checks a schema and writes it in the terms of 2020-12.
- * @param spend called with the steps that the validator takes, whenever it holds a value against a part of the schema
- * @throws InvalidSchema when a keyword is malformed.
+ * Checks a schema and rewrites it in terms of 2020-12.
+ * @param spend called with the steps of the validator, whenever it compares a value with a part of the schema
+ * @throws InvalidSchema if a keyword is malformed
  */
 export function prepare(schema: unknown, validator: typeof validate, spend: SpendSteps): PreparedSchema {
   checkKeywords(schema, validator)

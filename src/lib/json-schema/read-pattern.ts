@@ -1,16 +1,16 @@
-// Patterns as the unicode mode takes them: schemas are written for many engines.
+// Converts patterns to unicode mode: schemas are written for many engines.
 
 /** Escapes that other engines allow before any sign (`\-`, `\_`). */
 const NEEDLESS = /[-!"#%&',:;<=>@`~_ ]/
-/** Escapes, classes, counts, then single signs. */
+/** Tokens: escapes, classes, counts, then single signs. */
 const TOKENS = /\\(?:[pPu]\{[^}]*\}|[\s\S])|\[(?:\\[\s\S]|[^\]\\])*\]|\{\d+(?:,\d*)?\}|[\s\S]/g
-/** Escapes that mean their letter or digit in the older mode, and nothing in the newer one. */
+/** Escapes that mean the letter or digit itself in the older mode, and are invalid in the newer one. */
 const LETTERS = /[aeg-jlmoqyzACE-OQRTUVXYZ89]/
 
 /**
- * The pattern in the unicode mode, in which JSON Schema has it; what only the older mode reads (`[\w-.]`, `a{`, `]`) is put
- * into words of the newer one.
- * @throws SyntaxError when neither reads it
+ * The pattern in unicode mode, which JSON Schema requires. What only the older mode accepts (`[\w-.]`, `a{`, `]`) is
+ * rewritten.
+ * @throws SyntaxError if neither mode accepts it
  */
 export function readPattern(pattern: string): string {
   const relaxed = pattern.replace(/\\([\s\S])/g, (escaped, sign: string) =>
@@ -33,7 +33,7 @@ export function readPattern(pattern: string): string {
 function modernToken(token: string): string {
   if (token === '{' || token === '}' || token === ']') return `\\${token}`
   if (token.length === 1) return token
-  // A hyphen beside a class of characters means itself.
+  // A hyphen next to a class of characters means itself.
   const hyphens = token.startsWith('[')
     ? token.replace(/(\\[dswDSW])-(?!\])/g, '$1\\-').replace(/(?<!^\[)-(?=\\[dswDSW])/g, '\\-')
     : token

@@ -1,6 +1,6 @@
-// Makes values for a schema: every way through it is tried, likely values first, and each is checked before it is taken.
+// Generates values for a schema: tries every branch, likely values first, and checks each value.
 import type { InstanceType } from '@cfworker/json-schema'
-import { recoveryPathsOf, type SchemaBranch, typesOf } from './branches.ts'
+import { branchesOf, type SchemaBranch, typesOf } from './branches.ts'
 import { listsFor, objectsFor } from './containers.ts'
 import { numbersIn, rangeOf } from './numbers.ts'
 import { noText, patternTexts } from './pattern-texts.ts'
@@ -9,7 +9,7 @@ import { type Keywords, type Schema, SchemaError, TooLarge, TYPES, WorkSpent } f
 import { fitted, formatTexts, MAX_TEXT_LENGTH, plainText } from './strings.ts'
 import type { ContainerContext, SampleRun, ValuePosition } from './types.ts'
 
-/** What a value takes to be looked at: each value in it, and its texts by their length. */
+/** The cost of inspecting a value: the number of values in it, and the length of its texts. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return 1 + Math.floor(value.length / 64)
   if (typeof value !== 'object' || value === null) return 1
@@ -18,11 +18,11 @@ function sizeOf(value: unknown): number {
 
 const weights = new WeakMap<object, number>()
 
-/** How many schemas look at one value. */
+/** The number of schemas that one value is compared with. */
 function weightOf(schema: Schema): number {
   if (typeof schema === 'boolean') return 1
-  const known = weights.get(schema)
-  if (known !== undefined) return known
+  const cached = weights.get(schema)
+  if (cached !== undefined) return cached
   const { allOf = [], anyOf = [], oneOf = [], not = true, if: condition = true } = schema
   const weight = [...allOf, ...anyOf, ...oneOf, not, condition].reduce((sum, inner) => sum + weightOf(inner), 1)
   weights.set(schema, weight)
@@ -38,7 +38,7 @@ type Note = (error: SchemaError) => void
 
 /**
  * Values that satisfy all of the schemas, the likely ones first.
- * @throws SchemaError when there is none, with what was wrong first.
+ * @throws SchemaError if there is none, with the first problem
  */
 export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePosition): Generator<unknown> {
   let failure: SchemaError | undefined
@@ -48,7 +48,7 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePos
   }
   const { lookup, origin, depth } = run
   const weight = schemas.reduce((sum, schema) => sum + weightOf(schema), 0)
-  for (const way of recoveryPathsOf(schemas, {
+  for (const branch of branchesOf(schemas, {
     lookup,
     origin,
     depth,
@@ -56,7 +56,7 @@ export function* valuesFor(run: SampleRun, schemas: Schema[], position: ValuePos
     note,
     spend: () => spend(run, 1),
   })) {
-    for (const value of attempts(run, way, position, note)) {
+    for (const value of attempts(run, branch, position, note)) {
       spend(run, sizeOf(value) + weight)
       const wrong = schemas.map((schema) => run.check(value, schema)).find((error) => error !== undefined)
       if (wrong) {
@@ -75,9 +75,9 @@ export function valueFor(run: SampleRun, schemas: Schema[], position: ValuePosit
   for (const value of valuesFor(run, schemas, position)) return value
 }
 
-/** Values for one way; what cannot be made is noted, unless the work got too large. */
-function* attempts(run: SampleRun, way: SchemaBranch, position: ValuePosition, note: Note): Generator<unknown> {
-  const values = proposals(run, way, position)
+/** Values for one branch. Failures are noted, unless the work got too large. */
+function* attempts(run: SampleRun, branch: SchemaBranch, position: ValuePosition, note: Note): Generator<unknown> {
+  const values = proposals(run, branch, position)
   for (;;) {
     try {
       const next = values.next()
@@ -97,8 +97,8 @@ const rotated = <Value>(values: Value[], by: number): Value[] => {
   return [...values.slice(start), ...values.slice(0, start)]
 }
 
-function* proposals(run: SampleRun, way: SchemaBranch, position: ValuePosition): Generator<unknown> {
-  const { parts } = way
+function* proposals(run: SampleRun, branch: SchemaBranch, position: ValuePosition): Generator<unknown> {
+  const { parts } = branch
   for (const { example, examples, default: standard } of parts) {
     yield* [example, ...(Array.isArray(examples) ? rotated(examples, position.turn) : []), standard].filter(
       (value) => value !== undefined && value !== null,
@@ -117,7 +117,7 @@ function* proposals(run: SampleRun, way: SchemaBranch, position: ValuePosition):
   const failures: SchemaError[] = []
   for (const type of types) {
     try {
-      yield* valuesOfType(run, type, { parts, position: { ...position, inside: way.inside } })
+      yield* valuesOfType(run, type, { parts, position: { ...position, inside: branch.inside } })
     } catch (error) {
       if (!(error instanceof SchemaError) || error instanceof WorkSpent) throw error
       failures.push(error)
@@ -132,7 +132,7 @@ const HINTS: [InstanceType, (keyof Keywords)[]][] = [
   ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
 ]
 
-/** Types to try where the schema names none: what its keywords are about, an object at the root, or else a string. */
+/** Types to try where the schema names none: those of its keywords, an object at the root, otherwise a string. */
 function likelyTypes(parts: Keywords[], position: ValuePosition): InstanceType[] {
   const hinted = HINTS.filter(([, names]) => parts.some((part) => names.some((name) => part[name] !== undefined)))
   const root: InstanceType[] =
@@ -200,7 +200,7 @@ function* stringsFor(run: SampleRun, { parts, position }: ContainerContext): Gen
   if (!found) throw noText(patterns, { path: whereIs(run, parts, 'pattern'), shortest, longest })
 }
 
-/** What a text must be like. */
+/** Requirements of a text. */
 interface TextLimits {
   shortest: number
   longest: number
@@ -214,24 +214,24 @@ function* textsFor(
   { shortest, longest, patterns }: TextLimits,
 ): Generator<string> {
   const title = parts.find((part) => part.title !== undefined)?.title ?? ''
-  const luck = (purpose: string) => randomAt(run, position, purpose)
-  const about = { name: position.name || title, turn: position.turn, luck }
+  const random = (purpose: string) => randomAt(run, position, purpose)
+  const about = { name: position.name || title, turn: position.turn, random }
   const formatted = parts.flatMap(({ format }) => (format === undefined ? [] : formatTexts(format, about, shortest)))
   yield* formatted
   const text = plainText(about)
   yield fitted(text, shortest, longest)
   const path = whereIs(run, parts, 'pattern')
   for (const pattern of patterns) {
-    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, luck })) {
+    for (const drawn of patternTexts(pattern, { path, shortest, longest, turn: position.turn, random })) {
       yield drawn
-      // A pattern may say how a text begins or ends, and nothing of the rest.
+      // A pattern may restrict only the start or the end of a text.
       const rest = 'a'.repeat(Math.max(0, shortest - drawn.length))
       if (rest !== '') yield* [drawn + rest, rest + drawn, fitted(drawn, shortest, longest)]
       for (const text of formatted) yield* [drawn + text.slice(drawn.length), text + drawn]
     }
   }
   yield* [0, 1, 2].map((more) => fitted(`${position.turn + more + 1} ${text}`, shortest, longest))
-  // Short strings differ in their letters alone.
+  // Short strings differ only in their letters.
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789'
   for (let more = 0; more < letters.length && longest > 0; more++) {
     yield (letters[(position.turn + more) % letters.length] ?? 'a').repeat(Math.max(1, shortest))

@@ -1,16 +1,16 @@
-// Strings for a schema: what a person would write under that name or format.
+// Generates strings for a schema: what a person would write under that name or format.
 
-/** Longest string that is made, in characters. */
+/** Maximum length of a generated string, in characters. */
 export const MAX_TEXT_LENGTH = 100_000
 
-/** What a string is for: chooses among likely texts. */
+/** The purpose of a string, which selects among likely texts. */
 export interface TextPosition {
-  /** Name of the property, or the title of the schema. */
+  /** Name of the property, or title of the schema. */
   name: string
-  /** Index of the list item that the text is in. */
+  /** Index of the list item that contains the text. */
   turn: number
-  /** A number in [0, 1), always the same for the same place and purpose. */
-  luck(purpose: string): number
+  /** A number in [0, 1), constant for the same position and purpose. */
+  random(purpose: string): number
 }
 
 const KNOWN = new Map<string, string[]>(
@@ -44,13 +44,13 @@ const two = (value: number) => String(value).padStart(2, '0')
 const dayOf = (index: number) => `2026-${two((index % 12) + 1)}-${two((index % 28) + 1)}`
 const hex = (position: TextPosition, length: number) =>
   Array.from({ length }, (_, index) =>
-    Math.floor(position.luck(`hex ${position.turn} ${index}`) * 16).toString(16),
+    Math.floor(position.random(`hex ${position.turn} ${index}`) * 16).toString(16),
   ).join('')
 
-/** Letters as the first parts of a host's name, none of which may be long. */
+/** Letters as the first labels of a host name, each short enough. */
 const labels = (more: string) => more.replace(/.{1,60}/g, '$&.')
 
-/** Shorter ones, where there is little room. */
+/** Shorter texts, for low limits. */
 const SHORT: Record<string, (position: TextPosition) => string> = {
   email: ({ turn }) => `${letter(turn)}@b.co`,
   'idn-email': ({ turn }) => `${letter(turn)}@b.co`,
@@ -60,7 +60,7 @@ const SHORT: Record<string, (position: TextPosition) => string> = {
 }
 const letter = (turn: number) => String.fromCharCode(97 + (turn % 26))
 
-/** A text of each format; `more` are further letters, for a least length. */
+/** A text of each format; `more` are extra letters, for a minimum length. */
 const FORMATS: Record<string, (position: TextPosition, more: string) => string> = {
   date: ({ turn }) => dayOf(turn),
   time: ({ turn }) => `${two((9 + turn) % 24)}:30:00Z`,
@@ -89,10 +89,10 @@ const FORMATS: Record<string, (position: TextPosition, more: string) => string> 
   'json-pointer-uri-fragment': ({ turn }, more) => `#/item/${turn}${more}`,
 }
 
-/** One of what a list is called: `cities` is a list of `city`. */
+/** The singular of a list's name: `cities` gives `city`. */
 export const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^sui])s$/, '$1')
 
-/** The words of a property's name: `finalAnswer` and `final_answer` are "final answer". */
+/** The words of a property's name: `finalAnswer` and `final_answer` give "final answer". */
 const errorText = (name: string) =>
   name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -101,28 +101,28 @@ const errorText = (name: string) =>
     .toLowerCase()
 
 /** A text that a person could write under this name. */
-export function plainText({ name, turn, luck }: TextPosition): string {
+export function plainText({ name, turn, random }: TextPosition): string {
   const words = errorText(name) || 'text'
   const split = words.split(' ')
   const known = KNOWN.get(split.slice(-2).join('')) ?? KNOWN.get(split.at(-1) ?? '')
-  if (known) return known[(Math.floor(luck('word') * known.length) + turn) % known.length] ?? words
+  if (known) return known[(Math.floor(random('word') * known.length) + turn) % known.length] ?? words
   return turn > 0 ? `${words} ${turn + 1}` : words
 }
 
-/** The text made as long as a schema wants it: repeated, or cut. */
+/** The text repeated or cut to the lengths that a schema requires. */
 export function fitted(text: string, shortest: number, longest: number): string {
   const long = text.length >= shortest ? text : `${text} `.repeat(Math.ceil(shortest / (text.length + 1)) + 1)
   const cut = long.slice(0, text.length >= shortest ? longest : shortest)
   return cut.endsWith(' ') ? `${cut.slice(0, -1)}.` : cut
 }
 
-/** Texts of a format, some long enough for `shortest`; none when the format is not known. */
+/** Texts of a format, some of at least `shortest` characters; none if the format is unknown. */
 export function formatTexts(format: string, position: TextPosition, shortest: number): string[] {
   const make = Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined
   if (!make) return []
   const text = make(position, '')
   const long = make(position, 'a'.repeat(Math.max(0, shortest - text.length)))
-  // Some patterns beside a format want the local time.
+  // Some patterns beside a format require the local time.
   return [
     text,
     long,

@@ -1,4 +1,4 @@
-// What a sample is made with.
+// Shared types of the sample generator.
 import type { SchemaStack } from './branches.ts'
 import type { Keywords, Schema, SchemaError } from './prepare.ts'
 
@@ -8,29 +8,32 @@ export interface SampleRun {
   lookup: Record<string, Schema>
   origin: WeakMap<object, string>
   key: string
-  /** How often a reference may stand inside itself. */
+  /** How often a reference may contain itself. */
   depth: number
-  /** Only what the schema requires. */
+  /** Whether only required members are generated. */
   lean: boolean
-  /** Values that may still be made or checked. */
+  /** Remaining number of values to generate or check. */
   budget: number
-  /** What is wrong with a value, if anything. */
+  /** The problem of a value, if any. */
   check(value: unknown, schema: Schema): SchemaError | undefined
-  /** Values for the inside of a container that satisfy all of the schemas, the likely ones first; throws `SchemaError` when there is none. */
+  /**
+   * Values for the inside of a container that satisfy all of the schemas, the likely ones first.
+   * @throws SchemaError if there is none
+   */
   valuesFor(schemas: Schema[], at: ValuePosition): Generator<unknown>
 }
 
-/** Where in the sample a value stands. */
+/** The position of a value in the sample. */
 export interface ValuePosition {
   name: string
-  /** Names from the root on, without the indexes of lists. */
+  /** Names from the root, without the indexes of lists. */
   path: string
-  /** Index of the list item that this is in. */
+  /** Index of the list item that contains it. */
   turn: number
   inside: SchemaStack | undefined
 }
 
-/** What a container is made from. */
+/** The inputs of a container. */
 export interface ContainerContext {
   parts: Keywords[]
   position: ValuePosition

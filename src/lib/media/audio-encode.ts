@@ -1,6 +1,6 @@
-// Mono 16-bit samples as bytes, WAV or MP3. The encoder is loaded when first asked for.
+// Mono 16-bit samples as WAV or MP3. The encoder is loaded on first use.
 
-/** The samples as little-endian bytes, which every platform we build for keeps in memory anyway. */
+/** The samples as little-endian bytes, which is the byte order of every supported platform. */
 export const bytesOf = (pcm: Int16Array): Uint8Array => new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength)
 
 /** A WAV file: the 44-byte RIFF header and the samples. */
@@ -25,14 +25,14 @@ export function wavOf(pcm: Int16Array, rate: number): Uint8Array {
 }
 
 const loadEncoder = async () => (await import('wasm-media-encoders')).createMp3Encoder()
-// Compiling it costs more than encoding a sentence. One serves all: nothing waits between its first call and its last.
+// Compiling it costs more than encoding a sentence. One instance suffices: no call is interrupted by another one.
 let loading: ReturnType<typeof loadEncoder> | undefined
 
 /** An MP3 file of a constant 48 kbit/s. */
 export async function mp3Of(pcm: Int16Array, rate: number): Promise<Uint8Array> {
   const encoder = await (loading ??= loadEncoder())
   encoder.configure({ channels: 1, sampleRate: rate, bitrate: 48 })
-  // Each call gives a view of the encoder's own memory, which the next one overwrites.
+  // Each call returns a view of the encoder's own memory, which the next one overwrites.
   const body = encoder.encode([Float32Array.from(pcm, (sample) => sample / 32768)]).slice()
   return Buffer.concat([body, encoder.finalize()])
 }

@@ -1,21 +1,21 @@
-// What an audio file really is, read from its bytes: container, codec and length. A file's name and declared type are never asked.
+// Container, codec and length of an audio file, read from its bytes. The file's name and declared type are ignored.
 import type { InputFormat } from 'mediabunny'
 
-/** Kinds of file that are told apart; the API accepts fewer, see `AUDIO_EXTENSIONS`. */
+/** Recognized containers. The API accepts fewer, see `AUDIO_EXTENSIONS`. */
 type AudioContainer = 'aac' | 'flac' | 'matroska' | 'mp3' | 'mp4' | 'ogg' | 'quicktime' | 'wav' | 'webm'
 
-/** What is known of an audio file. */
+/** Properties of an audio file. */
 interface AudioInfo {
   container: AudioContainer
-  /** Such as `aac`, `flac`, `mp3`, `opus`, `pcm-s16` or `vorbis`; absent where the file names one nobody knows. */
+  /** Such as `aac`, `flac`, `mp3`, `opus`, `pcm-s16` or `vorbis`; absent if the codec is unknown. */
   codec?: string
-  /** Length, always above 0: counted from the file's packets, not believed from a header. */
+  /** Length, always above 0: counted from the packets, not taken from a header. */
   seconds: number
   sampleRate: number
   channels: number
 }
 
-/** The file extensions the API accepts for audio, without a dot, and the containers that a file so named may be. */
+/** The file extensions that the API accepts for audio, without a dot, and the containers that are valid for each. */
 export const AUDIO_EXTENSIONS: Readonly<Record<string, readonly AudioContainer[]>> = {
   flac: ['flac'],
   mp3: ['mp3'],
@@ -28,10 +28,10 @@ export const AUDIO_EXTENSIONS: Readonly<Record<string, readonly AudioContainer[]
   webm: ['webm'],
 }
 
-/** Reads an audio file, or the first sound track of a video. Undefined when it is no audio, or holds no sound at all. */
+/** Reads an audio file, or the first sound track of a video. Undefined if it is no audio, or contains no sound. */
 export async function readAudioInfo(bytes: Uint8Array): Promise<AudioInfo | undefined> {
   const media = await import('mediabunny')
-  // Playlist formats are left out: reading one would fetch what it points to.
+  // Playlist formats are omitted: reading one would fetch its targets.
   const containers = new Map<InputFormat, AudioContainer>([
     [media.MP4, 'mp4'],
     [media.QTFF, 'quicktime'],
@@ -47,7 +47,7 @@ export async function readAudioInfo(bytes: Uint8Array): Promise<AudioInfo | unde
   try {
     const container = containers.get(await input.getFormat())
     const track = await input.getPrimaryAudioTrack()
-    // Looked for first, since the reader never ends searching for the last packet of a FLAC file that has none.
+    // Checked first, since the reader never stops searching for the last packet of a FLAC file without any.
     if (!track || !container || !(await new media.EncodedPacketSink(track).getFirstPacket())) return undefined
     const seconds = await track.computeDuration()
     if (!(seconds > 0)) return undefined
@@ -60,7 +60,7 @@ export async function readAudioInfo(bytes: Uint8Array): Promise<AudioInfo | unde
       channels: await track.getNumberOfChannels(),
     }
   } catch {
-    // The bytes are a stranger's: whatever the reader stumbles over, it is no audio file.
+    // The bytes are untrusted: if the reader fails, it is no audio file.
     return undefined
   } finally {
     input.dispose()

@@ -1,5 +1,5 @@
-// Mono 16-bit samples as FLAC (RFC 9639): second-order fixed prediction, the differences Rice-coded. The packages that do this
-// start a worker thread or look up a file at run time, which the executable cannot count on.
+// Mono 16-bit samples as FLAC (RFC 9639): second-order fixed prediction with Rice-coded residuals. The packages for
+// this start a worker thread or look up a file at run time, which does not work in the executable.
 import { bytesOf } from './audio-encode.ts'
 
 const BLOCK = 4096
@@ -31,7 +31,7 @@ function frameOf(block: Int16Array, { index, rate }: { index: number; rate: numb
   frame.put(0xfff8, 16) // sync code, blocks of one size
   frame.put(0b0111_1101, 8) // block size and rate in hertz follow
   frame.put(0b0000_1000, 8) // mono, 16 bits
-  // The frame number is written as UTF-8 writes a code point.
+  // The frame number is encoded like a UTF-8 code point.
   for (const byte of new TextEncoder().encode(String.fromCodePoint(index))) frame.put(byte, 8)
   frame.put(block.length - 1, 16)
   frame.put(rate, 16)
@@ -63,7 +63,7 @@ function putBlock(frame: BitWriter, block: Int16Array): void {
   }
 }
 
-/** Cyclic checksum, highest bit first, starting at 0. */
+/** CRC, highest bit first, starting at 0. */
 function checksum(bytes: Uint8Array, { bits, polynomial }: { bits: number; polynomial: number }): number {
   const top = 1 << (bits - 1)
   const mask = top * 2 - 1
@@ -83,12 +83,12 @@ class BitWriter {
 
   /** Appends the lowest `bits` bits of a value, at most 32. */
   put(value: number, bits: number): void {
-    let left = bits
-    while (left > 0) {
-      const taken = Math.min(left, this.free)
-      left -= taken
+    let remaining = bits
+    while (remaining > 0) {
+      const taken = Math.min(remaining, this.free)
+      remaining -= taken
       this.free -= taken
-      this.part |= ((value >>> left) & ((1 << taken) - 1)) << this.free
+      this.part |= ((value >>> remaining) & ((1 << taken) - 1)) << this.free
       if (this.free > 0) continue
       this.whole.push(this.part)
       this.part = 0
@@ -96,7 +96,7 @@ class BitWriter {
     }
   }
 
-  /** Everything so far, the last byte filled up with zeros. */
+  /** All bytes so far, the last one padded with zeros. */
   bytes(): Uint8Array {
     return Uint8Array.from(this.free < 8 ? [...this.whole, this.part] : this.whole)
   }

@@ -1,32 +1,32 @@
-// Pictures drawn from a key: the same bytes for the same wish, another landscape for another key.
+// Images drawn from a key: the same bytes for the same request, another landscape for another key.
 import { drawLandscape, landscapePalette } from './landscape.ts'
 import { type Colour, encodeIndexedPng } from './png.ts'
 
-/** File formats, all encoded without anything but the runtime. */
+/** File formats, all encoded with the runtime alone. */
 export type ImageFormat = 'png' | 'jpeg' | 'webp'
 
-/** What picture is wanted. */
+/** A requested image. */
 export interface ImageSpec {
   /** Pixels. */
   width: number
   /** Pixels. */
   height: number
   format: ImageFormat
-  /** 0 to 100, the quality that is kept: 100 (the default) gives the largest file. Without effect on png. */
+  /** Quality from 0 to 100: 100 (the default) gives the largest file. Ignored for PNG. */
   compression?: number
-  /** Cuts the picture out as a disc on a transparent background. Without effect on jpeg, which has no alpha. */
+  /** Cuts out a disc on a transparent background. Ignored for JPEG, which has no alpha channel. */
   transparent: boolean
-  /** Side in pixels of the squares that it is drawn in, as a picture that is not finished; 1 when left out. */
+  /** Side of the squares that it is drawn in, in pixels, as a preview; default 1. */
   coarseness?: number
-  /** What the picture depends on. */
+  /** The key that the image depends on. */
   key: string
 }
 
-/** Share of the palette that a cut-out needs for its soft rim: shades times steps of alpha. */
+/** Share of the palette for the soft rim of a cut-out: shades times steps of alpha. */
 const rim = { shades: 8, steps: 8 }
 const rimSize = rim.shades * rim.steps
 
-/** The whole file of a picture of exactly the size asked. JPEG and WebP are encoded off the main thread. */
+/** The file of an image of exactly the requested size. JPEG and WebP are encoded off the main thread. */
 export async function renderImage(spec: ImageSpec): Promise<Uint8Array> {
   const cut = spec.transparent && spec.format !== 'jpeg'
   const levels = inSquares(drawLandscape(spec), spec)
@@ -38,7 +38,7 @@ export async function renderImage(spec: ImageSpec): Promise<Uint8Array> {
   return spec.format === 'jpeg' ? image.jpeg({ quality }).bytes() : image.webp({ quality }).bytes()
 }
 
-/** The same levels in squares, each of the level in its first corner. */
+/** The same levels in squares, each with the level of its first corner. */
 function inSquares(levels: Uint8Array, { width, coarseness: side = 1 }: ImageSpec): Uint8Array {
   if (side <= 1) return levels
   return levels.map((_, at) => {
@@ -48,7 +48,7 @@ function inSquares(levels: Uint8Array, { width, coarseness: side = 1 }: ImageSpe
   })
 }
 
-/** Rim colours first, a shade after the other from clear to nearly solid; then the solid ones. */
+/** Rim colors first, shade by shade from transparent to nearly opaque, then the opaque ones. */
 function cutOutPalette(key: string): Colour[] {
   const shades = landscapePalette(key, rim.shades)
   const soft = shades.flatMap((colour) =>
@@ -57,7 +57,7 @@ function cutOutPalette(key: string): Colour[] {
   return [...soft, ...landscapePalette(key, 256 - rimSize)]
 }
 
-/** Turns levels into places in the palette of a cut-out: solid inside a centred disc, clear outside. */
+/** Converts levels to palette indexes of a cut-out: opaque inside a centered disc, transparent outside. */
 function cutOut(levels: Uint8Array, { width, height }: ImageSpec): Uint8Array {
   const radius = 0.47 * Math.min(width, height)
   const solid = (255 - rimSize) / 255

@@ -1,12 +1,12 @@
-// Landscapes: a sky, a sun or a moon, and hills that grow darker as they come nearer, all on one ramp of colours, so that
-// soft edges and mist need no more than 256 of them. Only exact arithmetic, so that no platform draws another picture.
+// Landscapes: a sky, a sun or a moon, and hills that get darker as they come nearer, on one ramp of colors, so that
+// soft edges and mist need at most 256 of them. Only exact arithmetic, so that all platforms draw the same image.
 import { chance } from '../chance.ts'
 import type { Colour } from './png.ts'
 
 interface Canvas {
   width: number
   height: number
-  /** A byte a pixel: 0 is the light end of the ramp, 255 the dark one. */
+  /** One byte per pixel: 0 is the light end of the ramp, 255 the dark end. */
   levels: Uint8Array
 }
 
@@ -15,7 +15,7 @@ interface Disc {
   y: number
   radius: number
   level: number
-  /** How much it covers, 0 to 1. */
+  /** Opacity, 0 to 1. */
   strength: number
 }
 
@@ -24,7 +24,10 @@ interface Hill {
   mist: number
 }
 
-/** Draws the key's landscape: a level a pixel, rows from the top, 0 for the lightest and 255 for the darkest colour. */
+/**
+ * Draws the landscape of a key: one level per pixel, rows from the top, 0 for the lightest and 255 for the darkest
+ * color.
+ */
 export function drawLandscape({ width, height, key }: { width: number; height: number; key: string }): Uint8Array {
   const canvas = { width, height, levels: new Uint8Array(width * height) }
   const between = (from: number, to: number, ...what: (string | number)[]) =>
@@ -57,7 +60,7 @@ export function drawLandscape({ width, height, key }: { width: number; height: n
   return canvas.levels
 }
 
-/** The first is the lightest; both hue and depth of colour change towards the dark end. */
+/** The colors of the ramp, the lightest first; hue and saturation change towards the dark end. */
 export function landscapePalette(key: string, size: number): Colour[] {
   const hue = 360 * chance(0, key, 'hue')
   const turn = (chance(0, key, 'turn') < 0.5 ? -1 : 1) * (50 + 90 * chance(0, key, 'turn by'))
@@ -70,13 +73,13 @@ export function landscapePalette(key: string, size: number): Colour[] {
   })
 }
 
-/** A hill's outline from 0 to 1: a long wave with two shorter ones upon it. */
+/** A hill's outline from 0 to 1: a long wave with two shorter ones on it. */
 function ridge(at: number, sharp: boolean): number {
   const wave = sharp ? triangle : (t: number) => triangle(t) ** 2 * (3 - 2 * triangle(t))
   return 0.6 * wave(at) + 0.28 * wave(at * 2.3 + 0.4) + 0.12 * wave(at * (sharp ? 6.1 : 3.7) + 0.7)
 }
 
-/** Up from 0 to 1 and down again, once for each whole number. */
+/** Rises from 0 to 1 and falls again, once per whole number. */
 function triangle(at: number): number {
   return 1 - Math.abs(2 * (at - Math.floor(at)) - 1)
 }
@@ -95,7 +98,10 @@ function fillDisc({ width, height, levels }: Canvas, disc: Disc): void {
   }
 }
 
-/** Everything below the edge, which is a height a column; the mist takes that many levels off at the picture's foot. */
+/**
+ * Fills everything below the edge, which has one height per column. The mist lightens it by so many levels at the
+ * bottom.
+ */
 function fillBelow({ width, height, levels }: Canvas, edge: Float64Array, { level, mist }: Hill): void {
   const solid = Math.max(...edge) + 1
   for (let y = Math.max(0, Math.floor(Math.min(...edge) - 1)); y < height; y++) {
@@ -106,7 +112,7 @@ function fillBelow({ width, height, levels }: Canvas, edge: Float64Array, { leve
   }
 }
 
-/** How much of a pixel is covered whose centre lies this many pixels inside. */
+/** The covered share of a pixel whose center is this many pixels inside. */
 function coverage(inside: number): number {
   return Math.min(1, Math.max(0, inside + 0.5))
 }

@@ -1,14 +1,14 @@
-// Mono 16-bit samples as Opus in Ogg (RFC 7845). The encoder is loaded when first asked for.
+// Mono 16-bit samples as Opus in Ogg (RFC 7845). The encoder is loaded on first use.
 import { readFileSync } from 'node:fs'
 import type { Opus } from 'opusscript/build/opusscript_native_wasm.js'
 import wasm from 'opusscript/build/opusscript_native_wasm.wasm' with { type: 'file' }
 import { bytesOf } from './audio-encode.ts'
 
-// Opus counts in samples of 48 kHz, whatever goes in (RFC 7845). The encoder is late by its look-ahead, 6.5 ms.
+// Opus counts samples at 48 kHz, whatever the input (RFC 7845). The encoder delays by its look-ahead, 6.5 ms.
 const OPUS_RATE = 48_000
 const LOOK_AHEAD = 312
 const FRAMES_A_SECOND = 50
-// A packet of 20 ms takes 6 of a page's 255 segments at the very most.
+// A packet of 20 ms takes at most 6 of a page's 255 segments.
 const PACKETS_A_PAGE = 40
 
 /** An Ogg file with one Opus stream of about 24 kbit/s, in packets of 20 ms. */
@@ -29,7 +29,7 @@ export async function oggOpusOf(pcm: Int16Array, rate: number): Promise<Uint8Arr
   ]
   for (let at = 0; at < packets.length; at += PACKETS_A_PAGE) {
     const end = Math.min(at + PACKETS_A_PAGE, packets.length)
-    // The last page ends where the sound does, so that a player drops the padding of the last packet.
+    // The last page ends with the sound, so that a player drops the padding of the last packet.
     const granule = Math.min((end * OPUS_RATE) / FRAMES_A_SECOND, length)
     pages.push(oggPage({ index: pages.length, packets: packets.slice(at, end), granule, last: end === packets.length }))
   }
@@ -39,22 +39,22 @@ export async function oggOpusOf(pcm: Int16Array, rate: number): Promise<Uint8Arr
 const AUDIO = 2049
 const SET_BITRATE = 4002
 const SET_COMPLEXITY = 4010
-// As much as the package lets a packet take.
+// The maximum that the package allows for a packet.
 const MAX_BYTES = 1276 * 3
 let native: Opus | undefined
 
-/** Encodes packets of 20 ms, one after the other; to be freed afterwards. */
+/** Encodes packets of 20 ms in order. Free it afterwards. */
 async function opusEncoder(rate: number): Promise<{ encode: (pcm: Uint8Array) => Uint8Array; free: () => void }> {
-  // The package's own class looks for its WebAssembly beside itself at run time, so the executable hands it over.
+  // The package's own class looks for its WebAssembly next to itself at run time, so it is passed in.
   const opus = (native ??= (await import('opusscript/build/opusscript_native_wasm.js')).default({
     wasmBinary: readFileSync(wasm),
   }))
   const handler = new opus.OpusScriptHandler(rate, 1, AUDIO)
   handler._encoder_ctl(SET_BITRATE, 24_000)
-  // Nobody listens for the finer points, and this takes a third of the time.
+  // The lower quality is sufficient, and takes a third of the time.
   handler._encoder_ctl(SET_COMPLEXITY, 0)
   const frame = rate / FRAMES_A_SECOND
-  // It takes each byte of a sample as a number of 16 bits.
+  // It takes each byte of a sample as a 16-bit number.
   const input = opus._malloc(frame * 2 * 2)
   const output = opus._malloc(MAX_BYTES)
   return {

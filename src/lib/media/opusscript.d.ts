@@ -1,4 +1,4 @@
-// The parts of the package `opusscript` that it does not describe itself: its WebAssembly, and what loads that.
+// Types that the package `opusscript` lacks: its WebAssembly, and its loader.
 
 declare module 'opusscript/build/opusscript_native_wasm.js' {
   /** One encoder or decoder inside the WebAssembly. */

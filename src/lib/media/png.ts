@@ -1,8 +1,8 @@
-// A PNG with a palette. The encoders on npm take ten times as long for one, or write true colour only.
-// Chunks and their order: https://www.w3.org/TR/png-3/
+// PNG with a palette. The encoders on npm take ten times as long, or write only true color. Chunks and their order:
+// https://www.w3.org/TR/png-3/
 import { crc32, deflateSync } from 'node:zlib'
 
-/** Each part is 0 to 255. */
+/** A color; each component is 0 to 255. */
 export interface Colour {
   red: number
   green: number
@@ -10,7 +10,7 @@ export interface Colour {
   alpha: number
 }
 
-/** A picture of at most 256 colours, a byte a pixel, rows from the top. */
+/** An image of at most 256 colors, one byte per pixel, rows from the top. */
 interface IndexedPicture {
   width: number
   height: number
@@ -18,7 +18,7 @@ interface IndexedPicture {
   palette: Colour[]
 }
 
-/** The picture as a PNG file. */
+/** The image as a PNG file. */
 export function encodeIndexedPng({ width, height, pixels, palette }: IndexedPicture): Uint8Array {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

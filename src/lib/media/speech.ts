@@ -1,13 +1,13 @@
-// Sound that stands for spoken text: one soft vowel a letter at the pace of speech, rests at spaces and punctuation. It is real
-// audio that any player reads, and the same text and voice give the same bytes.
+// Sound that stands for spoken text: one soft vowel per letter at the pace of speech, rests at spaces and punctuation.
+// Any player can play it, and the same text and voice give the same bytes.
 import { bytesOf, mp3Of, wavOf } from './audio-encode.ts'
 import { flacOf } from './flac.ts'
 import { oggOpusOf } from './ogg-opus.ts'
 
-/** Audio formats a chat answer may be asked for; `opus` is Opus in Ogg, `pcm16` bare little-endian samples. */
+/** Audio formats of chat responses; `opus` is Opus in Ogg, `pcm16` raw little-endian samples. */
 export type SpeechFormat = 'wav' | 'mp3' | 'flac' | 'opus' | 'pcm16'
 
-/** Samples a second of every format, mono; Ogg Opus counts 48,000 by its own rule. */
+/** Sample rate of every format in hertz, mono; Ogg Opus counts 48,000 by its own rule. */
 export const SPEECH_RATE = 24_000
 
 /** Pitch of each voice, in hertz. */
@@ -26,7 +26,7 @@ const encoders: Record<SpeechFormat, (pcm: Int16Array, rate: number) => Uint8Arr
 
 const LETTER = SPEECH_RATE / 15
 const MAX_LENGTH = 60 * SPEECH_RATE
-// About a fifth of full scale: to be heard, not to startle.
+// About a fifth of full scale: audible, but not startling.
 const LOUDNESS = 6000
 const PERIOD = 512
 
@@ -39,7 +39,7 @@ const vowels: [number, number][] = [
   [300, 870],
 ]
 
-/** One period of a vowel sung at a pitch: the harmonics that lie near the two resonances are the strong ones. */
+/** One period of a vowel at a pitch: the harmonics near the two resonances are the strong ones. */
 function periodOf(pitch: number, [first, second]: [number, number]): Float64Array {
   const period = new Float64Array(PERIOD)
   for (let harmonic = 1; harmonic * pitch < 3000; harmonic++) {
@@ -53,11 +53,11 @@ function periodOf(pitch: number, [first, second]: [number, number]): Float64Arra
   return period.map((value) => value / peak)
 }
 
-/** How many letters long a character lasts. */
+/** The length of a character in letters. */
 const lengthOf = (character: string): number =>
   /[.!?…:;\n。！？]/u.test(character) ? 3 : /[,，、()–—]/u.test(character) ? 2 : 1
 
-/** Which vowel a letter sounds like, and how loud: a consonant is a softer vowel. */
+/** The vowel that a letter sounds like, and its volume: a consonant is a softer vowel. */
 function soundOf(character: string): { vowel: number; gain: number } {
   const plain = character.normalize('NFD').charAt(0).toLowerCase()
   const vowel = 'aeiou'.indexOf(plain)
@@ -66,8 +66,8 @@ function soundOf(character: string): { vowel: number; gain: number } {
 }
 
 /**
- * The samples of a text in a voice: 16 bits, mono, `SPEECH_RATE` a second, about 15 characters a second and never above 60
- * seconds. An empty text is one letter of silence, so that every file has something in it.
+ * The samples of a text in a voice: 16 bits, mono, `SPEECH_RATE` per second, about 15 characters per second and at most
+ * 60 seconds. An empty text is one letter of silence, so that no file is empty.
  */
 export function pcmOf(text: string, voice: SpeechVoice, speed = 1): Int16Array {
   const letter = Math.round(LETTER / speed)
@@ -83,7 +83,7 @@ export function pcmOf(text: string, voice: SpeechVoice, speed = 1): Int16Array {
     if (/[\p{L}\p{N}]/u.test(character)) {
       const { vowel, gain } = soundOf(character)
       const period = periods[vowel] ?? []
-      // A little up and down from letter to letter keeps it from being one long beep.
+      // A small variation between letters keeps it from being one long beep.
       const step = (PERIOD * pitch * (0.94 + 0.03 * vowel)) / SPEECH_RATE
       for (let index = 0; index < letter; index++) {
         phase = (phase + step) % PERIOD
@@ -96,16 +96,16 @@ export function pcmOf(text: string, voice: SpeechVoice, speed = 1): Int16Array {
   return pcm
 }
 
-/** What is to be spoken, and how. */
+/** The text to speak, and how. */
 export interface SpeechOptions {
   text: string
   voice: SpeechVoice
   format: SpeechFormat
-  /** 1 when left out; a faster text is shorter, at the same pitch. */
+  /** Speed factor, default 1: a faster text is shorter, at the same pitch. */
   speed?: number
 }
 
-/** A text as an audio file of the format asked for (bare samples for `pcm16`), with its length in seconds. */
+/** A text as an audio file of the requested format (raw samples for `pcm16`), with its length in seconds. */
 export async function renderSpeech(speech: SpeechOptions): Promise<{ bytes: Uint8Array; seconds: number }> {
   const pcm = pcmOf(speech.text, speech.voice, speech.speed)
   return { bytes: await encoders[speech.format](pcm, SPEECH_RATE), seconds: pcm.length / SPEECH_RATE }

@@ -1,4 +1,4 @@
-// Evaluators at work: what one makes of some texts.
+// Runs evaluators on texts.
 import { SlowSchema, schemaProblems } from '../../answers/schema-problems.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { Evaluation } from '../../contract/core/trace.ts'
@@ -11,28 +11,28 @@ import { fillText } from '../../lib/templates.ts'
 import { quote } from '../../schema/validation.ts'
 import { kindOf, passing, together } from './evaluator-value.ts'
 
-/** What an evaluator says of some texts. */
+/** The result of an evaluator. */
 interface EvaluationResult extends Evaluation {
-  /** What is wrong with them, or with its own answer; null when it says nothing of it. */
+  /** What is wrong with the texts, or with the evaluator's own response; null if it gives no reason. */
   reason: string | null
 }
 
-/** What an evaluator works with. */
+/** The context of an evaluation. */
 interface EvaluationContext {
-  /** The call on whose behalf it judges. */
+  /** The call that is evaluated. */
   origin: CallOrigin
   ask: AskModel
   judged: GuardrailInput
-  /** What its prompt may name besides, as `{{log.<name>}}`. */
+  /** Additional variables of the prompt, as `{{log.<name>}}`. */
   values?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Statuses of the errors that a judgement may end with: a reset, a schema of no use, or what becomes of its model. */
+/** Statuses of the errors of an evaluation: a reset, an unusable schema, or a failure of its model. */
 export const EVALUATION_ERRORS = [409, 422, 429, 500, 502, 503, 504] as const
 
 /**
- * Has an evaluator judge some texts: a model all of them together, a schema each of them.
- * @throws ApiError when the evaluator or its model cannot be used, naming it.
+ * Evaluates texts: a model all of them together, a schema each of them.
+ * @throws ApiError that names the evaluator if it or its model cannot be used
  */
 export async function evaluate(evaluator: EvaluatorFields, working: EvaluationContext): Promise<EvaluationResult> {
   try {
@@ -48,10 +48,10 @@ export async function evaluate(evaluator: EvaluatorFields, working: EvaluationCo
   }
 }
 
-/** Headers about the call that the evaluator made, which say nothing of the one that it judges. */
+/** Headers about the evaluator's own call, which do not concern the evaluated one. */
 const SAYS_OF_CALL = /^(x-understudy-|x-request-id$|age$)/
 
-/** Problems that are told at most. */
+/** Maximum number of reported problems. */
 const MAX_PROBLEMS = 3
 
 async function checkSchema(
@@ -81,10 +81,10 @@ async function askModel(
   { origin, ask, judged, values }: EvaluationContext,
 ): Promise<EvaluationResult> {
   const { model = '', prompt = '', repetitions = 1, guardrail_config: config } = evaluator
-  const { schema: value, says, read, plausible } = kindOf(evaluator)
+  const { schema: value, description, read, plausible } = kindOf(evaluator)
   const question = {
     model,
-    system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${says}.`,
+    system: `You judge a text. Answer with JSON alone: {"value": ...}, where the value is ${description}.`,
     user: filled(prompt, judged, values),
     schema: { type: 'object', properties: { value }, required: ['value'], additionalProperties: false },
   }
@@ -95,15 +95,19 @@ async function askModel(
   }
   const [{ fixture, generated } = { fixture: null, generated: false }] = answers
   const about = { model, fixture, generated, traces: answers.map(({ trace }) => trace) }
-  // Nobody has scripted a verdict, so the one that lets the call go on is taken.
+  // Without a scripted verdict, the call passes.
   if (generated) return { ...about, value: config ? passing(config) : plausible, reason: null }
-  const given = answers.map(({ text }) => read(String(valueIn(text)).trim()))
-  const unread = given.indexOf(null)
-  if (unread < 0) return { ...about, value: together(given), reason: null }
-  return { ...about, value: null, reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${says}` }
+  const parsed = answers.map(({ text }) => read(String(valueIn(text)).trim()))
+  const unread = parsed.indexOf(null)
+  if (unread < 0) return { ...about, value: together(parsed), reason: null }
+  return {
+    ...about,
+    value: null,
+    reason: `its model answered ${quote(answers[unread]?.text)}, which is not ${description}`,
+  }
 }
 
-/** The prompt with what is judged in it, or behind it when it has no place for it. */
+/** The prompt with the evaluated texts, or followed by them if it has no variable for them. */
 function filled(prompt: string, { texts, input }: GuardrailInput, values: EvaluationContext['values'] = {}): string {
   const output = texts.join('\n\n')
   const full = filledPrompt(prompt, { ...values, log: { ...values, output, input }, output, input })
@@ -119,7 +123,7 @@ function filledPrompt(prompt: string, values: Record<string, unknown>): string {
   }
 }
 
-/** What stands in an answer: the value of the object that was asked for, or the answer itself. */
+/** The value in a response: that of the requested object, or the response itself. */
 function valueIn(text: string): unknown {
   try {
     const parsed: unknown = JSON.parse(text)

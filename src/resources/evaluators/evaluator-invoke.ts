@@ -1,4 +1,4 @@
-// Invokes an evaluator as clients of the API do: on a question, an answer and what belongs to them.
+// The route that invokes an evaluator on a request, a response and related data.
 import { ApiError } from '../../contract/core/error.ts'
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { type EvaluatorFields, InvokeAnswer, InvokeBody } from '../../contract/workspace/evaluator.ts'
@@ -15,7 +15,10 @@ const evaluatorNamed = (id: string, { records }: Session, { workspace }: Caller)
   return found
 }
 
-/** The route. */
+/**
+ * The route.
+ * @throws ApiError 400 if a schema has no text to evaluate
+ */
 export const evaluatorInvokeRoute = ({ callOf, ask }: ResourceDeps): Route =>
   asRoute({
     method: 'post',

@@ -1,4 +1,4 @@
-// Runs one evaluator on a text, as a guardrail would, to see what it makes of it.
+// The route that runs one evaluator on a text, as a guardrail would.
 
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { type EvaluatorFields, RunAnswer, RunBody } from '../../contract/workspace/evaluator.ts'
@@ -9,6 +9,7 @@ import { EVALUATION_ERRORS, evaluate } from './evaluate.ts'
 import { passes } from './evaluator-value.ts'
 import { evaluators } from './evaluators.ts'
 
+/** `POST /_understudy/evaluators/:id/run`: evaluates a text with one evaluator. */
 export function evaluatorRunRoute({ callOf, guardrails, ask }: ResourceDeps): Route {
   return asRoute({
     method: 'post',

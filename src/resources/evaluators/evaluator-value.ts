@@ -1,4 +1,4 @@
-// The value that an evaluator gives: what kind it is, how it is asked for and read, and whether it passes as a guardrail.
+// The value of an evaluator: its kind, how it is requested and parsed, and whether it passes as a guardrail.
 
 import type { Evaluation } from '../../contract/core/trace.ts'
 import type { EvaluatorFields, GuardrailConfig } from '../../contract/workspace/evaluator.ts'
@@ -6,39 +6,44 @@ import { quote } from '../../schema/validation.ts'
 
 type Value = Evaluation['value']
 
-/** One kind of value. */
+/** A kind of value. */
 interface ValueKind {
-  /** JSON Schema of it. */
+  /** Its JSON Schema. */
   schema: object
-  /** What it is, in words. */
-  says: string
-  /** The value that a model wrote, null when it is none of this kind. */
+  /** Its description. */
+  description: string
+  /** Parses a model's value; null if it is not of this kind. */
   read(written: string): Value
-  /** A value for want of a better one. */
+  /** A plausible default value. */
   plausible: Value
 }
 
 const boolean: ValueKind = {
   schema: { type: 'boolean' },
-  says: 'true or false',
+  description: 'true or false',
   read: (written) => (/^(?:true|yes)\b/i.test(written) ? true : /^(?:false|no)\b/i.test(written) ? false : null),
   plausible: true,
 }
 const number: ValueKind = {
   schema: { type: 'number' },
-  says: 'a number',
+  description: 'a number',
   read: (written) => (written !== '' && Number.isFinite(Number(written)) ? Number(written) : null),
   plausible: 1,
 }
-const string: ValueKind = { schema: { type: 'string' }, says: 'a text', read: (written) => written, plausible: '' }
+const string: ValueKind = {
+  schema: { type: 'string' },
+  description: 'a text',
+  read: (written) => written,
+  plausible: '',
+}
 const categorical = (categories: readonly string[]): ValueKind => ({
   schema: { type: 'string', enum: categories },
-  says: `one of ${categories.map(quote).join(', ')}`,
+  description: `one of ${categories.map(quote).join(', ')}`,
   read: (written) => categories.find((one) => one.toLowerCase() === written.toLowerCase()) ?? null,
   plausible: categories[0] ?? null,
 })
 
-/** The kind of value that an evaluator gives: what it says, else what its guardrail needs, else true or false. */
+/** The kind of an evaluator's value: the declared one, else that of its guardrail, else boolean. */
 export function kindOf({
   output_type,
   guardrail_config: config,
@@ -52,7 +57,7 @@ export function kindOf({
   return { boolean, number, string }[type]
 }
 
-/** Numbers by their mean; of other values the most frequent, the earliest of equals. */
+/** Combines values: the mean of numbers; otherwise the most frequent value, the earliest of equally frequent ones. */
 export function together(values: readonly Value[]): Value {
   const numbers = values.filter((value) => typeof value === 'number')
   if (numbers.length === values.length) return numbers.reduce((sum, value) => sum + value, 0) / numbers.length
@@ -82,7 +87,7 @@ export function passes(value: Value, config: GuardrailConfig): boolean {
   return typeof value === 'number' && COMPARED[config.operator]?.holds(value, config.value) === true
 }
 
-/** What passes, in words. */
+/** A description of passing values. */
 export function expectedValue(config: GuardrailConfig): string {
   if (config.type === 'boolean') return String(config.value)
   return config.type === 'categorical' ? config.values.map(quote).join(' or ') : `${config.operator} ${config.value}`

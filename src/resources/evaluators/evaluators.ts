@@ -16,6 +16,7 @@ const friendly = {
   guardrail_config: { enabled: true, type: 'boolean', value: true, alert_on_failure: false },
 }
 
+/** Evaluators (the specification, "Evaluator"). */
 export const evaluators = defineResource({
   kind: 'evaluator',
   noun: 'evaluator',
@@ -45,6 +46,7 @@ export const evaluators = defineResource({
   }),
 })
 
+/** The versions of evaluators (the specification, "Version record"). */
 export const evaluatorVersions = versionsOf(evaluators, {
   shown: ['list'],
   limitDescription:

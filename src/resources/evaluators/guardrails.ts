@@ -1,4 +1,4 @@
-// What goes by the id of a guardrail: those built in, and the evaluators of the workspace by key or id.
+// Finds guardrails by id: built-in ones, and the evaluators of the workspace by key or id.
 import { inWorker } from '../../answers/in-worker.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { EvaluatorFields } from '../../contract/workspace/evaluator.ts'
@@ -13,11 +13,11 @@ import { evaluate } from './evaluate.ts'
 import { expectedValue, passes } from './evaluator-value.ts'
 import { evaluators } from './evaluators.ts'
 
-/** What guardrails are found and run with. */
+/** The dependencies of guardrails. */
 interface GuardrailDeps {
-  /** The word before the ids of those built in. */
+  /** The prefix of the built-in ids. */
   namespace: string
-  /** Fills the workspace of a session that is new. */
+  /** Seeds the workspace of a new session. */
   prepare(session: Session): Promise<void>
   ask: AskModel
 }
@@ -38,7 +38,7 @@ export function guardrailsOf({ namespace, prepare, ask }: GuardrailDeps): Guardr
   }
 }
 
-/** Texts of this many characters together are checked here: others need not wait for that. */
+/** Texts of up to so many characters in total are checked on the main thread. */
 const CHECKED_HERE = 2_000
 
 const builtInCheck =

@@ -1,4 +1,4 @@
-// Chunks that clients write themselves: made several at once, changed, counted, found page by page, deleted together.
+// Chunks that clients write themselves: create several at once, change, count, search in pages, delete several.
 
 import { z } from 'zod'
 import { vectorsOf } from '../../answers/vectors.ts'
@@ -26,7 +26,7 @@ import { chunks, countChunks, datasources, includesChunk } from './knowledge.ts'
 
 const about = { tag: chunks.tag, path: chunks.path } as const
 
-/** What the paths of chunks take besides reading them one by one. */
+/** The routes of chunks other than reading them one by one. */
 export const chunkRoutes = (deps: ResourceDeps): Route[] => [
   createRoute(deps),
   updateRoute(deps),
@@ -35,7 +35,7 @@ export const chunkRoutes = (deps: ResourceDeps): Route[] => [
   countRoute(deps),
 ]
 
-/** Looks for the datasource of a path. */
+/** Finds the datasource of a path. */
 const findsDatasource =
   ({ callOf }: ResourceDeps): NonNullable<Route['find']> =>
   async ({ request, params }) => {
@@ -45,16 +45,19 @@ const findsDatasource =
 
 type Reading = Pick<Transaction, 'records' | 'caller'>
 
-/** The datasource of a path; 404 when there is none. */
+/**
+ * The datasource of a path.
+ * @throws ApiError 404 if there is none
+ */
 const datasourceOf = (work: Reading, params: PathParams): Fields => findRecord(datasources, work, params)
 
-/** Whose work it is: that of a client, and of a session that may begin anew. */
+/** The owner of work for a client, in a session that may be reset. */
 const goneWith = ({ ended, jobLimits: limits }: Session, { signal }: Request): JobOwner => ({
   signal: AbortSignal.any([ended, signal]),
   limits,
 })
 
-/** The chunks of a datasource, in their order. */
+/** The chunks of a datasource, in order. */
 function chunksIn(work: Reading, { _id }: Fields): Fields[] {
   const { workspace } = work.caller
   return work.records.page({ kind: chunks.kind, workspace, parent: String(_id) }).data.reverse()
@@ -99,8 +102,8 @@ function createRoute(deps: ResourceDeps): Route {
             status: 'completed',
             ...chunk,
           }
-          const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
-          return createRecord(chunks, work, fields, { params, beside })
+          const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, stored)
+          return createRecord(chunks, work, fields, { params, storeContent })
         })
         if (records.length > 0) countChunks(work, [String(knowledge_id), String(datasource_id)], records.length)
         return records
@@ -110,7 +113,7 @@ function createRoute(deps: ResourceDeps): Route {
   })
 }
 
-/** 409 while a file is being cut, whose chunks take the place of all others. */
+/** @throws ApiError 409 while a file is being chunked, whose chunks will replace all others */
 function refuseUnderWay({ _id, status }: Fields): void {
   if (status !== 'queued' && status !== 'processing') return
   const message = `the datasource ${_id} is ${status}: add chunks when it is completed or failed`
@@ -166,10 +169,10 @@ function deleteRoute(deps: ResourceDeps): Route {
       const { session, caller } = await callOf(request)
       return session.transact(() => {
         const work = workOf(session, caller)
-        const wanted = new Set(chunk_ids)
-        const found = chunksIn(work, datasourceOf(work, params)).filter(({ _id }) => wanted.delete(String(_id)))
+        const ids = new Set(chunk_ids)
+        const found = chunksIn(work, datasourceOf(work, params)).filter(({ _id }) => ids.delete(String(_id)))
         deleteRecords(chunks, work, found, params)
-        return { deleted_count: found.length, ...(wanted.size > 0 && { failed_ids: [...wanted] }) }
+        return { deleted_count: found.length, ...(ids.size > 0 && { failed_ids: [...ids] }) }
       })
     },
   })

@@ -1,4 +1,4 @@
-// Cuts a datasource's file into chunks that retrieval finds: what the event of a queued datasource does.
+// Chunks the file of a datasource: the event handler of a queued datasource.
 
 import { inWorker } from '../../answers/in-worker.ts'
 import { DIMENSIONS, vectorsOf } from '../../answers/vectors.ts'
@@ -21,7 +21,7 @@ import { chunks, datasources, QUEUED } from './knowledge.ts'
 
 /** Characters of a standard chunk. */
 const STANDARD = { size: 1_000, overlap: 0 }
-/** How long a file takes on the session's clock, in ms: long enough that a client must wait for it. */
+/** Duration of the processing on the session's clock, in ms: long enough that a client must wait for it. */
 const PROCESSING_MS = 50
 
 /** A chunk before it is stored. */
@@ -30,26 +30,32 @@ export interface NewChunk {
   vector: Float32Array
 }
 
-/** Bytes of a plain text that is read and cut here, and characters of its chunks together: that takes some milliseconds. */
+/**
+ * Maximum size in bytes of a plain text that is chunked on the main thread, and of its chunks in characters: some
+ * milliseconds.
+ */
 const CUT_HERE = 10_000
 const CHUNKED_HERE = 50_000
-/** Chunks that are stored together with the note that they are complete; more are stored before, in slices. */
+/** Chunks that are stored together with the completed status; others are stored before, in slices. */
 const STORED_TOGETHER = 200
 
-/** Tries to read a document that may begin without an end: a process that was killed or crashed on the way counts as one. */
+/** Maximum number of attempts to read a document; a killed or crashed process counts as one. */
 const MAX_TRIES = 2
 
 /** Documents of all sessions that are read at the same time. */
 const documentTurns = turnsOf(MAX_DOCUMENTS)
 
-/** A document, and how it is cut. */
+/** A document, and how it is chunked. */
 interface CutDocument {
   bytes: Uint8Array
   file: Fields
   options: ChunkingOptions
 }
 
-/** The chunks of a document, each text once; throws `UnreadableDocument`, or the signal's reason when its owner has gone. */
+/**
+ * The chunks of a document, without repeated texts.
+ * @throws UnreadableDocument, or the signal's reason if the owner disconnects
+ */
 export async function chunksOfFile({ bytes, file, options }: CutDocument, owner: JobOwner): Promise<NewChunk[]> {
   const { chunking_configuration: how, chunking_cleanup_options: cleanUps } = options
   const names = Object.entries(cleanUps).flatMap(([name, isOn]) => (isOn ? [name] : []))
@@ -74,7 +80,7 @@ async function chunksApart(job: ChunkingJob, owner: JobOwner): Promise<NewChunk[
   return texts.map((text, index) => ({ text, vector: vectors[index] ?? new Float32Array(DIMENSIONS) }))
 }
 
-/** Stores the last chunks of a datasource, from the position `first` on; it is then complete. */
+/** Stores the last chunks of a datasource, from the position `first` on, and marks it as completed. */
 export function storeChunks(work: Transaction, datasource: Fields, made: readonly NewChunk[], first = 0): void {
   for (let position = first; position < made.length; position++) storeChunk(work, datasource, made, position)
   settle(work, datasource, { status: 'completed', chunks_count: made.length, tries: undefined })
@@ -87,12 +93,12 @@ function storeChunk(work: Transaction, datasource: Fields, made: readonly NewChu
   const { text, vector } = chunk
   const knowledge = String(knowledge_id)
   const at = { knowledge_id: knowledge, datasource_id: String(datasource_id) }
-  const beside = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
+  const storeContent = ({ seq }: { seq: number }) => work.contents.putChunk(seq, { knowledge, text, vector })
   const fields = { datasource_id, knowledge_id, position, enabled: true, status: 'completed', text }
-  createRecord(chunks, work, fields, { params: at, beside })
+  createRecord(chunks, work, fields, { params: at, storeContent })
 }
 
-/** Stores all but the last of many chunks, slice by slice: how many. */
+/** Stores all but the last of many chunks in slices, and returns their number. */
 async function storeFirst(session: Session, work: () => Transaction, data: Fields, made: readonly NewChunk[]) {
   let stored = 0
   while (stored < made.length - STORED_TOGETHER) {
@@ -102,24 +108,24 @@ async function storeFirst(session: Session, work: () => Transaction, data: Field
       const before = current(now, data)
       // It was deleted: there is nothing to store.
       if (!before) return made.length
-      const over = sliceEnd()
+      const isSliceOver = sliceEnd()
       let next = from
-      while (next < made.length - STORED_TOGETHER && !over()) storeChunk(now, before, made, next++)
+      while (next < made.length - STORED_TOGETHER && !isSliceOver()) storeChunk(now, before, made, next++)
       return next
     })
   }
   return stored
 }
 
-/** Removes what an earlier try has stored, slice by slice. */
+/** Removes what an earlier attempt has stored, in slices. */
 async function removeChunks(session: Session, work: () => Transaction, { datasource_id }: Fields): Promise<void> {
   const list = (now: Transaction) =>
     now.records.page({
       ...{ kind: chunks.kind, workspace: now.caller.workspace, parent: String(datasource_id) },
       ...{ limit: STORED_TOGETHER, after: undefined, before: undefined },
     })
-  for (let left = true; left; ) {
-    left = await session.transact(() => {
+  for (let more = true; more; ) {
+    more = await session.transact(() => {
       const now = work()
       const { data, hasMore } = list(now)
       now.records.remove(data.map(({ _id }) => String(_id)))
@@ -153,13 +159,13 @@ const process: EventHandler = async (data, session, work) => {
   }
 }
 
-/** What came of a try to read a document, and how many of its chunks are stored. */
+/** The result of an attempt to read a document, and the number of its stored chunks. */
 interface Try {
   result: NewChunk[] | UnreadableDocument
   stored: number
 }
 
-/** One try, counted before it begins: what takes the process with it is not tried at every start from then on. */
+/** One attempt, counted before it starts, so that a document that crashes the process is not read at every start. */
 async function tried(session: Session, work: () => Transaction, data: Fields): Promise<Try> {
   const { ended } = session
   const count = (by: 1 | -1) =>
@@ -172,7 +178,7 @@ async function tried(session: Session, work: () => Transaction, data: Fields): P
   if (!before) return { result: [], stored: 0 }
   if (Number(before.tries ?? 0) >= MAX_TRIES) return { result: new UnreadableDocument(TRIED), stored: 0 }
   await count(1)
-  // A server that is stopped, or a session that begins anew, ends a try for another reason: this is committed on the way.
+  // A shutdown or a reset is another reason for the end of an attempt: this is committed on the way.
   const uncount = () => void count(-1).catch(() => {})
   ended.addEventListener('abort', uncount, { once: true })
   try {
@@ -208,5 +214,5 @@ async function cut(
   }
 }
 
-/** What the events of datasources do. */
+/** The handlers of datasource events. */
 export const chunkHandlers: Record<string, EventHandler> = { [QUEUED]: process }

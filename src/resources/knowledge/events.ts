@@ -1,5 +1,5 @@
-// Events: what was dispatched, and is applied on the session's clock, those of one subject in turn. They are stored with what
-// caused them, so those that a killed process left are applied by the next one.
+// Events: dispatched, and applied on the session's clock, those of one subject in order. They are stored with their
+// cause, so that those of a killed process are applied by the next one.
 import { Event } from '../../contract/workspace/feedback.ts'
 import { EVENT, type Fields } from '../../contract/workspace/record.ts'
 import { ulidForm } from '../../contract/workspace/shared.ts'
@@ -8,6 +8,7 @@ import { defineResource, type Transaction } from '../define.ts'
 import { createRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 
+/** Dispatched events, read-only (the specification, "Events"). */
 export const events = defineResource({
   kind: EVENT,
   noun: 'event',
@@ -21,34 +22,34 @@ export const events = defineResource({
     list: 'The dispatched events, newest first, with their status and the reason of a failure.',
   },
   record: Event,
-  // Only an event that waits for its turn has a key.
+  // Only a waiting event has a key.
   key: 'waiting',
   show: ({ waiting: _, ...event }) => event,
 })
 
-/** What an event is about, and what it says. */
+/** The type, subject and data of a new event. */
 interface NewEvent {
   type: string
-  /** Events of one subject are applied in their order; others do not wait for them. */
+  /** Events of one subject are applied in order, and do not wait for those of other subjects. */
   subject: string
   data: Fields
 }
 
-/** Puts an event into the queue; it belongs to the same transaction as what caused it. */
+/** Queues an event, in the same transaction as its cause. */
 export function dispatch(work: Transaction, { type, subject, data }: NewEvent): Fields {
   const waiting = String(work.records.nextNumber())
   const fields = { type, subject, status: 'dispatched', attempts: 0, error: null, data, applied_at: null, waiting }
   return createRecord(events, work, fields)
 }
 
-/** Data of the events of a type that wait for their turn, oldest first. */
+/** Data of the waiting events of a type, oldest first. */
 export const waitingData = ({ records, caller }: Pick<Transaction, 'records' | 'caller'>, type: string): Fields[] =>
   records
     .keyed(events.kind)
     .filter(({ workspace, body }) => workspace === caller.workspace && body.type === type)
     .map(({ body }) => body.data as Fields)
 
-/** Does what takes time, and gives the changes that then are made together with the note that the event is applied. */
+/** Does slow work, and returns the changes that are then made together with the event's status. */
 export type EventHandler = (
   data: Fields,
   session: Session,
@@ -57,23 +58,23 @@ export type EventHandler = (
 
 /** Applies the events of sessions. */
 export interface EventQueue {
-  /** Looks whether a session has events that wait, and applies them. */
+  /** Applies the waiting events of a session. */
   wake(session: Session): void
-  /** How many events are waiting or being applied, and how many have failed, since the start. */
+  /** Number of events that are waiting or being applied, and of failed ones, since the start. */
   counts(): { waiting: number; failed: number }
 }
 
-/** Tries of one event before it has failed. */
+/** Attempts for one event before it has failed. */
 export const MAX_ATTEMPTS = 5
-/** Wait before the second try, in ms of the session's clock; doubled before each further one. */
+/** Wait before the second attempt, in ms of the session's clock, doubled before each further one. */
 const FIRST_WAIT_MS = 100
 
 type WaitingEvent = { workspace: string; body: Fields }
 const subjectOf = ({ workspace, body }: WaitingEvent) => `${workspace}:${body.subject ?? body._id}`
 
-/** The events of a session that are known to wait, by subject, oldest first. */
+/** The waiting events of a session, by subject, oldest first. */
 interface SessionQueue {
-  known: Set<string>
+  ids: Set<string>
   bySubject: Map<string, WaitingEvent[]>
 }
 
@@ -82,7 +83,7 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   const queues = new WeakMap<Session, SessionQueue>()
   const counts = { waiting: 0, failed: 0 }
 
-  /** Applies the events of a subject until none waits. */
+  /** Applies the events of a subject until none is left. */
   const run = async (session: Session, subject: string, waiting: WaitingEvent[]) => {
     for (let [event] = waiting; event; [event] = waiting) {
       await session.clock.sleep(0, session.ended)
@@ -100,9 +101,9 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
   const forget = (session: Session, events: readonly WaitingEvent[]) => {
     counts.waiting -= events.length
-    for (const { body } of events) queues.get(session)?.known.delete(String(body._id))
+    for (const { body } of events) queues.get(session)?.ids.delete(String(body._id))
   }
-  const add = (session: Session, { known, bySubject }: SessionQueue, event: WaitingEvent) => {
+  const add = (session: Session, { ids: known, bySubject }: SessionQueue, event: WaitingEvent) => {
     const id = String(event.body._id)
     if (known.has(id)) return
     known.add(id)
@@ -120,7 +121,7 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
   return {
     wake(session) {
-      const queue = queues.get(session) ?? { known: new Set(), bySubject: new Map() }
+      const queue = queues.get(session) ?? { ids: new Set(), bySubject: new Map() }
       queues.set(session, queue)
       for (const event of session.records.keyed(events.kind)) add(session, queue, event)
     },
@@ -128,7 +129,7 @@ export function createEventQueue(handlers: Record<string, EventHandler>, report:
   }
 }
 
-/** Tries to apply an event, and notes what came of it: the event as it is then, and why it failed if it did. */
+/** Tries to apply an event, and stores the result: the event's new state, and the error if it failed. */
 async function tryEvent(
   session: Session,
   { workspace, body }: WaitingEvent,
@@ -154,14 +155,14 @@ async function tryEvent(
 
 const waitAfter = ({ body }: WaitingEvent): number => FIRST_WAIT_MS * 2 ** (Number(body.attempts) - 1)
 
-/** Writes what came of an event, with the changes that it makes; one that is over waits no more. */
+/** Stores the result of an event with its changes. A finished event waits no more. */
 function note(work: Transaction, event: Fields, apply?: (work: Transaction) => void): Fields {
   const id = String(event._id)
-  // The session may have been emptied in the meantime.
+  // The session may have been reset meanwhile.
   if (!work.records.get(events.kind, work.caller.workspace, id)) return { ...event, status: 'applied' }
   apply?.(work)
-  const { waiting, ...over } = { ...event, updated: work.now } as Fields
+  const { waiting, ...finished } = { ...event, updated: work.now } as Fields
   const again = event.status === 'dispatched'
-  work.records.update(id, { key: again ? String(waiting) : null, body: again ? { ...over, waiting } : over })
+  work.records.update(id, { key: again ? String(waiting) : null, body: again ? { ...finished, waiting } : finished })
   return event
 }

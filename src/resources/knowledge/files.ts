@@ -1,4 +1,4 @@
-// Files: uploaded as multipart, given back byte for byte.
+// Files: uploaded as multipart, returned byte for byte.
 
 import { asRoute, type Route } from '../../contract/core/route.ts'
 import { FILE_PURPOSES, FileBody, FilePatch, FileRecord, fileId } from '../../contract/workspace/knowledge.ts'
@@ -9,6 +9,7 @@ import type { ResourceDeps } from '../routes.ts'
 import { createRecord, findRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 
+/** Uploaded files, whose bytes are returned unchanged. */
 export const files = defineResource({
   kind: 'file',
   noun: 'file',
@@ -23,14 +24,14 @@ export const files = defineResource({
   examples: { update: { renamed: { file_name: 'returns-2025.txt' } } },
   update: FilePatch,
   record: FileRecord,
-  // Files of before may have any purpose.
+  // Older files may have any purpose.
   show: ({ purpose, ...file }) => ({
     ...file,
     purpose: FILE_PURPOSES.find((one) => one === purpose) ?? 'retrieval',
   }),
 })
 
-/** A file to keep. */
+/** A file to store. */
 interface NewFile {
   name: string
   type: string
@@ -41,10 +42,10 @@ interface NewFile {
 /** Stores a file. */
 export function createFile(work: Transaction, { name, type, purpose, bytes }: NewFile): Fields {
   const fields = { file_name: name, content_type: type, bytes: bytes.byteLength, purpose }
-  return createRecord(files, work, fields, { beside: ({ seq }) => work.contents.putFile(seq, bytes) })
+  return createRecord(files, work, fields, { storeContent: ({ seq }) => work.contents.putFile(seq, bytes) })
 }
 
-/** Upload and content. */
+/** The routes for uploading a file and for its content. */
 export function fileRoutes({ callOf }: ResourceDeps): Route[] {
   const upload = asRoute({
     method: 'post',
@@ -78,7 +79,7 @@ export function fileRoutes({ callOf }: ResourceDeps): Route[] {
       const { session, caller } = await callOf(request)
       const record = findRecord(files, { records: session.records, caller }, params)
       const bytes = session.contents.file(String(record._id)) ?? new Uint8Array()
-      // Never shown as a page of ours, whatever was uploaded.
+      // Never rendered as a page of this origin, whatever was uploaded.
       const headers = { 'content-type': headerText(String(record.content_type)), 'content-disposition': 'attachment' }
       return new Response(bytes.slice(), { headers })
     },

@@ -1,8 +1,8 @@
-// Whether a chunk meets the conditions of a search.
+// Tests chunks against the filter of a search.
 import type { Condition, Conditions, FilterBy } from '../../contract/workspace/filter.ts'
 
 type Value = string | number | boolean
-/** What conditions are on, by field. */
+/** The fields that conditions apply to. */
 export type Filterable = Readonly<Record<string, Value>>
 
 /** Whether a chunk meets all conditions of a filter. */
@@ -14,7 +14,7 @@ export function meets(chunk: Filterable, { and = [], or, ...conditions }: Filter
   return all(conditions) && and.every(all) && (or === undefined || or.some(all))
 }
 
-/** Whether a condition holds of a value; of one that is not there, only that it is missing, or unlike another. */
+/** Whether a condition holds for a value. For a missing value, only `exists: false` and inequalities hold. */
 function holds(value: Value | undefined, condition: Condition): boolean {
   const {
     eq,

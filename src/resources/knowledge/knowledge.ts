@@ -1,4 +1,4 @@
-// Knowledge bases, their datasources and chunks. A datasource with a file is queued, and cut into chunks by an event.
+// Knowledge bases, their datasources and chunks. A datasource with a file is queued, and chunked by an event.
 
 import { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
@@ -22,6 +22,7 @@ import { saveRecord } from '../verbs.ts'
 import { dispatch } from './events.ts'
 import { files } from './files.ts'
 
+/** Knowledge bases. */
 export const knowledgeBases = defineResource({
   kind: 'knowledge',
   noun: 'knowledge base',
@@ -62,10 +63,10 @@ export const knowledgeBases = defineResource({
   show: shownKnowledge,
 })
 
-/** Those of before this was said are internal. */
+/** Older ones without a type are internal. */
 const withType = (stored: Fields): Fields => ({ type: 'internal', ...stored })
 
-/** An external base's key is not kept, and its configuration as a client would write it has one. */
+/** The key of an external base is not stored, but a client's configuration must have one. */
 function mergedKnowledge(before: Fields, patch: Fields): Fields {
   if (patch.type !== undefined && patch.type !== before.type) {
     const message = `'type' must stay ${quote(before.type)}, got ${quote(patch.type)}`
@@ -83,7 +84,10 @@ function mergedKnowledge(before: Fields, patch: Fields): Fields {
     : { ...merged, external_config: { api_key: '', ...(merged.external_config as Fields) } }
 }
 
-/** 400: an external knowledge base is kept here, and not called. */
+/**
+ * Rejects an external knowledge base, which is stored here, but not called.
+ * @throws ApiError 400
+ */
 export function rejectExternal({ type, key }: Fields, param: string): void {
   if (type !== 'external') return
   const message = `the knowledge base ${quote(key)} is external: Understudy stores it, but does not call it`
@@ -97,9 +101,10 @@ function shownKnowledge(stored: Fields): Fields {
   return { ...base, ...model, domain_id: base.project_id }
 }
 
-/** The event that a file waits to be cut. */
+/** The type of the event for a file that waits to be chunked. */
 export const QUEUED = 'datasource.queued'
 
+/** Datasources of a knowledge base (the specification, "Datasource"). */
 export const datasources = defineResource({
   kind: 'datasource',
   noun: 'datasource',
@@ -118,8 +123,8 @@ export const datasources = defineResource({
       q: z.string().optional().describe('Text contained in the name. Case-insensitive.'),
       status: StatusQuery,
     },
-    includes: ({ display_name, status }, { q, status: wanted }) =>
-      holdsText(display_name, q) && isAmong(status, wanted),
+    includes: ({ display_name, status }, { q, status: expected }) =>
+      holdsText(display_name, q) && isAmong(status, expected),
   },
   descriptions: {
     create:
@@ -145,7 +150,7 @@ export const datasources = defineResource({
       ...(before?.error !== undefined && { error: before.error }),
     }
   },
-  // The field is spelled so in the specification.
+  // The specification spells the field so.
   stamp: () => (body) => ({ ...body, update_by_id: body.updated_by_id }),
   changed(work, { verb, parents, records }) {
     for (const { _id, status } of records)
@@ -159,6 +164,7 @@ export const datasources = defineResource({
   show: ({ chunking_options: _, tries: __, ...datasource }) => datasource,
 })
 
+/** Chunks of a datasource. */
 export const chunks = defineResource({
   kind: 'chunk',
   noun: 'chunk',
@@ -180,30 +186,30 @@ export const chunks = defineResource({
     includes: includesChunk,
   },
   changed(work, { verb, parents, records: { length } }) {
-    // Who makes chunks says himself how many there are.
+    // Callers that create chunks count them.
     if (verb === 'delete') countChunks(work, parents, -length)
   },
   show: shownChunk,
 })
 
-/** Notes that chunks were added to a datasource, or taken away. */
+/** Updates the chunk count of a datasource. */
 export function countChunks(work: Transaction, [knowledge = '', datasource = '']: readonly string[], by: number): void {
   const before = recordOf(datasources, work, datasource).body
   const body = { ...before, status: 'completed', chunks_count: Math.max(0, Number(before.chunks_count) + by) }
   saveRecord(datasources, work, { parents: [knowledge], before }, body)
 }
 
-/** Those of before had neither. */
+/** Older chunks had neither. */
 function shownChunk({ embedding: _, ...chunk }: Fields): Fields {
   return { enabled: true, status: 'completed', ...chunk }
 }
 
-const holdsText = (text: unknown, wanted: unknown): boolean =>
-  wanted === undefined || String(text).toLowerCase().includes(String(wanted).toLowerCase())
-const isAmong = (value: unknown, wanted: unknown): boolean =>
-  wanted === undefined || (Array.isArray(wanted) ? wanted.includes(value) : wanted === value)
+const holdsText = (text: unknown, expected: unknown): boolean =>
+  expected === undefined || String(text).toLowerCase().includes(String(expected).toLowerCase())
+const isAmong = (value: unknown, expected: unknown): boolean =>
+  expected === undefined || (Array.isArray(expected) ? expected.includes(value) : expected === value)
 
-/** Whether a chunk is one of those that are meant. */
+/** Whether a filter selects a chunk. */
 export function includesChunk(stored: Fields, { q, enabled, status }: Fields): boolean {
   const chunk = shownChunk(stored)
   return holdsText(chunk.text, q) && isAmong(chunk.enabled, enabled) && isAmong(chunk.status, status)

@@ -1,4 +1,4 @@
-// Search in knowledge bases: by words, by vectors, or by both; for clients and for the gateway.
+// Search in knowledge bases by words, by vectors, or both, for clients and for the gateway.
 
 import type { z } from 'zod'
 import { vectorsOf } from '../../answers/vectors.ts'
@@ -17,7 +17,7 @@ import { findRecord } from '../verbs.ts'
 import { type Filterable, meets } from './filter.ts'
 import { datasources, knowledgeBases, rejectExternal } from './knowledge.ts'
 
-/** How a knowledge base is searched. */
+/** The parameters of a search. */
 interface Search {
   query: string
   top_k?: number | undefined
@@ -27,11 +27,11 @@ interface Search {
 }
 
 const TOP_K = 5
-/** Matches by words that are looked at: far more than anybody asks for. */
+/** Maximum number of word matches: far more than any caller requests. */
 const MAX_MATCHES = 1_000
 const errorText = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
 
-/** Chunks that fit, best first; equal ones in the order in which they were made. */
+/** Matching chunks, best first; equal ones in the order of creation. */
 async function searchChunks(
   { contents, records }: Pick<Transaction, 'contents' | 'records'>,
   base: Fields,
@@ -47,7 +47,7 @@ async function searchChunks(
     type === 'vector_search' || words.length === 0 ? new Map() : contents.byWords(knowledge, words, MAX_MATCHES)
   const byVector =
     type === 'keyword_search' ? new Map() : await nearTo(await vectorOf(query, search), knowledge, contents)
-  // Both halves of a hybrid search count the same.
+  // Both halves of a hybrid search have the same weight.
   const share = type === 'hybrid_search' ? 0.5 : 1
   const scores = [...new Set([...byWords.keys(), ...byVector.keys()])].map((seq: number) => ({
     seq,
@@ -68,10 +68,10 @@ async function searchChunks(
 const vectorOf = async (text: string, owner: JobOwner): Promise<Float32Array> =>
   (await vectorsOf([text], owner))[0] ?? new Float32Array()
 
-/** Chunks that are compared in one go. */
+/** Chunks that are compared at once. */
 const COMPARED = 1_000
 
-/** Cosines of all chunks of a knowledge base with a vector, by number. */
+/** Cosine similarities of all chunks of a knowledge base to a vector, by number. */
 async function nearTo(vector: Float32Array, knowledge: string, contents: Contents): Promise<Map<number, number>> {
   const all = new Map<number, number>()
   for (let after = 0; ; ) {
@@ -94,7 +94,10 @@ const filterable = (
   position: Number(position),
 })
 
-/** What the gateway finds in the knowledge bases of a workspace, by id or key. */
+/**
+ * The knowledge bases of a workspace for the gateway, by id or key.
+ * @throws ApiError 404 from its search for an unknown one
+ */
 export const knowledgeOf = (prepare: (session: Session) => Promise<void>): KnowledgeDirectory => ({
   async search({ session, caller, signal }, { knowledge_id, param, ...query }) {
     await prepare(session)
@@ -109,7 +112,7 @@ export const knowledgeOf = (prepare: (session: Session) => Promise<void>): Knowl
   },
 })
 
-/** Search as a route. */
+/** The route of a search. */
 export function searchRoute({ callOf }: ResourceDeps): Route {
   return asRoute({
     method: 'post',
@@ -142,7 +145,7 @@ interface FoundRecord {
 }
 type SearchRequest = z.infer<typeof SearchBody>
 
-/** What reranking leaves of what was found: no model is asked, so the scores stand. */
+/** The reranked results: no model is called, so the scores stay. */
 function ranked(found: readonly FoundRecord[], { rerank_config: rerank }: SearchRequest): readonly FoundRecord[] {
   const { threshold = 0, top_k } = rerank ?? {}
   return found.filter(({ score }) => score >= threshold).slice(0, top_k)

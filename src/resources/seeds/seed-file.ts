@@ -1,4 +1,5 @@
-// Seed files: a whole workspace in one YAML file, with its documents beside it. Strict, with the place of every mistake.
+// Seed files: a whole workspace in one YAML file, with its documents next to it. Strict, with the position of every
+// mistake.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
@@ -26,7 +27,7 @@ const [llmEvaluator, schemaEvaluator] = EvaluatorBody.options
 const [bySpan, byName] = ReviewSetBody.options
 const changes = { changes: z.array(EvaluatorPatch.strict()).default([]) }
 const project = { project: z.string().optional() }
-/** What a seed file may hold. */
+/** The schema of a seed file. */
 export const SeedSchema = z.strictObject({
   projects: z.array(ProjectBody.strict()).default([]),
   contacts: z.array(ContactBody.strict()).default([]),
@@ -63,18 +64,22 @@ export const SeedSchema = z.strictObject({
     .default([])
     .describe('Feedback by id. The trace that it names need not be there.'),
 })
+/** The content of a seed file. */
 export type Seed = z.infer<typeof SeedSchema>
 
-/** A seed file with its documents, by the path that it calls them. */
+/** A seed file with its documents, by their paths in it. */
 export interface SeedFile {
   seed: Seed
   documents: Map<string, Uint8Array>
 }
 
-/** Mistakes that are told of one file: nobody reads thousands. */
+/** Maximum number of reported mistakes of one file. */
 const MAX_PROBLEMS = 100
 
-/** Parses a seed file; `read` gives a document, undefined when there is none. Throws `FileError`. */
+/**
+ * Parses a seed file; `read` returns a document, undefined if there is none.
+ * @throws FileError
+ */
 export function parseSeed(
   text: string,
   name: string,
@@ -101,7 +106,7 @@ export function parseSeed(
   return { seed: result.data, documents }
 }
 
-/** Keys deep inside that calls may have and nothing reads: in a file each is a slip of the pen. */
+/** Unknown nested keys, which calls may have and nothing reads: in a file, each is a mistake. */
 function dropped(written: unknown, read: unknown, path: readonly PropertyKey[] = []): Problem[] {
   if (typeof written !== 'object' || written === null || typeof read !== 'object' || read === null) return []
   return Object.entries(written).flatMap(([name, value]) => {
@@ -113,18 +118,19 @@ function dropped(written: unknown, read: unknown, path: readonly PropertyKey[] =
 }
 
 /**
- * Reads a seed file of the user.
- * @param onFile hears of it and of each of its documents
+ * Reads a seed file.
+ * @param onFile called with its path and that of each of its documents
+ * @throws FileError
  */
 export function readSeed(path: string, onFile: (path: string) => void = () => {}): SeedFile {
   onFile(path)
   if (!existsSync(path)) throw new FileError(`seed file ${path}: there is no such file`)
-  const beside = (name: string) => {
+  const readBeside = (name: string) => {
     const file = join(dirname(path), name)
     onFile(file)
     return existsSync(file) ? readFileSync(file) : undefined
   }
-  return parseSeed(readText(path), path, beside)
+  return parseSeed(readText(path), path, readBeside)
 }
 
 function readText(path: string): string {
@@ -136,7 +142,7 @@ function readText(path: string): string {
 }
 
 const SHIPPED = 'fixtures/workspace.yaml'
-/** The example that ships inside the executable, read once: it is the same for everybody, and nobody changes it. */
+/** The shipped example, read once: it never changes. */
 export const shippedSeed = once(
   (): SeedFile =>
     parseSeed(new TextDecoder().decode(readAsset(SHIPPED)), SHIPPED, (name) => readAsset(`fixtures/${name}`)),

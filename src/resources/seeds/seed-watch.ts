@@ -1,29 +1,29 @@
-// Seed files of the user while the program runs: a new session is filled by them as they are then.
+// Watches the user's seed files: a new session is seeded with their current content.
 import { existsSync } from 'node:fs'
 import { fileVersion } from '../../lib/file-version.ts'
 import { lazy } from '../../lib/lazy.ts'
 import { FileError, problemsIn } from '../../schema/source.ts'
 import type { SeedFile } from './seed-file.ts'
 
-// The formats of a whole workspace are only needed where there is such a file.
+// The formats of a whole workspace are only needed if there is such a file.
 const reader = lazy<typeof import('./seed-file.ts')>(() => require('./seed-file.ts'))
 
-/** Which files fill new sessions. */
+/** The files that seed new sessions. */
 interface SeedPaths {
-  /** Those that are named; none of them is left out. */
+  /** The named files, all of which must exist. */
   named: readonly string[]
-  /** Those that take the place of the shipped example when they are there, unless others are named. */
+  /** The default files, which replace the shipped example if they exist, unless others are named. */
   maybe: readonly string[]
 }
 
-/** As a name: nothing fills new sessions. */
+/** The name for no seed at all. */
 const NOTHING = 'none'
 
 /**
- * The seeds in force, the same list until one of their files, or a document that they name, has changed. A mistake in one
- * leaves all as they were.
- * @param report hears of each edit that cannot be used
- * @throws FileError when they cannot be used at the start.
+ * The current seeds: the same list until one of their files or documents changes. A mistake in one leaves all of them
+ * unchanged.
+ * @param report called for each change that cannot be used
+ * @throws FileError if they cannot be used at the start
  */
 export function watchSeeds(
   { named, maybe }: SeedPaths,
@@ -35,7 +35,7 @@ export function watchSeeds(
   const read = (paths: readonly string[]): readonly SeedFile[] | undefined => {
     known.clear()
     const onFile = (path: string) => void known.set(path, fileVersion(path))
-    // The shipped example never changes, and is read when somebody needs it.
+    // The shipped example never changes, and is read on first use.
     return named.length === 0 && paths.length === 0 ? undefined : paths.map((path) => reader().readSeed(path, onFile))
   }
   let paths = files()

@@ -1,4 +1,4 @@
-// Fills a workspace from seed files. What is there already, by key, is changed instead of made again.
+// Seeds a workspace from seed files. Existing records, by key, are updated instead of created again.
 import { basename } from 'node:path'
 import { ChunkingOptions } from '../../contract/workspace/knowledge.ts'
 import type { Caller, Fields } from '../../contract/workspace/record.ts'
@@ -22,32 +22,35 @@ import { createRecord, type PathParams, updateRecord } from '../verbs.ts'
 import { workOf } from '../work.ts'
 import type { Seed, SeedFile } from './seed-file.ts'
 
-/** A seed whose documents have been cut, ready to be stored at once. */
+/** A seed with chunked documents, ready to be stored at once. */
 interface PreparedSeed {
   seed: Seed
   documents: Map<string, { bytes: Uint8Array; chunks: NewChunk[] }>
 }
 
-/** Seeds are read for every session that is still to come. */
+/** Seeds are read for all later sessions. */
 const FOR_ALL = { signal: new AbortController().signal, patient: true }
 const OPTIONS = ChunkingOptions.parse({})
 const namesOf = (file: string) => ({ file_name: basename(file), content_type: '' })
 
-/** How far the documents of a seed have come; storing them all is the last step. */
+/** The progress of a seed's documents. Storing them all is the last step. */
 export interface SeedProgress {
   done: number
   total: number
 }
 
-/** How a seed is prepared. */
+/** Options for preparing a seed. */
 interface PrepareOptions {
   /** Where its documents are counted. */
   progress?: SeedProgress
-  /** Hears of each document that cannot be read, which is then left out. */
+  /** Called for each document that cannot be read, which is then omitted. */
   onUnreadable?: (file: string, error: UnreadableDocument) => void
 }
 
-/** Reads and cuts the documents of a seed; throws `UnreadableDocument` unless somebody hears of it. */
+/**
+ * Reads and chunks the documents of a seed.
+ * @throws UnreadableDocument without `onUnreadable`
+ */
 export async function prepareSeed(
   { seed, documents }: SeedFile,
   { progress = { done: 0, total: 0 }, onUnreadable }: PrepareOptions = {},
@@ -66,13 +69,13 @@ export async function prepareSeed(
       onUnreadable(file, error)
     }
     progress.done++
-    // Other calls, and who asks how far this is, have their turn.
+    // Other calls, and queries of the progress, get their turn.
     await new Promise((resolve) => setImmediate(resolve))
   }
   return { seed, documents: prepared }
 }
 
-/** Makes or changes everything in a seed; belongs inside one transaction. */
+/** Creates or updates everything in a seed. Call it inside one transaction. */
 export function applySeed(work: Transaction, { seed, documents }: PreparedSeed): void {
   for (const project of seed.projects) put(projects, work, project)
   for (const contact of seed.contacts) put(contacts, work, contact)
@@ -85,8 +88,8 @@ export function applySeed(work: Transaction, { seed, documents }: PreparedSeed):
   for (const { datapoints: points, ...body } of seed.datasets) {
     const dataset = put(datasets, work, body, 'display_name')
     const params = { dataset_id: String(dataset._id) }
-    const held = new Set(recordsIn(datapoints, work, params.dataset_id).map(contentOf))
-    for (const point of points) if (!held.has(contentOf(point))) createRecord(datapoints, work, point, { params })
+    const existing = new Set(recordsIn(datapoints, work, params.dataset_id).map(contentOf))
+    for (const point of points) if (!existing.has(contentOf(point))) createRecord(datapoints, work, point, { params })
   }
   for (const { documents: list, ...body } of seed.knowledge) {
     const base = put(knowledgeBases, work, body)
@@ -104,20 +107,22 @@ const recordsIn = ({ kind }: Resource, { records, caller }: Transaction, parent:
 const contentOf = ({ inputs, messages, expected_output }: Fields) =>
   canonicalJson({ inputs, messages, expected_output })
 
-/** The record with the same name, changed to the body, or a new one. */
+/** Updates the record with the same name, or creates a new one. */
 function put(resource: Resource, work: Transaction, body: Fields, name = resource.key ?? ''): Fields {
   const { records, caller } = work
-  const held = resource.key
+  const existing = resource.key
     ? records.byKey(resource.kind, caller.workspace, '', String(body[name]))
     : recordsIn(resource, work, '').find((record) => record[name] === body[name])
-  return held ? updateRecord(resource, work, body, paramsOf(resource, held)) : createRecord(resource, work, body)
+  return existing
+    ? updateRecord(resource, work, body, paramsOf(resource, existing))
+    : createRecord(resource, work, body)
 }
 const paramsOf = ({ param }: Resource, { _id }: Fields): PathParams => ({ [param]: String(_id) })
 
-/** A new record goes through all its changes, so that it gets its versions; a known one only to the last. */
+/** A new record goes through all its changes, so that it gets its versions; an existing one only to the last. */
 function putVersions(resource: Resource, work: Transaction, body: Fields, changes: readonly Fields[]): void {
-  const known = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
-  const steps = known ? [Object.assign({}, body, ...changes)] : [body, ...changes]
+  const existing = work.records.byKey(resource.kind, work.caller.workspace, '', String(body.key))
+  const steps = existing ? [Object.assign({}, body, ...changes)] : [body, ...changes]
   for (const step of steps) put(resource, work, { ...step, key: body.key })
 }
 
@@ -137,24 +142,24 @@ function putDocument(
   })
   const body = { display_name: name, chunking_options }
   const datasource = createRecord(datasources, work, body, { params: { knowledge_id } })
-  // With the file named only now, nothing is queued: the chunks are here already.
+  // The file is set only now, so that nothing is queued: the chunks exist already.
   storeChunks(work, { ...datasource, file_id: kept._id }, document.chunks)
 }
 const typeOf = (file: string) => Bun.file(file).type
 
-/** Fills new sessions, once each. */
+/** Seeds new sessions, once each. */
 interface Seeder {
-  /** Resolves when the session has been filled. */
+  /** Resolves when the session has been seeded. */
   prepare(session: Session): Promise<void>
 }
 
-/** Where a seeder has its seeds from. */
+/** The source of the seeds. */
 interface SeederOptions {
-  /** The files in force, asked for with each new session; another list when they have changed. */
+  /** The current files, read for each new session; another list if they have changed. */
   read(): readonly SeedFile[]
-  /** Who makes the records. */
+  /** The creator of the records. */
   caller: Caller
-  /** Hears of each document that cannot be read. */
+  /** Called for each document that cannot be read. */
   report(problem: FileError): void
 }
 

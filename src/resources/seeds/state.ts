@@ -1,4 +1,4 @@
-// The state of a session as a whole: save, load, count, and fill from a seed file.
+// The state of a session as a whole: save, load, count, and seed.
 import { z } from 'zod'
 import { ApiError } from '../../contract/core/error.ts'
 import { asRoute, type Route } from '../../contract/core/route.ts'
@@ -22,7 +22,8 @@ const SnapshotBody = z.object({
     .min(1)
     .max(SNAPSHOT_FORMAT, { error: `must be at most ${SNAPSHOT_FORMAT}: a newer understudy has written this snapshot` })
     .describe('Version of the format.'),
-  // Each row is checked by the schema of its table, in slices: to look at all of them here would hold up other calls.
+  // Each row is validated by the schema of its table, in slices: validating all of them at once would block other
+  // calls.
   tables: z
     .record(z.string(), z.array(z.unknown().meta({ type: 'object' })))
     .describe('The rows of each table. The format can change between versions.'),
@@ -46,7 +47,7 @@ const Counts = z.object({
 })
 const shared = { tag: 'Emulator', anySize: true }
 
-/** Snapshot, counts and seed; `shapes` are those of the records that a snapshot may hold. */
+/** The routes for snapshots, counts and seeds; `shapes` are the schemas of records in a snapshot. */
 export const stateRoutes = (deps: ResourceDeps, shapes: RecordShapes): Route[] => [
   saveRoute(deps),
   loadRoute(deps, shapes),
@@ -64,7 +65,7 @@ const saveRoute = ({ callOf }: ResourceDeps): Route =>
     description: 'All data of the session, including files, as sorted JSON.',
     response: SnapshotBody,
     async handle({ request }) {
-      // With its workspace filled, which would else look like something that was made after the snapshot.
+      // With the workspace seeded, which would otherwise look like a change after the snapshot.
       const { session } = await callOf(request)
       const text = await canonicalInSlices(await session.snapshot())
       return new Response(text, { headers: { 'content-type': 'application/json' } })

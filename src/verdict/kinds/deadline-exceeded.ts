@@ -4,6 +4,7 @@ import { counted, durationText } from '../../lib/units.ts'
 import { type ClientCall, lengthOfCall } from '../client-call.ts'
 import type { FindingDefinition } from './define.ts'
 
+/** Reports calls in which virtual time skipped a wait that is longer than the client's timeout. */
 export const deadlineExceeded: FindingDefinition = {
   kind: 'deadline-exceeded',
   find({ calls }) {

@@ -17,6 +17,7 @@ import type { Behaviour, FindingDefinition, FindingDraft } from './define.ts'
 /** So many steps in a row are no chance, where nothing says that a call repeats the one before. */
 const STEPS_IN_A_ROW = 4
 
+/** Reports retries before the time that `Retry-After` gave (RFC 9110, 10.2.3). */
 export const earlyRetry: FindingDefinition = {
   kind: 'early-retry',
   find: (behaviour) => [...pairedEarly(behaviour), ...backTooEarly(behaviour), ...rowsOf(behaviour)],

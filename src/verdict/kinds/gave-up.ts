@@ -17,6 +17,7 @@ import type { Pairing } from '../pairing.ts'
 import { isCareful, MAX_TO_REARRANGE } from '../undeclared-retries.ts'
 import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
+/** Reports requests that failed in a retryable way, that nothing repeats, and that never got a response. */
 export const gaveUp: FindingDefinition = {
   kind: 'gave-up',
   find: (behaviour) => [

@@ -11,6 +11,7 @@ const TIMER_MS = 100
 const STEADY = { share: 0.1, ms: 30 }
 const GROWING = { low: 1.5, high: 4, alike: 1.35 }
 
+/** Reports retries after a status that no retry can change, such as 400 or 401. */
 export const ignoredStatus: FindingDefinition = {
   kind: 'ignored-status',
   find: (behaviour) => [

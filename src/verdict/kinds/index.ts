@@ -4,6 +4,7 @@ import { deadlineExceeded } from './deadline-exceeded.ts'
 import type { FindingDefinition } from './define.ts'
 import { earlyRetry } from './early-retry.ts'
 import { gaveUp } from './gave-up.ts'
+import { historyRefused } from './history-refused.ts'
 import { ignoredStatus } from './ignored-status.ts'
 import { noBackoff } from './no-backoff.ts'
 import { noTimeout } from './no-timeout.ts'
@@ -16,6 +17,7 @@ import { wrongAddress } from './unknown-path.ts'
 /** All kinds, the order in which they are reported. */
 export const findingKinds: readonly FindingDefinition[] = [
   wrongAddress,
+  historyRefused,
   storm,
   noBackoff,
   earlyRetry,

@@ -8,6 +8,7 @@ const SHORT_MS = 250
 /** So many repeats in a row are a habit; the first one at once is what many do. */
 const MIN_REPEATS = 3
 
+/** Reports at least 3 repeats in a row without a pause, where no `Retry-After` was sent. */
 export const noBackoff: FindingDefinition = {
   kind: 'no-backoff',
   find: (behaviour) =>

@@ -11,6 +11,7 @@ interface Hung {
   limit: number
 }
 
+/** Reports calls that still waited on a silent connection when the hang limit of `exec` ended. */
 export const noTimeout: FindingDefinition = {
   kind: 'no-timeout',
   find({ calls }) {

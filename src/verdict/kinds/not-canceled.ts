@@ -3,6 +3,7 @@ import { groupBy } from '../../lib/group-by.ts'
 import { goesOn } from '../client-call.ts'
 import { type FindingDefinition, requestKey, times } from './define.ts'
 
+/** Reports retries that started while the first call was still in progress and was never canceled. */
 export const notCanceled: FindingDefinition = {
   kind: 'not-canceled',
   find: ({ pairing }) =>

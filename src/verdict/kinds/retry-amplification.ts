@@ -7,6 +7,7 @@ import { type Behaviour, type FindingDefinition, type FindingDraft, requestKey }
 /** The bound of a scenario that gives none: beyond what any one layer does. */
 const USUAL_BOUND = 20
 
+/** Reports requests that caused more provider attempts than allowed, as when two layers retry. */
 export const amplification: FindingDefinition = {
   kind: 'retry-amplification',
   find(behaviour) {

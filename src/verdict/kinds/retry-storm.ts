@@ -24,6 +24,7 @@ const MAX_BURST_SIZE = 60
 const STEADY_MS = 50
 const UNEVEN_MS = 250
 
+/** Reports many repeats of a failing request whose pauses do not grow. */
 export const storm: FindingDefinition = {
   kind: 'retry-storm',
   find: (behaviour) => stormsIn(behaviour).map(draft),

@@ -5,6 +5,7 @@ import { counted } from '../../lib/units.ts'
 import { type IncompleteChain, incompleteIn } from '../incomplete.ts'
 import type { FindingDefinition } from './define.ts'
 
+/** Reports incomplete responses that were not retried although the client ended without a complaint. */
 export const swallowed: FindingDefinition = {
   kind: 'swallowed',
   find({ pairing, end }) {

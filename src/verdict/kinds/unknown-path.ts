@@ -1,6 +1,7 @@
 // unknown-path: calls to a path that there is not, mostly by a base URL that is not quite right.
 import { type FindingDefinition, times } from './define.ts'
 
+/** Reports calls to unknown paths, with the path that was probably intended. */
 export const wrongAddress: FindingDefinition = {
   kind: 'unknown-path',
   find: ({ strays }) =>

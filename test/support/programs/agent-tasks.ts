@@ -1,4 +1,4 @@
-// A program that has an agent look things up on a bad day: it polls each task for a while, and cancels what does not end; a careless
+// A program that has an agent look things up under faults: it polls each task for a while, and cancels what does not end; a careless
 // one never asks what became of them: agent-tasks careful|quits.
 import { type Program, pass, upTo } from './surroundings.ts'
 

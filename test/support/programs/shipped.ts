@@ -1,4 +1,4 @@
-// A program on a bad day, with the openai package: careful as a good one is, or careless as many are.
+// A program under faults, with the openai package: careful as a good one is, or careless as many are.
 // shipped careful|quits|hammers [MODEL] [FALLBACK] [PASS]: PASS are milliseconds that pass before each call.
 import OpenAI from 'openai'
 import { behaviorOf, connectionOf, type Program, pass, upTo } from './surroundings.ts'

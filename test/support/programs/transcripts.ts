@@ -851,7 +851,7 @@ async function workspace(player: Player, operations: Map<string, Operation>) {
     },
     session,
   })
-  await all('listContacts', 'createContact', 'listContacts', 'getScenario', 'stopScenario')
+  await all('listContacts', 'createContact', 'listContacts', 'getScenario', 'deactivateScenario')
   await all('saveSnapshot')
   await call('GET', '/_understudy/traces?limit=3', { session })
 }

@@ -1,17 +1,17 @@
-// The time axis of a waterfall: where nothing but waiting happens for long, it is folded.
+// The time axis of a waterfall. Long waits are folded.
 import type { Waterfall } from '../../../contract/core/waterfall.ts'
 
-/** A stretch of waiting that is drawn shorter than it was. */
+/** A wait that is drawn shorter than it was. */
 export interface Fold {
-  /** Milliseconds of its begin and its end. */
+  /** Start and end in milliseconds. */
   from: number
   to: number
-  /** Percent of the width. */
+  /** Position in percent of the width. */
   x: number
   width: number
 }
 
-/** Where times are drawn. */
+/** The scale of a timeline. */
 export interface Axis {
   /** A time in ms as percent of the width. */
   at(ms: number): number
@@ -19,9 +19,9 @@ export interface Axis {
   ticks: readonly { ms: number; x: number }[]
 }
 
-/** A gap is folded from so many ms on, when it is so large a part of the whole. */
+/** Minimum duration of a folded wait in ms, and its minimum share of the whole. */
 const [MIN_FOLD_MS, MIN_PART] = [400, 0.3]
-/** How wide a fold is drawn, as part of the whole. */
+/** Width of a fold, as a share of the whole. */
 const FOLD_PART = 0.07
 const MAX_TICKS = 5
 
@@ -63,7 +63,7 @@ export function axisOf({ rows, from, to }: Pick<Waterfall, 'rows' | 'from' | 'to
   }
 }
 
-/** The whole time, in stretches in which something is done, and long ones in which nothing is. */
+/** The whole time, split into busy spans and long waits. */
 function stretchesOf(busy: readonly { from: number; to: number }[], from: number, to: number): Stretch[] {
   const gaps: { from: number; to: number }[] = []
   let reached = from
@@ -72,7 +72,7 @@ function stretchesOf(busy: readonly { from: number; to: number }[], from: number
     reached = Math.max(reached, span.to)
   }
   const waited = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
-  // When nothing but waiting takes time, there is nothing to make room for.
+  // If everything is waiting, folding gains nothing.
   if (to - from - waited < 1) return [{ from, to, folded: false }]
   const long = gaps.filter((gap) => gap.to - gap.from >= Math.max(MIN_FOLD_MS, (to - from) * MIN_PART))
   const stretches: Stretch[] = []
@@ -86,13 +86,13 @@ function stretchesOf(busy: readonly { from: number; to: number }[], from: number
   return stretches
 }
 
-/** Round times in ms: 1, 2 and 5 of each power of ten, and from a minute on what clocks go by. */
+/** Round times in ms: 1, 2 and 5 times each power of ten, and clock units from a minute on. */
 export const STEPS = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000],
   ...[1, 2, 5, 10, 20, 30, 60, 120, 360, 720, 1_440].map((minutes) => minutes * 60_000),
 ]
 
-/** Times with round figures, none of them in a fold. */
+/** Round times outside of folds. */
 function ticksOf(stretches: readonly Stretch[], from: number, to: number): number[] {
   const open = stretches.filter(({ folded }) => !folded)
   const length = open.reduce((sum, one) => sum + one.to - one.from, 0)

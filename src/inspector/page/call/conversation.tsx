@@ -1,11 +1,11 @@
-// What a call is about: the texts of its prompt and of its response, beside its timeline.
+// The texts of a call's prompt and response, next to its timeline.
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { promptSayings, responseSayings, type Saying } from '../../../views/sayings.ts'
 import { countedText } from '../state/format.ts'
 import { Region } from '../ui/region.tsx'
 import { Sayings } from './response.tsx'
 
-/** Texts of a prompt that are shown, and characters of each: the tabs have the rest. */
+/** Maximum number of texts of a prompt, and characters of each; the tabs show the rest. */
 const [MAX_SAYINGS, MAX_LENGTH] = [12, 4_000]
 
 /** The prompt and the response. */

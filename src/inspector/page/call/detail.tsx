@@ -20,7 +20,7 @@ import { call, type LoadedCall } from './loaded.ts'
 import { Block, indented, ResponseTab, Sayings } from './response.tsx'
 import { callClock, WaterfallChart } from './waterfall.tsx'
 
-/** The panel of the chosen call. */
+/** The panel of the selected call. */
 export function CallDetail() {
   const state = call.value
   if (state.kind === 'none') return null
@@ -40,11 +40,11 @@ export function CallDetail() {
   )
 }
 
-/** Closes the panel; whoever was in it goes on in the list. */
+/** Closes the panel. Keyboard focus returns to the list. */
 export function close(): void {
   const isInside = document.activeElement?.closest('.detail-pane') != null
   narrow({ call: undefined, tab: undefined })
-  // On a narrow screen the list is there again only then.
+  // On a narrow screen the list is visible again only then.
   if (isInside) requestAnimationFrame(() => document.querySelector<HTMLElement>('[role=grid]')?.focus())
 }
 
@@ -191,7 +191,7 @@ function HeaderList({ rows }: { rows: readonly (readonly [string, string])[] }) 
 function CurlTab({ trace, exchange }: LoadedCall) {
   const origin = location.protocol === 'file:' ? 'http://127.0.0.1:4010' : location.origin
   const curl = curlOf({ trace, exchange, origin })
-  const again = curlOf({ trace, exchange, origin, anew: true }) ?? ''
+  const again = curlOf({ trace, exchange, origin, inNewSession: true }) ?? ''
   if (!curl) return <p class="note">This call cannot be repeated: {UNREPEATED}.</p>
   return (
     <>

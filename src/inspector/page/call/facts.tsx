@@ -1,4 +1,4 @@
-// The facts of a call beside its timeline: when, where from, tokens, and cost.
+// The facts of a call beside its timeline: time, origin, tokens, and cost.
 import type { StoredTrace } from '../../../contract/core/trace.ts'
 import { callOf, usesVirtualClock } from '../state/call-list.ts'
 import { costText, countedText, instantText, spanText } from '../state/format.ts'

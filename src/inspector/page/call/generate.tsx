@@ -26,7 +26,7 @@ const KINDS = [
 /** The tab. */
 export function GenerateTab({ trace }: { trace: StoredTrace }) {
   const [kind, setKind] = useState<(typeof KINDS)[number]['kind']>('fixture')
-  const path = `/_understudy/traces/${encodeURIComponent(trace.id)}/made`
+  const path = `/_understudy/traces/${encodeURIComponent(trace.id)}/reproduction`
   const { value, error } = useLoaded(() => askJson<Generated>(path, { session: trace.session }), [trace.id])
   const file = value?.[kind]
   return (

@@ -1,9 +1,9 @@
-// JSON to read: indented, its parts in colours. Everything of a trace is text here, and never markup.
+// JSON with indentation and syntax colors. All content of a trace is rendered as text, never as markup.
 import { useState } from 'preact/hooks'
 import { countText } from '../state/format.ts'
 import { Region } from '../ui/region.tsx'
 
-/** Characters that are shown before somebody asks for the rest, and those that are coloured. */
+/** Maximum characters that are shown at first, and that are colored. */
 const [MAX_SHOWN, MAX_COLOURED] = [60_000, 200_000]
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
@@ -14,7 +14,7 @@ export function Json({ value, label }: { value: unknown; label: string }) {
   return <Code text={text} label={label} coloured={typeof value !== 'string'} />
 }
 
-/** A long text, of which the beginning is shown at first. */
+/** A long text, of which only the start is shown at first. */
 export function Code({ text, label, coloured = false }: { text: string; label: string; coloured?: boolean }) {
   const [all, setAll] = useState(false)
   const shown = all ? text : text.slice(0, MAX_SHOWN)

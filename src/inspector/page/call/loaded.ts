@@ -1,4 +1,4 @@
-// The chosen call with everything about it, from the server or from the report.
+// The selected call with all details, from the server or from the report.
 import { effect, signal } from '@preact/signals'
 import type { Exchange } from '../../../contract/core/exchange.ts'
 import type { StoredTrace } from '../../../contract/core/trace.ts'
@@ -8,24 +8,24 @@ import { askJson, errorText } from '../state/api.ts'
 import { callOf } from '../state/call-list.ts'
 import { reportData } from '../state/report.ts'
 
-/** A call with what happened in it, and what its connection carried. */
+/** A call with its steps, and its wire data. */
 export interface LoadedCall {
   trace: StoredTrace
   exchange: Exchange
   waterfall: Waterfall
 }
 
-/** What is known of the chosen call. */
+/** The state of loading the selected call. */
 export type CallState =
   | { kind: 'none' }
   | { kind: 'loading' }
   | { kind: 'failed'; why: string }
   | ({ kind: 'here' } & LoadedCall)
 
-/** The chosen call. */
+/** The selected call. */
 export const call = signal<CallState>({ kind: 'none' })
 
-/** A call with what happened in it. */
+/** A call with its steps. */
 export async function loadCall(id: string): Promise<LoadedCall> {
   if (reportData) {
     const found = reportData.calls[id]
@@ -33,7 +33,7 @@ export async function loadCall(id: string): Promise<LoadedCall> {
     throw new Error('this report does not include the details of this call')
   }
   const path = `/_understudy/traces/${encodeURIComponent(id)}`
-  // Whose it is, is known of those that are listed; of others, every session is asked.
+  // The session is known for listed calls; otherwise every session is searched.
   const row = callOf(id)
   const [query, session] = row ? ['', row.session] : ['?all=true', undefined]
   const [trace, waterfall, exchange] = await Promise.all([

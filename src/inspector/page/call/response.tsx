@@ -1,4 +1,4 @@
-// What was answered: as it was on the wire, event by event with times where it was a stream, and as it is read.
+// The response: as sent, event by event with times if it was a stream, and parsed.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Exchange } from '../../../contract/core/exchange.ts'
@@ -12,22 +12,22 @@ import type { LoadedCall } from './loaded.ts'
 
 /** The tab. */
 export function ResponseTab({ trace, exchange }: Pick<LoadedCall, 'trace' | 'exchange'>) {
-  const [way, setWay] = useState<Way>('wire')
-  const ways = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
-  // An agent's turn and a call from inside have an answer, and no connection.
+  const [mode, setWay] = useState<Way>('wire')
+  const modes = WAYS.filter(({ id }) => id !== 'events' || trace.stream)
+  // An agent's turn and an internal call have a response, but no connection.
   if (exchange.ended === null) return <ParsedResponse trace={trace} note={NO_CONNECTION} />
   return (
     <>
       <fieldset class="choices">
         <legend class="hidden">Response format</legend>
-        {ways.map(({ id, label }) => (
+        {modes.map(({ id, label }) => (
           <label key={id}>
-            <input type="radio" name="way" checked={way === id} onChange={() => setWay(id)} />
+            <input type="radio" name="way" checked={mode === id} onChange={() => setWay(id)} />
             {label}
           </label>
         ))}
       </fieldset>
-      {way === 'read' ? <ParsedResponse trace={trace} note={READ} /> : <Sent exchange={exchange} way={way} />}
+      {mode === 'read' ? <ParsedResponse trace={trace} note={READ} /> : <Sent exchange={exchange} way={mode} />}
     </>
   )
 }
@@ -43,8 +43,8 @@ const NO_CONNECTION =
   'The wire data of this call was not stored: the call is internal, opted out of storage, or comes from an earlier version.'
 const READ = 'Parsed by Understudy from the bytes sent. Select Raw to see those bytes.'
 
-/** What was sent, to its last byte, and how that ended. */
-function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' }) {
+/** All sent bytes, and how the response ended. */
+function Sent({ exchange, way: mode }: { exchange: Exchange; way: 'wire' | 'events' }) {
   const { response, ended } = exchange
   const pieces = response?.body ?? []
   const text = () => textIn(pieces)
@@ -53,13 +53,13 @@ function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' })
       <p class={`callout ${ended === 'complete' ? '' : 'bad'}`} data-ended={ended}>
         {capital(endText(exchange))}.
       </p>
-      {response?.body && way === 'wire' && (
+      {response?.body && mode === 'wire' && (
         <Block title="Response (raw)" copy={text}>
           <Code text={responseHead({ ...response, headers: null })} label="Response status" />
           <Code text={visible(text())} label="Raw response" />
         </Block>
       )}
-      {response?.body && way === 'events' && <EventTable data={eventsIn(pieces)} />}
+      {response?.body && mode === 'events' && <EventTable data={eventsIn(pieces)} />}
       {response?.truncated && <p class="note">Truncated. Only the beginning of the body was stored.</p>}
     </>
   )
@@ -67,7 +67,7 @@ function Sent({ exchange, way }: { exchange: Exchange; way: 'wire' | 'events' })
 
 const capital = (text: string) => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`
 
-/** Events that are drawn before somebody asks for the rest. */
+/** Maximum number of events that are drawn at first. */
 const MAX_DRAWN = 300
 
 function EventTable({ data }: { data: readonly SentEvent[] }) {
@@ -110,10 +110,10 @@ function EventTable({ data }: { data: readonly SentEvent[] }) {
   )
 }
 
-/** Characters that are shown around what is new in an event. */
+/** Characters that are shown around the difference of an event. */
 const AROUND = 22
 
-/** Whether what an event says can be read. */
+/** Whether the data of an event can be parsed. */
 function isSound(event: string): boolean {
   const data = event.split('\n').flatMap((line) => (line.startsWith('data: ') ? [line.slice(6)] : []))
   try {
@@ -123,7 +123,7 @@ function isSound(event: string): boolean {
   }
 }
 
-/** An event: of one that is much like the one before, what is new; of one that cannot be read, all. */
+/** An event: only the difference if it resembles the previous one; all of it if it cannot be parsed. */
 function EventText({ text, before = '' }: { text: string; before: string | undefined }) {
   if (!isSound(text)) return <span class="unsound">{text}</span>
   const shared = Math.min(text.length, before.length)
@@ -149,7 +149,7 @@ function EventText({ text, before = '' }: { text: string; before: string | undef
   )
 }
 
-/** The answer as Understudy read it, a stream put together again. */
+/** The response as Understudy parsed it; a stream is assembled. */
 function ParsedResponse({ trace: { response: answer, error, stream }, note }: { trace: StoredTrace; note: string }) {
   return (
     <>
@@ -168,10 +168,10 @@ function ParsedResponse({ trace: { response: answer, error, stream }, note }: { 
   )
 }
 
-/** A value as text that people read. */
+/** A value as formatted text. */
 export const indented = (value: unknown) => () => JSON.stringify(value, null, 2)
 
-/** What somebody said, in order. */
+/** Messages in order. */
 export function Sayings({ title, sayings }: { title: string; sayings: readonly Saying[] }) {
   if (sayings.length === 0) return null
   return (

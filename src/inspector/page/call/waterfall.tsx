@@ -13,20 +13,20 @@ const lanesOf = (route: TraceRecord['route']) =>
     client: 'Client',
   }) as const
 
-/** Which clock the times of a call are by; undefined if that is not known. */
+/** The clock of a call's times; undefined if unknown. */
 export function callClock(id: string): 'real' | 'virtual' | undefined {
   const row = callOf(id)
   if (!row || row.arrived === 0) return undefined
   return usesVirtualClock(row) ? 'virtual' : 'real'
 }
 
-/** What a timeline is drawn from. */
+/** The properties of a timeline. */
 export interface WaterfallProps {
   waterfall: Waterfall
   route: TraceRecord['route']
-  /** Which clock its times are by, if that is known. */
+  /** The clock of its times, if known. */
   clock?: 'real' | 'virtual' | undefined
-  /** The axis that it shares with others; one of its own when left out. */
+  /** A shared axis; default: its own. */
   axis?: Axis
 }
 
@@ -169,7 +169,7 @@ function Bar({ row, axis }: { row: WaterfallRow; axis: Axis }) {
   )
 }
 
-/** The bar for those who do not see it. */
+/** The text of a bar, for screen readers. */
 function differenceText({ title, subject, detail, notes, error, span }: WaterfallRow): string {
   const when = span ? `from ${spanText(span.from)} to ${spanText(span.to)}` : ''
   return [`${title} ${subject}`.trim(), detail, when, ...notes, ...(error === null ? [] : [error])]

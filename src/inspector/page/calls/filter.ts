@@ -1,14 +1,15 @@
-// What a list of calls is narrowed by: the parameters of the address, as a test of rows.
+// The filters of a list of calls: parameters of the URL, as a predicate for rows.
 import type { CallRow } from '../../../contract/core/call-row.ts'
 
-/** Parameters of the address that narrow the list by one value. */
+/** URL parameters that select calls by one value. */
 export const CHOICES = ['session', 'operation', 'model', 'outcome', 'status', 'fault', 'fixture'] as const
+/** Name of a filter that selects calls by one value. */
 export type Choice = (typeof CHOICES)[number]
 
-/** All parameters that narrow it. */
+/** All filter parameters. */
 export const FILTERS = [...CHOICES, 'text', 'since', 'until', 'internal'] as const
 
-/** The values of a row that a choice is made of. */
+/** The values of a row for each filter. */
 const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
   session: ({ session }) => [session],
   operation: ({ operation }) => [operation],
@@ -22,19 +23,19 @@ const VALUES: Record<Choice, (row: CallRow) => readonly string[]> = {
 }
 
 /** Values that stand for several: `5xx`, and `any` fault. */
-const matches = (choice: Choice, wanted: string, values: readonly string[]): boolean => {
-  if (values.includes(wanted)) return true
-  if (choice === 'status' && /^[1-5]xx$/.test(wanted)) return values.some((value) => value[0] === wanted[0])
-  if (choice === 'fault' && wanted === 'any') return !values.includes('none')
-  return choice === 'outcome' && wanted === 'failed' && !values.includes('succeeded')
+const matches = (choice: Choice, pattern: string, values: readonly string[]): boolean => {
+  if (values.includes(pattern)) return true
+  if (choice === 'status' && /^[1-5]xx$/.test(pattern)) return values.some((value) => value[0] === pattern[0])
+  if (choice === 'fault' && pattern === 'any') return !values.includes('none')
+  return choice === 'outcome' && pattern === 'failed' && !values.includes('succeeded')
 }
 
-/** The test of the rows that are meant; `found` are traces in which the server has found the text. */
+/** The predicate of the filters; `found` are traces in which the server found the text. */
 export function testOf(params: URLSearchParams, found: ReadonlySet<string>): (row: CallRow) => boolean {
   const tests: ((row: CallRow) => boolean)[] = []
   for (const choice of CHOICES) {
-    const wanted = params.getAll(choice)
-    if (wanted.length > 0) tests.push((row) => wanted.some((one) => matches(choice, one, VALUES[choice](row))))
+    const patterns = params.getAll(choice)
+    if (patterns.length > 0) tests.push((row) => patterns.some((one) => matches(choice, one, VALUES[choice](row))))
   }
   const [since, until] = ['since', 'until'].map((name) => instantOf(params.get(name)))
   if (since !== undefined) tests.push(({ started }) => started >= since)
@@ -57,7 +58,7 @@ function instantOf(text: string | null): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** How often each value of a choice is there, the most frequent first. */
+/** Number of calls for each value of a filter, the most frequent first. */
 export function choiceValues(choice: Choice, rows: readonly CallRow[]): [value: string, count: number][] {
   const counts = new Map<string, number>()
   for (const row of rows) for (const value of VALUES[choice](row)) counts.set(value, (counts.get(value) ?? 0) + 1)

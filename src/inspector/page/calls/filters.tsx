@@ -1,4 +1,4 @@
-// The bar above the list: what it is narrowed by. Everything in it is in the address too.
+// The filter bar above the list. All filters are in the URL, too.
 import { useRef, useState } from 'preact/hooks'
 import { allCalls, changes } from '../state/call-list.ts'
 import { countedText, countText } from '../state/format.ts'
@@ -8,13 +8,13 @@ import { Icon } from '../ui/icons.tsx'
 import { CHOICES, type Choice, choiceValues, FILTERS } from './filter.ts'
 import { isNarrowed, searching, shownCalls } from './shown.ts'
 
-/** Id of the field that a key leads to. */
+/** Id of the search field, which has a keyboard shortcut. */
 export const SEARCH = 'search'
 
 /** The bar. */
 export function Filters() {
   changes.value
-  // The browser takes longer to make fields of times than all the rest: there are none before somebody comes near.
+  // Time fields take the browser longer than everything else, so they are created when the pointer or focus approaches.
   const [isNear, setNear] = useState(false)
   return (
     <search class="filters" onFocusIn={() => setNear(true)}>
@@ -43,7 +43,7 @@ export function Filters() {
   )
 }
 
-/** Takes every filter away. */
+/** Clears all filters. */
 function clearFilters(): void {
   narrow(Object.fromEntries(FILTERS.map((name) => [name, undefined])))
 }
@@ -95,7 +95,7 @@ const LABELS: Record<Choice, string> = {
 
 function ChoiceField({ choice }: { choice: Choice }) {
   const value = here.value.params.get(choice) ?? ''
-  // The values are counted when somebody is about to choose one.
+  // The values are counted when the menu is about to open.
   const [open, setOpen] = useState(false)
   const values = open ? choiceValues(choice, allCalls()) : []
   const groups = GROUPS[choice] ?? []
@@ -149,7 +149,7 @@ function TimeField({ name, label }: { name: string; label: string }) {
   )
 }
 
-/** An instant as the field wants it: the time here, without a zone. */
+/** An instant in the format of the field: local time without a zone. */
 function localOf(text: string): string {
   const at = new Date(/^\d+$/.test(text) ? Number(text) : text)
   if (text === '' || Number.isNaN(at.getTime())) return ''

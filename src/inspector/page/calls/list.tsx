@@ -1,4 +1,4 @@
-// The list of calls: a grid of which only the rows that are seen are drawn. A narrow list has two lines a call.
+// The list of calls: a grid that draws only visible rows. A narrow list has two lines per call.
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { CallRow } from '../../../contract/core/call-row.ts'
@@ -8,19 +8,19 @@ import { clockText, countedText, spanText } from '../state/format.ts'
 import { useVirtual } from '../ui/virtual.ts'
 import { choose, chosen, selected, shownCalls, toggleSelected } from './shown.ts'
 
-/** Heights of a row and of the line of column names, which stays at the top; a narrow list has none. */
+/** Heights of a row and of the sticky header, which a narrow list lacks. */
 const [WIDE, NARROW] = [
   { rowHeight: 30, above: 29 },
   { rowHeight: 48, above: 0 },
 ]
-/** Pixels below which a list is narrow. */
+/** Width in pixels below which a list is narrow. */
 const NARROW_BELOW = 700
 
-/** The list of the calls that are shown. */
+/** The list of calls. */
 export function CallsList() {
   const rows = shownCalls.value
   const id = chosen.value
-  // Whoever closes a call goes on where it is in the list.
+  // After a call is closed, focus returns to its row.
   const last = useRef(id)
   if (id !== null) last.current = id
   const index = last.current === null ? -1 : rows.findIndex((row) => row.id === last.current)
@@ -58,7 +58,7 @@ export function CallsList() {
       <div class="rows" role="rowgroup" style={{ height: `${height}px` }}>
         {items.map(({ index: at, start }) => {
           const row = rows[at]
-          // Always the same keys: elements that leave the window are those that come into it, and none is made anew.
+          // Keys are stable: elements that leave the window are reused for those that enter it.
           return (
             row && (
               <Row
@@ -77,7 +77,7 @@ export function CallsList() {
   )
 }
 
-/** An element in which what is looked at stays where it is when calls come in above it; at its top, the newest are seen. */
+/** An element that keeps its scroll position when calls are added above. At the top it shows the newest. */
 function useKeptPosition(rows: readonly CallRow[], rowHeight: number) {
   const scroller = useRef<HTMLDivElement>(null)
   const before = useRef({ length: rows.length, first: rows[0]?.id })
@@ -86,7 +86,7 @@ function useKeptPosition(rows: readonly CallRow[], rowHeight: number) {
     const { length, first } = before.current
     const added = rows.length - length
     before.current = { length: rows.length, first: rows[0]?.id }
-    // Where it is scrolled to is asked for last, since the browser lays the page out to know it.
+    // The scroll position is read last, since that forces a layout.
     if (!element || added <= 0 || length === 0 || first === rows[0]?.id || element.scrollTop < rowHeight) return
     element.scrollTop += added * rowHeight
   }, [rows, rowHeight])
@@ -105,7 +105,7 @@ const COLUMNS = [
   ['details', 'Details'],
 ] as const
 
-/** The class of a call's state. */
+/** The CSS class of a call's state. */
 export const toneClass = ({ outcome }: Pick<CallRow, 'outcome'>): string =>
   outcome === 'succeeded' ? 'good' : outcome === 'canceled' ? 'warning' : 'bad'
 
@@ -196,7 +196,7 @@ const reasonOf = ({ outcome, error }: CallRow): string =>
     ? ''
     : [...(outcome === 'http_error' ? [] : [outcomeText(outcome)]), ...(error === null ? [] : [error])].join(': ')
 
-/** What is particular about a call, most telling first. */
+/** The special facts about a call, the most relevant first. */
 function detailsOf(row: CallRow): string[] {
   const { attempts, cached, internal: inner, waited, fixture, generated, task, model, requested_model: requested } = row
   const isOther = model !== null && requested !== null && model !== requested && !model.endsWith(`/${requested}`)

@@ -1,4 +1,4 @@
-// The calls that the list shows: those that the address narrows it to, newest first, and which of them is chosen.
+// The calls in the list: those that the filters select, newest first, and the selected one.
 import { computed, effect, signal } from '@preact/signals'
 import type { CallRow } from '../../../contract/core/call-row.ts'
 import { callPages } from '../state/api.ts'
@@ -7,38 +7,38 @@ import { reportData } from '../state/report.ts'
 import { go, here, narrow } from '../state/route.ts'
 import { FILTERS, testOf } from './filter.ts'
 
-/** The filter alone: choosing a call changes no list. */
+/** Only the filters: selecting a call does not change the list. */
 const filter = computed(() => {
   const { params } = here.value
   const own = new URLSearchParams([...params].filter(([name]) => (FILTERS as readonly string[]).includes(name)))
   return own.toString()
 })
 
-/** Whether the list is narrowed. */
+/** Whether there are filters. */
 export const isNarrowed = computed(() => filter.value !== '')
 
-/** Traces in which the server has found the text. */
+/** Traces in which the server found the text. */
 const found = signal<ReadonlySet<string>>(new Set())
-/** Whether it still looks. */
+/** Whether a search is running. */
 export const searching = signal(false)
 
 const text = computed(() => new URLSearchParams(filter.value).get('text') ?? '')
 effect(() => {
-  const wanted = text.value
+  const query = text.value
   found.value = new Set()
   searching.value = false
-  if (wanted === '') return
+  if (query === '') return
   if (reportData) {
     found.value = new Set(
       Object.entries(reportData.calls).flatMap(([id, { trace }]) =>
-        JSON.stringify([trace.request, trace.response]).toLowerCase().includes(wanted.toLowerCase()) ? [id] : [],
+        JSON.stringify([trace.request, trace.response]).toLowerCase().includes(query.toLowerCase()) ? [id] : [],
       ),
     )
     return
   }
   const stop = new AbortController()
   searching.value = true
-  search(wanted, stop.signal)
+  search(query, stop.signal)
     .catch(() => {})
     .finally(() => {
       if (!stop.signal.aborted) searching.value = false
@@ -46,8 +46,8 @@ effect(() => {
   return () => stop.abort()
 })
 
-async function search(wanted: string, signal: AbortSignal): Promise<void> {
-  for await (const rows of callPages({ sessions: 'all', text: wanted }, { signal }))
+async function search(query: string, signal: AbortSignal): Promise<void> {
+  for await (const rows of callPages({ sessions: 'all', text: query }, { signal }))
     if (rows.length > 0) found.value = new Set([...found.value, ...rows.map(({ id }) => id)])
 }
 
@@ -60,10 +60,10 @@ export const shownCalls = computed((): readonly CallRow[] => {
   return allCalls().filter(test).reverse()
 })
 
-/** The id of the chosen call. */
+/** The id of the selected call. */
 export const chosen = computed(() => here.value.params.get('call'))
 
-/** Chooses the call of a place in the list. */
+/** Selects the call at an index of the list. */
 export function choose(index: number): void {
   const row = shownCalls.value[Math.max(0, Math.min(shownCalls.value.length - 1, index))]
   if (row) narrow({ call: row.id, session_of: undefined }, { replace: true })
@@ -71,13 +71,13 @@ export function choose(index: number): void {
 
 const place = () => shownCalls.value.findIndex(({ id }) => id === chosen.value)
 
-/** Chooses the next call or the one before. */
+/** Selects the next or the previous call. */
 export function stepCall(by: 1 | -1): void {
   const at = place()
   choose(at < 0 ? (by > 0 ? 0 : shownCalls.value.length - 1) : at + by)
 }
 
-/** Chooses the next call in the list that was not answered, or the one before. */
+/** Selects the next or the previous failed call in the list. */
 export function stepToFailure(by: 1 | -1): void {
   const rows = shownCalls.value
   const at = place()
@@ -89,16 +89,16 @@ export function stepToFailure(by: 1 | -1): void {
   }
 }
 
-/** Ids of the calls that are selected to be compared: two at most, in the order of their selection. */
+/** Ids of the calls to compare: two at most, in the order of their selection. */
 export const selected = signal<readonly string[]>([])
 
-/** Selects a call to be compared, or takes it back; of three calls, the first one goes. */
+/** Selects a call for comparison, or deselects it. A third call replaces the first one. */
 export function toggleSelected(id: string): void {
   const { value } = selected
   selected.value = value.includes(id) ? value.filter((one) => one !== id) : [...value, id].slice(-2)
 }
 
-/** Opens the comparison of the two selected calls; does nothing when there are fewer. */
+/** Opens the comparison of the two selected calls. Does nothing if there are fewer. */
 export function compareSelected(): void {
   const [a, b] = selected.value
   if (a !== undefined && b !== undefined) go('compare', { a, b })

@@ -1,4 +1,4 @@
-// One cell: its verdict and why, the calls of its run, what the command printed, and how to see it again.
+// One case: its verdict and the reason, the calls of its run, the command's output, and how to reproduce it.
 
 import type { ExplorationData, ReportedCase } from '../../../contract/core/exploration.ts'
 import { outcomeText } from '../../../contract/core/outcome-text.ts'
@@ -13,11 +13,11 @@ import { YamlText } from '../ui/editor.tsx'
 import { Icon } from '../ui/icons.tsx'
 import { caseAddress } from './matrix.tsx'
 
-/** The cell that the address names. */
+/** The case that the URL names. */
 export const currentCase = ({ cells }: ExplorationData): ReportedCase | undefined =>
-  cells.find((cell) => caseAddress(cell) === here.value.params.get('cell'))
+  cells.find((result) => caseAddress(result) === here.value.params.get('cell'))
 
-/** The panel of a cell. */
+/** The panel of a case. */
 export function CaseDetail({ cell }: { cell: ReportedCase }) {
   const { verdict, why, point, class: name, tookMs, derived, output } = cell
   return (
@@ -53,7 +53,7 @@ export function CaseDetail({ cell }: { cell: ReportedCase }) {
   )
 }
 
-/** The calls of the run in the order in which they came, those that show the verdict marked. */
+/** The calls of the run in order. Those that are the evidence are marked. */
 function RunCalls({ cell: { calls, traces, ...cell } }: { cell: ReportedCase }) {
   const rows = calls.flatMap((id) => callOf(id) ?? [])
   return (

@@ -1,4 +1,4 @@
-// What an exploration found: its figures, the matrix of points and classes, and beside it the chosen cell or one of its calls.
+// The result of an exploration: its coverage, the matrix, and the selected case or one of its calls.
 import type { ExplorationData } from '../../../contract/core/exploration.ts'
 import { CallDetail } from '../call/detail.tsx'
 import { chosen } from '../calls/shown.ts'
@@ -7,12 +7,12 @@ import { reportData } from '../state/report.ts'
 import { CaseDetail, currentCase } from './case.tsx'
 import { Matrix } from './matrix.tsx'
 
-/** The view; it stands in reports of explorations alone. */
+/** The view, which only exploration reports have. */
 export function ExploreView() {
   const data = reportData?.exploration
   if (!data) return null
-  const cell = currentCase(data)
-  const opened = chosen.value !== null || cell !== undefined
+  const selected = currentCase(data)
+  const opened = chosen.value !== null || selected !== undefined
   return (
     <div class={`calls${opened ? ' with-call' : ''}`}>
       <div class="list-pane explore">
@@ -27,16 +27,16 @@ export function ExploreView() {
           <Notes data={data} />
         </div>
       </div>
-      {chosen.value === null ? cell && <CaseDetail cell={cell} /> : <CallDetail />}
+      {chosen.value === null ? selected && <CaseDetail cell={selected} /> : <CallDetail />}
     </div>
   )
 }
 
-/** Three shares that are never one score. */
+/** Three numbers that are never one score. */
 function Figures({ data: { coverage, cells, runs, saved, quietMs, limitMs } }: { data: ExplorationData }) {
   const shares = [
     ['faults injected / applicable', coverage.delivered],
-    ['tolerated / injected', coverage.held],
+    ['tolerated / injected', coverage.tolerated],
     ['recovery paths covered / configured', coverage.recoveryPaths],
   ] as const
   return (
@@ -81,17 +81,17 @@ function Points({ data: { points } }: { data: ExplorationData }) {
   )
 }
 
-function Notes({ data: { left, alike, dropped, mended, routes } }: { data: ExplorationData }) {
+function Notes({ data: { skipped, similar, dropped, fixed, routes } }: { data: ExplorationData }) {
   return (
     <>
-      {left.length > 0 && (
+      {skipped.length > 0 && (
         <p class="callout warn">
-          {countedText(left.length, 'case')} skipped: the time limit was reached, or the run was stopped.
+          {countedText(skipped.length, 'case')} skipped: the time limit was reached, or the run was stopped.
         </p>
       )}
-      {alike > 0 && (
+      {similar > 0 && (
         <p class="callout warn">
-          {countedText(alike, 'case')} skipped: many calls of the same kind occurred, and only a sample was tested.
+          {countedText(similar, 'case')} skipped: many calls of the same kind occurred, and only a sample was tested.
         </p>
       )}
       {dropped > 0 && (
@@ -99,7 +99,7 @@ function Notes({ data: { left, alike, dropped, mended, routes } }: { data: Explo
           {countedText(dropped, 'call')} not tested: their traces were dropped, or deleted by a reset.
         </p>
       )}
-      {mended.map(({ point, class: name }) => (
+      {fixed.map(({ point, class: name }) => (
         <p key={`${point} ${name}`} class="callout warn">
           {name} at {point} is fixed: remove it from the known failures.
         </p>

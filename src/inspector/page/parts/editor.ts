@@ -1,4 +1,4 @@
-// The part with CodeMirror: texts of files to read and change, and what differs between two of them.
+// The part with CodeMirror: editors for texts of files, and differences between two of them.
 import { yaml } from '@codemirror/lang-yaml'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { MergeView } from '@codemirror/merge'
@@ -7,7 +7,7 @@ import { Decoration, type DecorationSet, EditorView, lineNumbers, WidgetType } f
 import { tags } from '@lezer/highlight'
 import { writing } from './undo.ts'
 
-// The page's colours reach into the root that the editor lives in.
+// The page's colors are inherited by the editor's shadow root.
 const colours = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent)' },
   { tag: [tags.string, tags.content], color: 'var(--good)' },
@@ -36,17 +36,17 @@ const looking = (label: string) => [
 ]
 const reading = (label: string) => [...looking(label), EditorState.readOnly.of(true)]
 
-/** Something to say about a line, from 1. */
+/** A message about a line, from 1. */
 export interface LineRemark {
   line: number
   message: string
 }
 
-/** An editor that is written in. */
+/** An editable text. */
 export interface YamlEditor {
-  /** Puts remarks under their lines, in the place of those before; they go when somebody writes. */
+  /** Shows messages below their lines, instead of earlier ones. They disappear when the text changes. */
   remark(remarks: readonly LineRemark[]): void
-  /** Puts a text in the place of what is there. */
+  /** Replaces the text. */
   replace(text: string): void
   destroy(): void
 }
@@ -85,7 +85,10 @@ const remarkField = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 })
 
-/** What the part gives: each puts an editor into a root with its own styles, and gives what takes it away. */
+/**
+ * The exports of the part: each adds an editor to a shadow root with its own styles, and returns a function that
+ * removes it.
+ */
 export const editorPart = {
   showYaml(root: ShadowRoot, text: string, label: string): () => void {
     const view = new EditorView({ doc: text, extensions: [...reading(label), yaml()], parent: root, root })
@@ -96,10 +99,10 @@ export const editorPart = {
     { text, label }: { text: string; label: string },
     onChange: (text: string) => void,
   ): YamlEditor {
-    const heard = EditorView.updateListener.of(({ docChanged, state }) => {
+    const listener = EditorView.updateListener.of(({ docChanged, state }) => {
       if (docChanged) onChange(state.doc.toString())
     })
-    const extensions = [...looking(label), yaml(), writing(), remarkField, heard]
+    const extensions = [...looking(label), yaml(), writing(), remarkField, listener]
     const view = new EditorView({ doc: text, extensions, parent: root, root })
     return {
       remark: (remarks) => view.dispatch({ effects: setRemarks.of(remarks) }),
@@ -122,6 +125,7 @@ export const editorPart = {
     return () => view.destroy()
   },
 }
+/** The exports of the editor bundle, which is loaded on first use. */
 export type EditorPart = typeof editorPart
 
 Object.assign(globalThis, { understudyEditor: editorPart })

@@ -1,8 +1,8 @@
-// What a text that is written in takes beside typing: taking changes back, and lines that begin where the one above does.
+// Editing beyond typing: undo, and indentation of new lines.
 import type { ChangeSet, Extension } from '@codemirror/state'
 import { EditorView, keymap } from '@codemirror/view'
 
-/** Changes that are remembered, and how close in time they are one, in ms. */
+/** Maximum number of changes that can be undone, and how close in time they are merged, in ms. */
 const [MAX_CHANGES, TOGETHER_MS] = [500, 500]
 
 /** Undo and redo by the usual keys, and Enter that keeps the indentation. */

@@ -1,31 +1,34 @@
-// The control API as the page calls it: from its own origin, with a token that is asked for once and kept in the tab.
+// Calls the control API: from the page's own origin, with a token that is requested once and stored in the tab.
 import { signal } from '@preact/signals'
 import type { CallRow } from '../../../contract/core/call-row.ts'
 import { authorizationOf, keepToken, keptToken } from './token.ts'
 
 /** The token of this tab. */
 export const token = signal(keptToken())
-/** Whether the server asks for a token that it knows. */
+/** Whether the server requires one of its tokens. */
 export const tokenRequired = signal(false)
 
-/** Keeps a token for this tab, and tries again with it. */
+/** Stores a token for this tab, and retries with it. */
 export function setToken(value: string): void {
   token.value = value.trim()
   keepToken(token.value)
   tokenRequired.value = false
 }
 
-/** What is asked, beside the path. */
+/** Options of a request. */
 export interface ApiOptions {
   method?: string
   /** Sent as JSON. */
   body?: unknown
-  /** Name of the session; the default one when left out. */
+  /** Name of the session; default: the default session. */
   session?: string | undefined
   signal?: AbortSignal
 }
 
-/** Asks the server; throws an error with its words when it says no, and when there is none. */
+/**
+ * Sends a request.
+ * @throws an error with the server's message if it fails, or if there is no server
+ */
 export async function ask(path: string, { method = 'GET', body, session, signal }: ApiOptions = {}): Promise<Response> {
   const headers = new Headers({ authorization: authorizationOf(token.value) })
   if (session) headers.set('x-understudy-session', session)
@@ -39,7 +42,7 @@ export async function ask(path: string, { method = 'GET', body, session, signal 
   return accepted(fetch(path, request), signal)
 }
 
-/** What was asked for, once it has come; throws as `ask` does. */
+/** The response, if it is successful. Throws as `ask` does. */
 export async function accepted(asked: Promise<Response>, signal?: AbortSignal): Promise<Response> {
   const response = await asked.catch((error: unknown) => {
     if (signal?.aborted) throw error
@@ -58,11 +61,11 @@ export const askJson = async <Value>(path: string, options?: ApiOptions): Promis
 /** A page of `GET /_understudy/calls`. */
 export interface ListedCalls {
   data: CallRow[]
-  /** Where the next page begins; null at the last one. */
+  /** Cursor of the next page; null on the last one. */
   next: string | null
 }
 
-/** Calls page by page, of what `query` narrows them to; throws as `ask` does. */
+/** Calls page by page, filtered by `query`. Throws as `ask` does. */
 export async function* callPages(query: Record<string, string>, options: ApiOptions): AsyncGenerator<CallRow[]> {
   for (let cursor: string | null = ''; cursor !== null; ) {
     const all = new URLSearchParams({ limit: '1000', ...query, ...(cursor && { cursor }) })
@@ -72,5 +75,5 @@ export async function* callPages(query: Record<string, string>, options: ApiOpti
   }
 }
 
-/** The words of an error. */
+/** The message of an error. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,11 +1,11 @@
-// All calls that the page knows, in the order in which they came, with what lists of choices are made of.
+// All calls that the page knows, in order of arrival, and the values for filters.
 import { signal, untracked } from '@preact/signals'
 import type { CallRow } from '../../../contract/core/call-row.ts'
 
-/** Counts every change, so that whoever shows calls looks again. */
+/** Changes with every change of the list. */
 export const changes = signal(0)
 
-/** The same, at a pace at which the server can be asked about it. */
+/** The same, at a rate that is suitable for requests to the server. */
 export const calmChanges = signal(0)
 const CALM_MS = 2_000
 let calming = false
@@ -38,18 +38,18 @@ export const allCalls = (): readonly CallRow[] => rows
 /** The call of a trace. */
 export const callOf = (id: string): CallRow | undefined => byId.get(id)
 
-/** Milliseconds by which the clocks of a call differ that are the same one. */
+/** Maximum difference in milliseconds between two times of the same clock. */
 const SAME_CLOCK_MS = 60_000
 
-/** Whether a call's session has a virtual clock: its times are not those of the system's clock. */
+/** Whether a call's session has a virtual clock, so that its times differ from the system's clock. */
 export const usesVirtualClock = ({ arrived, started }: Pick<CallRow, 'arrived' | 'started'>): boolean =>
   arrived > 0 && Math.abs(started - arrived) > SAME_CLOCK_MS
 
-/** The prompts of the first turns of tasks, by the id of the task. */
+/** The prompts of the first turns of tasks, by task id. */
 export const taskPrompts = (): ReadonlyMap<string, string> =>
   new Map(rows.toReversed().flatMap(({ task, prompt }) => (task === null || prompt === null ? [] : [[task, prompt]])))
 
-/** Adds calls, or puts what is new of them in their place. */
+/** Adds calls, or updates them. */
 export function addCalls(added: readonly CallRow[]): void {
   const fresh: CallRow[] = []
   for (const row of added) {
@@ -60,12 +60,12 @@ export function addCalls(added: readonly CallRow[]): void {
       fresh.push(row)
     }
   }
-  // What is ordered already is no work to sort.
+  // An ordered list needs no sorting.
   if (fresh.length > 0) rows = rows.concat(fresh.sort(isOrdered)).sort(isOrdered)
   if (added.length > 0) changes.value++
 }
 
-/** Puts calls in the place of all that are here. */
+/** Replaces all calls. */
 export function replaceCalls(all: readonly CallRow[]): void {
   rows = []
   byId.clear()
@@ -73,7 +73,7 @@ export function replaceCalls(all: readonly CallRow[]): void {
   addCalls(all)
 }
 
-/** Takes away the calls of a session. */
+/** Removes the calls of a session. */
 export function forgetSession(name: string): void {
   for (const row of rows) if (row.session === name) byId.delete(row.id)
   rows = rows.filter(({ session }) => session !== name)

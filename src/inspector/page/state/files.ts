@@ -1,15 +1,15 @@
-// What is wrong in files of fixtures as they stand now: said on every view until it is mended.
+// Problems of the current fixture files, shown on every view until they are fixed.
 import { signal } from '@preact/signals'
 import { askJson } from './api.ts'
 import { connection } from './live.ts'
 
-/** A line for each mistake, with file, line and column; null when there is none. */
+/** A line per mistake, with file, line and column; null if there is none. */
 export const fixtureProblem = signal<string | null>(null)
 
-/** How often it is looked. */
+/** Polling interval. */
 const LOOK_MS = 2_000
 
-/** Looks for as long as the page is open and can be seen. */
+/** Polls for as long as the page is open and visible. */
 export async function watchFiles(): Promise<void> {
   for (;;) {
     if (connection.value === 'live' && document.visibilityState === 'visible') await look()
@@ -20,10 +20,10 @@ export async function watchFiles(): Promise<void> {
 async function look(): Promise<void> {
   try {
     const { fixtures } = await askJson<{ fixtures: { problem: string | null } }>('/_understudy/health')
-    // Health asks for no token, and so does not say what is in files.
+    // Health needs no token, so it does not include the content of files.
     fixtureProblem.value =
       fixtures.problem === null ? null : (await askJson<{ problem: string | null }>('/_understudy/fixtures')).problem
   } catch {
-    // That the server does not answer is said elsewhere.
+    // A server that does not respond is reported elsewhere.
   }
 }

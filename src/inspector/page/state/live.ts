@@ -1,4 +1,4 @@
-// What happens, as it happens: the server says above which numbers calls are new, and the page asks for those.
+// Live updates: the server reports above which numbers calls are new, and the page requests those.
 import { signal } from '@preact/signals'
 import { createParser } from 'eventsource-parser'
 import type { CallRow, CallsChanged } from '../../../contract/core/call-row.ts'
@@ -6,27 +6,27 @@ import type { FirstCalls } from '../first.ts'
 import { accepted, ask, callPages, type ListedCalls, tokenRequired } from './api.ts'
 import { addCalls, forgetSession, replaceCalls } from './call-list.ts'
 
-/** Whether events come. */
+/** The state of the event stream. */
 export const connection = signal<'connecting' | 'live' | 'lost'>('connecting')
-/** Whether the calls of before are not all here yet. */
+/** Whether earlier calls are still being loaded. */
 export const loading = signal(true)
-/** How many calls are under way. */
+/** Number of calls in progress. */
 export const pending = signal(0)
-/** Counts the changes of sessions: whoever shows one looks again. */
+/** Changes when sessions change. */
 export const sessionChanges = signal(0)
-/** Counts the steps of tasks. */
+/** Changes with the steps of tasks. */
 export const taskChanges = signal(0)
 
-/** The pause between two rounds of requests: so many times what the last one took, within these bounds. */
+/** The pause between two rounds of requests: a multiple of the duration of the last one, within limits. */
 const [REST, MIN_REST_MS, MAX_REST_MS] = [4, 250, 2_000]
 
-/** Whether all calls are to be asked for: at first, and after an interruption, in which anything may have happened. */
+/** Whether all calls must be requested: at first, and after an interruption, in which anything may have happened. */
 let isStale = true
-/** By session, the number above which calls are to be asked for. */
+/** By session, the number above which calls must be requested. */
 let stale = new Map<string, number>()
 let wake = () => {}
 
-/** Takes up what the server says has happened. */
+/** Handles an event of the server. */
 function observe(event: string | undefined, data: string): void {
   if (event === 'ready') {
     connection.value = 'live'
@@ -41,36 +41,36 @@ function observe(event: string | undefined, data: string): void {
   wake()
 }
 
-/** Takes up the first calls, which have been asked for already. */
+/** Adds the first calls, which were already requested. */
 export async function firstPage(): Promise<void> {
-  const asked = (globalThis as FirstCalls).understudyFirstCalls
-  if (!asked) return
-  const { data, next } = (await (await accepted(asked)).json()) as ListedCalls
+  const early = (globalThis as FirstCalls).understudyFirstCalls
+  if (!early) return
+  const { data, next } = (await (await accepted(early)).json()) as ListedCalls
   addCalls(data)
   if (next === null) loading.value = false
 }
 
-/** Asks for calls, those of all pages together. */
+/** Requests calls of all pages. */
 async function allOf(query: Record<string, string>, session?: string): Promise<CallRow[]> {
   const all: CallRow[] = []
   for await (const rows of callPages(query, { session })) all.push(...rows)
   return all
 }
 
-/** Asks for what is new. What changes meanwhile is asked for in the next round. */
+/** Requests new calls. Changes in the meantime are requested in the next round. */
 async function round(): Promise<void> {
   const sessions = stale
   stale = new Map()
   if (isStale) {
     isStale = false
-    // What is listed already stays as it is until all is here.
+    // The list stays as it is until everything is loaded.
     replaceCalls(await allOf({ sessions: 'all' }))
     loading.value = false
     return
   }
   for (const [session, number] of sessions) {
     const rows = await allOf({ above: String(number) }, session)
-    // Those are all that it has: it may have begun anew.
+    // These are all of its calls: it may have been reset.
     if (number === 0) forgetSession(session)
     addCalls(rows)
   }
@@ -78,13 +78,13 @@ async function round(): Promise<void> {
 
 const isDue = () => connection.value === 'live' && document.visibilityState === 'visible' && (isStale || stale.size > 0)
 
-/** Keeps the list as the server has it, for as long as somebody can see it. */
+/** Keeps the list up to date for as long as it is visible. */
 async function keepUp(): Promise<void> {
   document.addEventListener('visibilitychange', () => wake())
   for (;;) {
     while (!isDue()) await new Promise<void>((resolve) => (wake = resolve))
     const began = performance.now()
-    // Once the connection is there again, everything is asked for.
+    // After a reconnect, everything is requested.
     await round().catch(() => connectAgain())
     await wait(Math.max(MIN_REST_MS, Math.min(MAX_REST_MS, REST * (performance.now() - began))))
   }
@@ -96,7 +96,7 @@ const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, 
 export async function follow(): Promise<void> {
   void keepUp()
   for (let pause = 500; ; pause = Math.min(pause * 2, 8_000)) {
-    // Why it ends is said by the light in the corner.
+    // The indicator in the corner shows that it has ended.
     await listen().catch(() => {})
     if (connection.value === 'live') pause = 500
     pending.value = 0
@@ -108,15 +108,15 @@ export async function follow(): Promise<void> {
 
 const tokenGiven = () =>
   new Promise<void>((resolve) => {
-    const stop = tokenRequired.subscribe((wanted) => {
-      if (wanted) return
+    const stop = tokenRequired.subscribe((required) => {
+      if (required) return
       queueMicrotask(() => stop())
       resolve()
     })
   })
 
 let connectAgain = () => {}
-/** Takes up events until the connection ends. */
+/** Handles events until the connection ends. */
 async function listen(): Promise<void> {
   const stop = new AbortController()
   connectAgain = () => stop.abort()

@@ -1,7 +1,7 @@
-// Where the page is: the hash of the address, which can be kept, shared and gone back to, from a file too.
+// The location of the page: the hash of the URL, which can be bookmarked, shared and navigated, in a file too.
 import { computed, signal } from '@preact/signals'
 
-/** A view and what it is narrowed to. */
+/** A view and its parameters. */
 export interface ViewRoute {
   view: string
   params: URLSearchParams
@@ -12,7 +12,7 @@ const read = (): ViewRoute => {
   return { view: decoded(path), params: new URLSearchParams(query) }
 }
 
-/** A name in the address; anybody can write an address, so that one that is not encoded as it should be is no view. */
+/** A name in the URL. An invalid encoding is no view. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -26,21 +26,21 @@ addEventListener('hashchange', () => {
   current.value = read()
 })
 
-/** The route in force. */
+/** The current route. */
 export const here = computed(() => current.value)
 
-/** The address of a view. */
+/** The URL of a view. */
 export function hashOf(view: string, params: URLSearchParams | Record<string, string> = {}): string {
   const query = new URLSearchParams(params).toString()
   return `#/${view}${query === '' ? '' : `?${query}`}`
 }
 
-/** Goes to a view. */
+/** Navigates to a view. */
 export function go(view: string, params: URLSearchParams | Record<string, string> = {}): void {
   location.hash = hashOf(view, params)
 }
 
-/** What a view is narrowed to, changed: undefined takes a parameter away. A change that `replace`s leaves no step to go back to. */
+/** Changes the parameters of the view; undefined removes one. A change that `replace`s adds no history entry. */
 export function narrow(changes: Record<string, string | undefined>, { replace = false } = {}): void {
   const { view, params } = current.value
   const next = new URLSearchParams(params)

@@ -1,10 +1,10 @@
-// Light or dark: what the machine says, unless somebody has chosen.
+// Light or dark: the system's setting, unless the user has chosen.
 import { effect, signal } from '@preact/signals'
 
 const KEY = 'understudy-theme'
 const THEMES = ['auto', 'light', 'dark'] as const
 
-/** A way to look. */
+/** A color theme. */
 export type Theme = (typeof THEMES)[number]
 
 const kept = (): Theme => {
@@ -15,19 +15,19 @@ const kept = (): Theme => {
   }
 }
 
-/** The theme in force. */
+/** The current theme. */
 export const theme = signal<Theme>(kept())
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value
 })
 
-/** Goes on to the next theme. */
+/** Switches to the next theme. */
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto'
   try {
     localStorage.setItem(KEY, theme.value)
   } catch {
-    // A page from disk may keep nothing.
+    // A page from disk may have no storage.
   }
 }

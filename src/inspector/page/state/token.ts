@@ -1,7 +1,7 @@
-// The token of this tab, as it is kept and as it is sent.
+// The token of this tab: storage and header.
 
 const NAME = 'understudy-token'
-/** Any token works where none are set; paths of the workspace want one all the same. */
+/** Any token works if none are configured, but workspace paths require one. */
 const ANY = 'inspector'
 
 function storage(): Storage | undefined {
@@ -13,11 +13,11 @@ function storage(): Storage | undefined {
   }
 }
 
-/** The token that is kept; empty when none is. */
+/** The stored token; empty if there is none. */
 export const keptToken = (): string => storage()?.getItem(NAME) ?? ''
 
-/** Keeps a token for this tab. */
+/** Stores a token for this tab. */
 export const keepToken = (token: string): void => storage()?.setItem(NAME, token)
 
-/** The header that says it. */
+/** The header with the token. */
 export const authorizationOf = (token: string): string => `Bearer ${token || ANY}`

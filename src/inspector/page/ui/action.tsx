@@ -1,19 +1,19 @@
-// A button that does something on the server, and says when that does not work.
+// A button that does something on the server, and shows a failure.
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { errorText } from '../state/api.ts'
 
-/** What a button does. */
+/** The properties of a button. */
 export interface ActionProps {
   act: () => Promise<unknown>
   children: ComponentChildren
   kind?: 'primary' | 'danger' | 'quiet'
   disabled?: boolean
-  /** Asked before it is done. */
+  /** Question to confirm first. */
   confirm?: string
 }
 
-/** The button; while it acts it cannot be pressed again. */
+/** The button, which is disabled while it acts. */
 export function ActionButton({ act, children, kind, disabled = false, confirm }: ActionProps) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<string>()

@@ -1,10 +1,10 @@
-// Texts to take along: by the clipboard, or as a file.
+// Export of texts: to the clipboard, or as a file.
 import { useState } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 
 const SHOWN_MS = 1_500
 
-/** Copies a text, and says so. */
+/** Copies a text, and confirms it. */
 export function CopyButton({ text, label = 'Copy' }: { text: () => string; label?: string }) {
   const [done, setDone] = useState(false)
   const copy = async () => {
@@ -20,7 +20,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: () => string; label
   )
 }
 
-/** Copies a text; where the clipboard is closed to a page from disk, by the old way. */
+/** Copies a text; without access to the clipboard, as for a page from disk, by the old API. */
 async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)

@@ -1,9 +1,9 @@
-// A window over the page: the browser's own, which keeps the focus and closes on Escape.
+// A modal dialog: the browser's own, which keeps the focus and closes on Escape.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon } from './icons.tsx'
 
-/** A dialog that is open for as long as it is drawn. */
+/** A dialog that is open for as long as it is rendered. */
 export function Dialog({
   title,
   onClose,

@@ -1,9 +1,9 @@
-// Texts of files, and two of them side by side, in CodeMirror: the part is evaluated when the first one is shown.
+// Texts of files, and two of them side by side, in CodeMirror, which is evaluated on first use.
 import { useCallback, useEffect, useRef } from 'preact/hooks'
 import type { EditorPart } from '../parts/editor.ts'
 import { editor } from './part.ts'
 
-/** Puts an editor into a root of its own, whose styles the page's policy lets in; another one for another `show`. */
+/** Adds an editor to a shadow root, whose styles the page's policy allows. A new `show` creates a new editor. */
 function useEditor(show: (part: EditorPart, root: ShadowRoot) => () => void) {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -15,13 +15,13 @@ function useEditor(show: (part: EditorPart, root: ShadowRoot) => () => void) {
   return place
 }
 
-/** A text of YAML, to read. */
+/** A read-only YAML text. */
 export function YamlText({ text, label }: { text: string; label: string }) {
   const show = useCallback((part: EditorPart, root: ShadowRoot) => part.showYaml(root, text, label), [text, label])
   return <div ref={useEditor(show)} class="editor" />
 }
 
-/** What differs between two texts that go by the same name. */
+/** The differences between two texts of the same name. */
 export function TextDiff({ name, before, after }: { name: string; before: string; after: string }) {
   const show = useCallback(
     (part: EditorPart, root: ShadowRoot) =>

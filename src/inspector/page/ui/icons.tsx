@@ -1,6 +1,6 @@
-// The icons: strokes of one weight, drawn for a square of 16.
+// The icons: strokes of one weight in a square of 16.
 
-/** What is drawn, by name. */
+/** Paths by name. */
 export const ICON_PATHS = {
   calls: 'M2 4h12M2 8h9M2 12h6',
   storm: 'M9 2 4.5 8.5H8L7 14l4.5-6.5H8z',
@@ -26,7 +26,7 @@ export const ICON_PATHS = {
 /** Name of an icon. */
 export type IconName = keyof typeof ICON_PATHS
 
-/** An icon; what it means is said beside it. */
+/** An icon; a label next to it has the meaning. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

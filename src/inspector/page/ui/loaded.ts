@@ -1,19 +1,19 @@
-// What a view shows of the server: asked for when it opens, and again when something has changed.
+// Data of a view from the server: requested when it opens, and again after changes.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { errorText } from '../state/api.ts'
 
-/** What was loaded, or why it could not be. */
+/** The loaded value, or the error. */
 export interface Loaded<Value> {
   value: Value | undefined
   error: string | undefined
-  /** Asks again. */
+  /** Requests it again. */
   reload(): void
 }
 
-/** What a value depends on. */
+/** The dependencies of a value. */
 export type LoadedWhen = readonly (string | number | null)[]
 
-/** Loads a value, again whenever one of `when` is another; what is there stays until the next is. */
+/** Loads a value, and again whenever `when` changes. The old value stays until the new one arrives. */
 export function useLoaded<Value>(load: () => Promise<Value>, when: readonly (string | number | null)[]): Loaded<Value> {
   const [state, setState] = useState<{ value: Value | undefined; error: string | undefined }>({
     value: undefined,

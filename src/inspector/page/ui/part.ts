@@ -1,10 +1,10 @@
-// Parts of the page that are evaluated when they are first needed: they lie in it as text.
+// Parts of the page that are evaluated on first use: the page contains them as text.
 import type { ChartPart } from '../parts/chart.ts'
 import type { EditorPart } from '../parts/editor.ts'
 
 const parts = globalThis as { understudyEditor?: EditorPart; understudyChart?: ChartPart }
 
-/** Runs the text of a part, unless that has been done; the page's policy knows its hash. */
+/** Evaluates the text of a part once. The page's policy has its hash. */
 function evaluated<Part>(name: string, part: () => Part | undefined): Part {
   if (!part()) {
     const script = document.createElement('script')

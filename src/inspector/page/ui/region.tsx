@@ -1,7 +1,7 @@
-// A part of the page that may be larger than its place, and is scrolled by keys too.
+// A scrollable region, also by keyboard.
 import type { ComponentChildren } from 'preact'
 
-/** What a region is. */
+/** The properties of a region. */
 export interface RegionProps {
   class: string
   label: string

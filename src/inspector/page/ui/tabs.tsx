@@ -1,14 +1,14 @@
-// Tabs: one of several panels, chosen by click or by arrow keys.
+// Tabs: one of several panels, selected by click or by arrow keys.
 import type { ComponentChildren } from 'preact'
 
-/** A tab and what it shows. */
+/** A tab and its content. */
 export interface Tab {
   id: string
   label: string
   show(): ComponentChildren
 }
 
-/** The tabs, and the panel of the chosen one. */
+/** The tabs, and the panel of the selected one. */
 export function Tabs({
   tabs,
   chosen,

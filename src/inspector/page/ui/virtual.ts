@@ -1,20 +1,22 @@
-// A list of which only what is seen is drawn.
+// A list that renders only its visible items.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-/** What is drawn of a list. */
+/** The rendered part of a list. */
 export interface VirtualList {
   items: readonly { index: number /** Pixels from the first one. */; start: number }[]
-  /** Pixels of the whole. */
+  /** Height of the whole list, in pixels. */
   height: number
 }
 
-/** What a list is like. */
+/** The properties of a list. */
 export interface VirtualOptions {
   count: number
   rowHeight: number
-  /** Pixels of what stays at the top of the element. */
+  /** Height of the sticky header, in pixels. */
   above: number
-  /** The item that comes into view when it is another one or rows change their height; its index is negative for none. */
+  /**
+   * The item that is scrolled into view when it changes or rows change their height; its index is negative for none.
+   */
   kept: {
     id: string | null
     index: number /** Whether it stays in view when the element's size changes. */
@@ -22,18 +24,18 @@ export interface VirtualOptions {
   }
 }
 
-/** Items that are drawn before and behind those that are seen. */
+/** Items that are rendered before and after the visible ones. */
 const BESIDE = 6
 
-/** The items of a list that are seen in an element; all are of the same height. */
+/** The items of a list that are visible in an element. All have the same height. */
 export function useVirtual(
   element: { current: HTMLElement | null },
   { count, rowHeight, above, kept }: VirtualOptions,
 ): VirtualList {
   const [top, setTop] = useState(0)
-  // Until its size is known: it is not higher than the window.
+  // Until its size is known: at most that of the window.
   const [seen, setSeen] = useState(Math.ceil(innerHeight / rowHeight))
-  /** Scrolls as little as it takes to see an item. */
+  /** Scrolls as little as necessary to show an item. */
   const show = (index: number) => {
     const place = element.current
     if (!place) return
@@ -54,7 +56,7 @@ export function useVirtual(
     const place = element.current
     if (!place) return
     const scrolled = () => setTop(Math.floor(place.scrollTop / rowHeight))
-    // Says the size whenever the browser has laid it out: to ask for it would make it do so at once.
+    // Reports the size after each layout. Reading it would force a layout.
     const observer = new ResizeObserver(([entry]) => {
       if (entry) setSeen(Math.ceil(entry.contentRect.height / rowHeight))
       showKept.current()

@@ -1,4 +1,4 @@
-// Agents: their tasks by their questions, each message by message; tool calls that require approval are decided here.
+// Agents: their tasks, labeled by their prompts, with each message. Tool calls that require approval are decided here.
 import { useState } from 'preact/hooks'
 import { askJson } from '../state/api.ts'
 import { calmChanges, taskPrompts } from '../state/call-list.ts'
@@ -80,7 +80,7 @@ function Tasks({ agent, session }: { agent: string; session: string }) {
   )
 }
 
-/** How a state of a task looks. */
+/** The tone of a task's state. */
 const toneOfState = (state: string): string =>
   state === 'completed'
     ? 'good'

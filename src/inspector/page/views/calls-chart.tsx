@@ -1,4 +1,4 @@
-// Calls, failures and waits of a session over time, with the phases of its scenario behind.
+// Calls, failures and waits of a session over time, with the phases of its scenario in the background.
 import { useComputed } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
@@ -16,7 +16,7 @@ const SLOTS = 120
 /** The chart. */
 export function CallsChart({ session, state }: { session: string; state: ScenarioState | undefined }) {
   const element = useRef<HTMLDivElement>(null)
-  // Colours on a canvas are those of the time when it was drawn.
+  // Colors on a canvas are those of the time when it was drawn.
   const now = useComputed(() => ({ theme: theme.value, changes: calmChanges.value, calls: [...allCalls()] })).value
   const rows = useMemo(() => now.calls.filter((row) => row.session === session), [now, session])
   useEffect(() => {
@@ -46,7 +46,7 @@ export function CallsChart({ session, state }: { session: string; state: Scenari
   )
 }
 
-/** Counts by slots of time. */
+/** Counts per time slot. */
 function slotsOf(rows: readonly CallRow[]) {
   const from = rows.reduce((least, { started }) => Math.min(least, started), Number.POSITIVE_INFINITY)
   const to = rows.reduce((most, { started, duration }) => Math.max(most, started + duration), from + 1)
@@ -64,10 +64,10 @@ function slotsOf(rows: readonly CallRow[]) {
   return { from, times: answered.map((_, index) => index * step), answered, failed, waited }
 }
 
-/** What is drawn by whole calls has no ticks in between. */
+/** An axis of whole calls has no ticks in between. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000]
 
-/** The values of the page's colours, for a canvas. */
+/** The page's colors, for a canvas. */
 function coloursIn(place: HTMLElement, names: readonly string[]): string[] {
   const style = getComputedStyle(place)
   return names.map((name) => {

@@ -1,4 +1,4 @@
-// Calls: the list, and beside it the chosen one.
+// The list of calls, and the selected one beside it.
 import { CallDetail } from '../call/detail.tsx'
 import { Filters } from '../calls/filters.tsx'
 import { CallsList } from '../calls/list.tsx'
@@ -23,7 +23,7 @@ export function CallsView() {
   )
 }
 
-/** Which calls are selected to be compared. */
+/** The calls that are selected for comparison. */
 function CompareBar() {
   const count = selected.value.length
   if (count === 0) return null

@@ -1,4 +1,4 @@
-// The clock of a session: moved by hand where it is virtual.
+// The clock of a session, with controls if it is virtual.
 import { useState } from 'preact/hooks'
 import { askJson } from '../state/api.ts'
 import { countText } from '../state/format.ts'
@@ -7,7 +7,7 @@ import type { SessionInfo } from './session-choice.tsx'
 
 const STEPS = ['1s', '10s', '1m', '10m', '1h'] as const
 
-/** What can be done with the clock. */
+/** The actions on the clock. */
 export function ClockControls({ session, reload }: { session: SessionInfo; reload: () => void }) {
   const { name, clock } = session
   const [time, setTime] = useState('')

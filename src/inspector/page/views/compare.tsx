@@ -13,7 +13,7 @@ import { hashOf, here, narrow } from '../state/route.ts'
 import { TextDiff } from '../ui/editor.tsx'
 import { useLoaded } from '../ui/loaded.ts'
 
-/** Calls that are offered to choose from: the newest. */
+/** Number of calls to choose from: the newest. */
 const OFFERED = 200
 
 /** The view. */
@@ -77,7 +77,7 @@ const timelineText = (rows: readonly WaterfallRow[]) =>
     .join('\n')
 const textOf = (value: unknown) => JSON.stringify(value, null, 2) ?? 'null'
 
-/** The response to its last byte, and how it ended. */
+/** All bytes of the response, and how it ended. */
 const sentText = (exchange: Exchange) =>
   [
     ...(exchange.response
@@ -87,7 +87,7 @@ const sentText = (exchange: Exchange) =>
   ].join('\n')
 
 function Pair({ one, other }: { one: LoadedCall; other: LoadedCall }) {
-  // One scale for both, so that lengths can be compared by eye.
+  // One scale for both, so that durations can be compared visually.
   const axis = axisOf({
     rows: [...one.waterfall.rows, ...other.waterfall.rows],
     from: Math.min(one.waterfall.from, other.waterfall.from),

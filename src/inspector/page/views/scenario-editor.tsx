@@ -14,14 +14,14 @@ interface Checked {
   warnings: LineRemark[]
 }
 
-/** The text to begin with when no scenario is active. */
+/** The initial text if no scenario is active. */
 const EMPTY = `name: my-scenario
 rules:
   - name: first-call-fails
     when: { calls: 1 }
     fault: { type: http-error, status: 503 }
 `
-/** A text is checked when nobody has written for so long. */
+/** A text is checked after a pause of so many ms. */
 const PAUSE_MS = 300
 
 /** The editor, closed at first. */
@@ -59,13 +59,13 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
     })
     return () => view.current?.destroy()
   }, [begun])
-  // What is put in force elsewhere is shown, unless somebody is writing here.
+  // A scenario that was activated elsewhere is shown, unless the user is editing.
   const shown = useRef(original)
   useEffect(() => {
     if (written.current === shown.current && written.current !== original) view.current?.replace(original)
     shown.current = original
   }, [original])
-  // What the server says of the text, a moment after it was written.
+  // The server's check of the text, after a pause.
   useEffect(() => {
     let meant = true
     setChecked({})
@@ -84,7 +84,7 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
       clearTimeout(timer)
     }
   }, [text, session])
-  const play = () => askJson('/_understudy/scenario', { method: 'PUT', body: { text }, session }).then(reload)
+  const activate = () => askJson('/_understudy/scenario', { method: 'PUT', body: { text }, session }).then(reload)
   const changed = text !== original
   return (
     <>
@@ -94,7 +94,7 @@ function OpenEditor({ inForce, session, reload }: OpenProps) {
         {checked.value && <CheckWords {...checked.value} />}
       </div>
       <p class="actions">
-        <ActionButton kind="primary" disabled={!checked.value?.valid || (inForce !== null && !changed)} act={play}>
+        <ActionButton kind="primary" disabled={!checked.value?.valid || (inForce !== null && !changed)} act={activate}>
           Apply
         </ActionButton>
         <button type="button" disabled={!changed} onClick={() => view.current?.replace(original)}>

@@ -1,10 +1,10 @@
-// Which session a view is about: the one that the address names, else the default one.
+// The session of a view: the one in the URL, or the default session.
 import { askJson } from '../state/api.ts'
 import { sessionChanges } from '../state/live.ts'
 import { here, narrow } from '../state/route.ts'
 import { useLoaded } from '../ui/loaded.ts'
 
-/** A session as the server lists it. */
+/** A session in the server's list. */
 export interface SessionInfo {
   name: string
   seed: number
@@ -18,14 +18,14 @@ export interface SessionInfo {
 /** All sessions. */
 export const loadSessions = async () => (await askJson<{ data: SessionInfo[] }>('/_understudy/sessions')).data
 
-/** The name of the session that the view is about. */
+/** The name of the view's session. */
 export const sessionHere = (): string => here.value.params.get('session') ?? 'default'
 
-/** Parameters of an address with the session that the view is about. */
+/** URL parameters with the view's session. */
 export const withSession = (params: Record<string, string>): Record<string, string> =>
   sessionHere() === 'default' ? params : { ...params, session: sessionHere() }
 
-/** A field to choose it. */
+/** A field to select it. */
 export function SessionChoice() {
   const { value = [] } = useLoaded(loadSessions, [sessionChanges.value])
   const chosen = sessionHere()

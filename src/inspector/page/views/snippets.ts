@@ -1,6 +1,6 @@
 // Client snippets, ready to paste.
 
-/** A snippet of a client. */
+/** A client snippet. */
 export interface Snippet {
   id: string
   label: string
@@ -8,7 +8,7 @@ export interface Snippet {
   text(where: { url: string; key: string }): string
 }
 
-/** The clients. */
+/** All snippets. */
 export const SNIPPETS: readonly Snippet[] = [
   {
     id: 'curl',

@@ -8,7 +8,7 @@ import { Icon } from '../ui/icons.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { SNIPPETS } from './snippets.ts'
 
-/** Settings of an app that stays unchanged, as a shell reads them. */
+/** Environment variables for an unchanged app, in shell syntax. */
 const variablesOf = (key: string) => `# OpenAI SDKs
 export OPENAI_BASE_URL=${location.origin}/v1
 export OPENAI_API_KEY=${key}

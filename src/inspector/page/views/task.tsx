@@ -1,4 +1,4 @@
-// A task of an agent, message by message, with what waits for approval.
+// An agent task, message by message, with pending approvals.
 import { useState } from 'preact/hooks'
 import { askJson } from '../state/api.ts'
 import { costText, countedText } from '../state/format.ts'
@@ -17,7 +17,7 @@ interface TaskPart {
   data?: unknown
 }
 
-/** A task as the API answers it. */
+/** A task in a response of the API. */
 export interface Task {
   id: string
   status: { state: string; timestamp?: string; message?: { parts: TaskPart[] } }

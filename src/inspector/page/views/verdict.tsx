@@ -1,4 +1,4 @@
-// A verdict on a session: expectations, findings with their traces, and what weakens it.
+// A verdict on a session: expectations, findings with their traces, and its limitations.
 import type { Verification } from '../../../contract/core/verification.ts'
 import { countedText } from '../state/format.ts'
 import { hashOf } from '../state/route.ts'

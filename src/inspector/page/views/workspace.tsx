@@ -10,10 +10,10 @@ import { SessionChoice, sessionHere, withSession } from './session-choice.tsx'
 
 interface Resource {
   path: string
-  /** Under which its records are counted. */
+  /** The kind under which its records are counted. */
   kind: string
   label: string
-  /** Paths of what lies in one record, after its id. */
+  /** Paths of the lists inside a record, after its id. */
   inside?: readonly string[]
   /** Whether its list has no pages. */
   whole?: boolean
@@ -38,11 +38,11 @@ type Fields = Record<string, unknown>
 const [FIRST] = RESOURCES
 const SHOWN = 50
 
-/** A list as it is answered: with or without pages. */
+/** A list in a response, with or without pages. */
 type List = Fields[] | { data?: Fields[] }
 const recordsIn = (list: List): Fields[] => (Array.isArray(list) ? list : (list.data ?? []))
 
-/** How many records there are in a session, by kind: asked past the workspace API, where scenarios count calls. */
+/** Number of records in a session, by kind. It does not use the workspace API, where scenarios count calls. */
 const countsIn = async (session: string) =>
   (await askJson<{ counts: Record<string, number> }>('/_understudy/records', { session })).counts
 
@@ -83,7 +83,7 @@ export function WorkspaceView() {
 
 interface RecordsProps {
   resource: Resource
-  /** The record and the list in it that is shown instead, such as `01J.../versions`. */
+  /** The record and its inner list that is shown instead, such as `01J.../versions`. */
   within: string
   session: string
 }

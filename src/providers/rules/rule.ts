@@ -1,0 +1,75 @@
+// What a rule about requests is: what is wrong, for which models, how the provider says so, and who has seen it say so.
+
+/** The form of a request: chat completions, responses, or Anthropic's messages. */
+export type RequestForm = 'chat' | 'responses' | 'messages'
+
+/** How a provider rejects a request: the fields of its error. */
+export interface RequestRejection {
+  status: number
+  type: string
+  code: string | null
+  /** Path of the field at fault, as the provider writes it. */
+  param: string | null
+  message: string
+}
+
+/** What can be wrong with a conversation, by its name in rules, reports and the reference. */
+export const HISTORY_PROBLEMS = {
+  'empty-conversation': 'The conversation has no messages.',
+  'empty-calls': 'An assistant message has an empty list of tool calls.',
+  'call-without-result': 'A tool call has no result in the messages that follow it.',
+  'result-without-call': 'A tool result has no tool call before it.',
+  'unknown-call-id': 'A tool result has an id that none of the tool calls before it has.',
+  'missing-call-id': 'A tool result has no id of a tool call.',
+  'duplicate-result': 'A tool call has two results.',
+  'duplicate-call-id': 'Two tool calls have the same id.',
+  'long-call-id': 'The id of a tool call is too long.',
+  'invalid-call-id': 'The id of a tool call contains invalid characters.',
+  'result-after-content': 'A user message has other content before its tool results.',
+  'reasoning-without-item': 'A reasoning item is not followed by the item that it belongs to.',
+  'item-without-reasoning': 'An item lacks the reasoning item that it was created with.',
+  'unknown-item': 'A reference names an item that was not stored.',
+  'unknown-response': 'A request continues a response that was not stored.',
+  'duplicate-item': 'Two items have the same id.',
+  'changed-encrypted-content': 'Encrypted reasoning is not what this server sent.',
+  'missing-thinking': 'The assistant message of a tool continuation does not start with a thinking block.',
+  'changed-thinking': 'A thinking block is not what this server sent.',
+  'thinking-not-enabled': 'The final assistant message contains a thinking block, but thinking is not enabled.',
+  'assistant-last': 'The conversation ends with an assistant message.',
+  'trailing-whitespace': 'The final assistant message ends with whitespace.',
+  'empty-message': 'A message has no content.',
+  'empty-text': 'A text block is empty.',
+  'blank-text': 'A text block contains only whitespace.',
+  'system-message': 'A message within the conversation has the role `system`.',
+  'system-message-first': 'The first message has the role `system`.',
+  'roles-not-alternating': 'Two messages in a row have the same role.',
+} as const
+/** The name of one of them. */
+export type HistoryProblemName = keyof typeof HISTORY_PROBLEMS
+
+/** One place where a conversation is wrong. */
+export interface HistoryProblem {
+  problem: HistoryProblemName
+  /** Index of the message or item; of the first one that is at fault. */
+  index: number
+  /** Index of the block, part or tool call within it. */
+  part?: number
+  /** Index of an earlier message at fault, where there are two. */
+  first?: number
+  /** Ids of the tool calls, items or responses at fault. */
+  ids: readonly string[]
+  /** What stands there: a type or a role, where a message names it. */
+  found?: string
+}
+
+/** A rule about conversations: how one provider rejects one problem. */
+export interface HistoryRule {
+  problem: HistoryProblemName
+  form: RequestForm
+  /** The models that it holds for, by the name after the provider; all when left out. */
+  models?: RegExp
+  /** URL of the documentation, SDK test or quoted error that it is based on. */
+  source: string
+  /** The error, in the provider's words. */
+  reject(problem: HistoryProblem): RequestRejection
+}
