@@ -50,8 +50,8 @@ export const lookWith =
       underWay: session.underWay,
       dropped: session.traces.dropped(run?.calls ?? 0),
       // With several instances, it may have had calls elsewhere, which are unknown here.
-      adrift: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
-      strays: unknownPaths.of(session.name),
+      gap: session.slot.gap && { instance: about.instance.name, why: session.slot.gap },
+      unknownPaths: unknownPaths.of(session.name),
       fixtures: [...fixtures.given(session.name), ...fixtures.files.fixtures].map(({ name }) => name),
       expect: more,
       end: ended,

@@ -5,7 +5,7 @@ import { cutCalls, cutCallsSent } from '../lib/cut-calls.ts'
 import { frontDecoded } from '../lib/front-coding.ts'
 import { fingerprint } from '../lib/ids.ts'
 import { keptBytes } from '../lib/kept-text.ts'
-import { answerWords, opaqueQuestion, type Question, readQuestion } from '../lib/question.ts'
+import { opaqueQuestion, type Question, readQuestion, responseText } from '../lib/question.ts'
 import { readableRow, readRow } from './damaged-rows.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Database } from './open.ts'
@@ -22,7 +22,7 @@ export interface TraceEvidence {
   /** The content of the request. */
   question(): Question
   /** The text of its response, as far as it was sent or about to be, without spaces. */
-  words(): string
+  responseText(): string
   /** The ids of the tool calls in its answer whose arguments break off. */
   cutCalls(): readonly string[]
   /** Null for a call of another process. */
@@ -93,7 +93,7 @@ function evidenceOf(
     request: client?.request ?? fingerprint(request),
     question: () =>
       client?.request === undefined ? readQuestion(request) : opaqueQuestion(client.question ?? client.request),
-    words: () => answerWords(answer()),
+    responseText: () => responseText(answer()),
     cutCalls() {
       const body = sent()
       return body === undefined ? cutCalls(answer()) : cutCallsSent(body)

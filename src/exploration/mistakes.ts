@@ -1,7 +1,7 @@
 // Mistakes of a program under a fault although its tests may pass, derived from the baseline.
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import { unlistedModel } from '../providers/likely-model.ts'
-import { type ClientCall, hasNewKey, isAfter, keptWait, pauseBetween, sameRequest } from '../verdict/client-call.ts'
+import { type ClientCall, hasNewKey, honorsWait, isAfter, pauseBetween, sameRequest } from '../verdict/client-call.ts'
 import { earlyText } from '../verdict/kinds/early-retry.ts'
 import { ignoredText } from '../verdict/kinds/ignored-status.ts'
 import { type Baseline, refusalName, requestName, toolCounts } from './baseline.ts'
@@ -81,9 +81,9 @@ function calledTooEarly(run: CaseRun): Mistake[] {
     for (const call of again) {
       const withWait = first.filter(({ client }) => client.wait !== null && isAfter(call.client, client))
       const last = withWait.at(-1)
-      if (!last || withWait.some(({ client }) => keptWait(client, call.client))) continue
+      if (!last || withWait.some(({ client }) => honorsWait(client, call.client))) continue
       const waited = Math.max(0, Math.round(pauseBetween(last.client, call.client)))
-      const why = `early-retry: ${earlyText({ told: last.client.wait ?? 0, waited })}`
+      const why = `early-retry: ${earlyText({ requested: last.client.wait ?? 0, waited })}`
       return [{ why, traces: idsOf([last, call]) }]
     }
   return []

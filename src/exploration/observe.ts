@@ -18,15 +18,15 @@ export function seenIn(sessions: Pick<Sessions, 'list'>): Pick<ObservedRun, 'cal
       const { trace } = evidence
       const stored = trace.internal || trace.operation === NO_OPERATION ? undefined : traces.get(trace.id)
       const [client] = clientCalls([evidence])
-      if (stored && client) addCall(seen, stored, withWords(client))
+      if (stored && client) addCall(seen, stored, withResponseText(client))
     }
   return seen
 }
 
 /** The call with the text of its response loaded, if the verdict may need it: its session is gone by then. */
-function withWords(client: ClientCall): ClientCall {
-  const text = brokeOff(client) ? client.words() : ''
-  return { ...client, words: () => text }
+function withResponseText(client: ClientCall): ClientCall {
+  const text = brokeOff(client) ? client.responseText() : ''
+  return { ...client, responseText: () => text }
 }
 
 function addCall(

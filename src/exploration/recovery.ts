@@ -125,7 +125,7 @@ function standInsOf({ baseline, calls }: BrokenRun) {
   const inParts = (hit: ObservedCall): boolean => {
     const parts = nextAfter(extra, hit).filter(isLater(hit))
     const clients = parts.map(({ client }) => client)
-    return requestedDifferently({ roots: clients, silent: clients, lacking: [hit.client] }).size > 0
+    return requestedDifferently({ roots: clients, undeclared: clients, unresolved: [hit.client] }).size > 0
   }
   const correctionOf = (hit: ObservedCall): ObservedCall | undefined =>
     nextAfter(answered, hit).find((call) => isLater(hit)(call) && corrects(call, hit, baseline))

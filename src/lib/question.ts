@@ -25,7 +25,7 @@ export interface Question {
   /** Fingerprints and lengths of its parts, with times and ids. */
   exact: ExactParts
   /** A fingerprint of the text of the model's last turn, without spaces. */
-  said: string | undefined
+  lastModelText: string | undefined
   /** The tool results in its last turn. */
   results: readonly ResultNote[]
 }
@@ -49,7 +49,7 @@ interface Continuation {
   /** The dialogue before that text. */
   dialogue: string
   /** That text, without spaces. */
-  words: string
+  text: string
 }
 
 /** The content of the text of a request. */
@@ -84,7 +84,7 @@ export function readQuestion(text: string): Question {
       system: exactPart(system),
       turns: whole.map(exactPart),
     },
-    said: last && wordsPrint(last.text),
+    lastModelText: last && textFingerprint(last.text),
     results: turns.at(-1)?.results ?? [],
   }
 }
@@ -92,7 +92,7 @@ export function readQuestion(text: string): Question {
 /** A request of unknown content, which equals only itself. */
 export const opaqueQuestion = (id: string): Question => ({
   ...{ id, template: id, volatile: [], turns: [], dialogue: id, instructions: id, continues: undefined, entries: [] },
-  ...{ exact: { tools: NOTHING, system: NOTHING, turns: [] }, said: undefined, results: [] },
+  ...{ exact: { tools: NOTHING, system: NOTHING, turns: [] }, lastModelText: undefined, results: [] },
 })
 const NOTHING: ExactPart = { print: '', size: 0 }
 
@@ -122,14 +122,14 @@ function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Co
   const continued = turns[at]
   if (continued?.side !== 'model' || at < 1) return undefined
   const ownText = withoutSpaces(continued.text)
-  return ownText === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), words: ownText }
+  return ownText === '' ? undefined : { dialogue: dialogueOf(prints.slice(0, at)), text: ownText }
 }
 
 /** A text without spaces: SDKs trim texts, and join them in different ways. */
 const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
 
 /** The text of a model's response as a trace has it, of any API, without spaces. */
-export function answerWords(answer: unknown): string {
+export function responseText(answer: unknown): string {
   const [whole = {}] = objectsIn([answer])
   const { choices, output, content } = whole
   const messages = objectsIn(choices).flatMap(({ message, text }) => [...objectsIn([message]), { content: text }])
@@ -137,5 +137,5 @@ export function answerWords(answer: unknown): string {
   return withoutSpaces(items.flatMap((item) => contentTexts(item.content)).join(''))
 }
 
-/** A fingerprint of words without spaces, as questions have those of the model's last turn. */
-export const wordsPrint = (words: string): string => fingerprint(withoutSpaces(words))
+/** A fingerprint of a text without spaces, as in `lastModelText`. */
+export const textFingerprint = (text: string): string => fingerprint(withoutSpaces(text))

@@ -1,4 +1,4 @@
-// Holds expectations against what happened.
+// Checks expectations against the calls and tasks of a session.
 import type { AttemptRecord, TraceRecord } from '../contract/core/trace.ts'
 import type { ExpectationReport } from '../contract/core/verification.ts'
 import { globRegex, inRange } from '../lib/match.ts'
@@ -7,47 +7,48 @@ import { matchesModel, matchesPosition, matchesProvider } from '../scenarios/rul
 import type { CallPattern, Expectation, TaskPattern } from '../scenarios/schema.ts'
 import { type CountedTask, iterationsOf, toolStepsOf } from './tasks.ts'
 
-/** An attempt, with its call and the instant at which it began, in ms since the epoch. */
+/** An attempt with its call and its start, in ms since the epoch. */
 export interface AttemptEvidence {
   trace: TraceRecord
   attempt: AttemptRecord
   began: number
 }
 
-/** What happened. */
+/** The evidence for expectations. */
 interface CallEvidence {
   traces: readonly TraceRecord[]
-  /** The calls with those from inside, which cost as much. */
+  /** All calls, including internal ones, which also have a cost. */
   all: readonly TraceRecord[]
   /** The attempts in the order in which they began. */
   tried: readonly AttemptEvidence[]
   tasks: readonly CountedTask[]
-  /** How often the client called again too early. */
+  /** Number of early retries. */
   brokenWaits: number
 }
 
-/** Whether an expectation is met, in words. */
-export function judge(expectation: Expectation, happened: CallEvidence): ExpectationReport {
+/** Checks an expectation and describes the result. */
+export function judge(expectation: Expectation, evidence: CallEvidence): ExpectationReport {
   const { at, attempts, calls, order, retry_after_honored, ...more } = expectation
-  const { agent, state, tool, tasks, iterations, tool_calls, sub_tasks, cost, tokens, ...like } = more
-  if (retry_after_honored) return waitsKept(happened.brokenWaits)
-  if (order) return inOrder(order, happened.tried)
+  const { agent, state, tool, tasks, iterations, tool_calls, sub_tasks, cost, tokens, ...pattern } = more
+  if (retry_after_honored) return retryAfterExpectation(evidence.brokenWaits)
+  if (order) return inOrder(order, evidence.tried)
   const figures = { tasks, iterations, tool_calls, sub_tasks }
   for (const { name, ...figure } of TASK_FIGURES) {
     const range = figures[name]
-    if (range) return taskExpectation({ ...figure, range }, { agent, state, tool }, happened.tasks)
+    if (range) return taskExpectation({ ...figure, range }, { agent, state, tool }, evidence.tasks)
   }
-  // What a task spent is that of the model calls that it made, which are among the calls.
-  const spent = cost || tokens ? happened.all.filter((trace) => !trace.task && isLike(callSeen(trace), like)) : []
-  if (cost) return costExpectation(cost, like, spent)
-  if (tokens) return tokenExpectation(tokens, like, spent)
-  const ofCalls = calls !== undefined || at === 'gateway'
-  const found = ofCalls
-    ? happened.traces.map(callSeen).filter((seen) => isLike(seen, like))
-    : happened.tried.map(attemptSeen).filter((seen) => isLike(seen, like))
+  // The cost of a task is that of its model calls, which have traces of their own.
+  const spent =
+    cost || tokens ? evidence.all.filter((trace) => !trace.task && matchesPattern(callEvidence(trace), pattern)) : []
+  if (cost) return costExpectation(cost, pattern, spent)
+  if (tokens) return tokenExpectation(tokens, pattern, spent)
+  const countsCalls = calls !== undefined || at === 'gateway'
+  const found = countsCalls
+    ? evidence.traces.map(callEvidence).filter((evidence) => matchesPattern(evidence, pattern))
+    : evidence.tried.map(attemptEvidence).filter((evidence) => matchesPattern(evidence, pattern))
   const range = attempts ?? calls ?? ([1, Number.POSITIVE_INFINITY] as const)
   return {
-    expected: `${rangeText(range, ofCalls ? 'call' : 'attempt')}${likeText(like)}`,
+    expected: `${rangeText(range, countsCalls ? 'call' : 'attempt')}${patternText(pattern)}`,
     actual: String(found.length),
     met: inRange(found.length, range),
   }
@@ -55,48 +56,54 @@ export function judge(expectation: Expectation, happened: CallEvidence): Expecta
 
 interface TaskFigure {
   noun: string
-  /** How much of it there is in one task. */
-  of(task: CountedTask, tool: string | undefined): number
+  /** The figure of one task. */
+  count(task: CountedTask, tool: string | undefined): number
 }
 
-/** What is counted of tasks. */
+/** The figures of tasks that expectations can check. */
 const TASK_FIGURES = [
-  { name: 'tasks', noun: 'task', of: (task) => (task.isSubTask ? 0 : 1) },
-  { name: 'iterations', noun: 'iteration', of: iterationsOf },
+  { name: 'tasks', noun: 'task', count: (task) => (task.isSubTask ? 0 : 1) },
+  { name: 'iterations', noun: 'iteration', count: iterationsOf },
   {
     name: 'tool_calls',
     noun: 'tool call',
-    of: (task, tool) => toolStepsOf(task).filter(({ name }) => isNamed(tool, name)).length,
+    count: (task, tool) => toolStepsOf(task).filter(({ name }) => isNamed(tool, name)).length,
   },
-  { name: 'sub_tasks', noun: 'sub-task', of: (task) => (task.isSubTask ? 1 : 0) },
+  { name: 'sub_tasks', noun: 'sub-task', count: (task) => (task.isSubTask ? 1 : 0) },
 ] as const satisfies (TaskFigure & { name: keyof Expectation })[]
 
 const isNamed = (glob: string | undefined, name: string): boolean => glob === undefined || globRegex(glob).test(name)
 
 function taskExpectation(
-  { noun, of, range }: TaskFigure & { range: readonly [number, number] },
-  like: TaskPattern,
+  { noun, count, range }: TaskFigure & { range: readonly [number, number] },
+  pattern: TaskPattern,
   tasks: readonly CountedTask[],
 ): ExpectationReport {
-  const { agent: key, state: wanted, tool } = like
-  const meant = tasks.filter(({ agent, state }) => isNamed(key, agent) && (wanted === undefined || wanted === state))
-  const found = meant.reduce((sum, task) => sum + of(task, tool), 0)
-  return { expected: `${rangeText(range, noun)}${likeText(like)}`, actual: String(found), met: inRange(found, range) }
+  const { agent: key, state: expectedState, tool } = pattern
+  const matching = tasks.filter(
+    ({ agent, state }) => isNamed(key, agent) && (expectedState === undefined || expectedState === state),
+  )
+  const found = matching.reduce((sum, task) => sum + count(task, tool), 0)
+  return {
+    expected: `${rangeText(range, noun)}${patternText(pattern)}`,
+    actual: String(found),
+    met: inRange(found, range),
+  }
 }
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
 
-/** Whether calls cost what they may. What a call without a known price costs is not known, so no limit is met with certainty. */
+/** Checks the cost of calls. It is not met if the price of a call is unknown. */
 function costExpectation(
   range: readonly [number, number],
-  like: CallPattern,
+  pattern: CallPattern,
   spent: readonly TraceRecord[],
 ): ExpectationReport {
   const cost = Math.round(sumOf(spent.map((trace) => trace.cost ?? 0)) * 1e10) / 1e10
   const unpriced = spent.filter((trace) => trace.cost === null && tokensOf(trace) > 0)
   const models = [...new Set(unpriced.map(({ model }) => model ?? 'an unknown model'))].join(', ')
   return {
-    expected: `${amountText(range)}${likeText(like)}`,
+    expected: `${amountText(range)}${patternText(pattern)}`,
     actual:
       unpriced.length === 0
         ? usd(cost)
@@ -107,25 +114,25 @@ function costExpectation(
 
 function tokenExpectation(
   range: readonly [number, number],
-  like: CallPattern,
+  pattern: CallPattern,
   spent: readonly TraceRecord[],
 ): ExpectationReport {
   const tokens = sumOf(spent.map(tokensOf))
   return {
-    expected: `${rangeText(range, 'token')}${likeText(like)}`,
+    expected: `${rangeText(range, 'token')}${patternText(pattern)}`,
     actual: String(tokens),
     met: inRange(tokens, range),
   }
 }
 
-/** Tokens of a call, in and out; a response from the cache takes none. */
+/** Input and output tokens of a call. A cached response uses none. */
 function tokensOf({ usage, cache }: TraceRecord): number {
   if (!usage || cache?.status === 'hit') return 0
   const { prompt_tokens, input_tokens = prompt_tokens, completion_tokens, output_tokens = completion_tokens } = usage
   return sumOf([input_tokens, output_tokens].map((count) => (typeof count === 'number' ? count : 0)))
 }
 
-/** An amount to a tenth of a millionth of a dollar, without the zeros at its end. */
+/** An amount in dollars with up to 10 decimals. */
 const usd = (amount: number): string => `$${amount.toFixed(10).replace(/\.?0+$/, '')}`
 
 const amountText = ([first, last]: readonly [number, number]): string => {
@@ -133,7 +140,7 @@ const amountText = ([first, last]: readonly [number, number]): string => {
   return Number.isFinite(last) ? `${usd(first)} to ${usd(last)}` : `at least ${usd(first)}`
 }
 
-const waitsKept = (broken: number): ExpectationReport => ({
+const retryAfterExpectation = (broken: number): ExpectationReport => ({
   expected: 'the client honors Retry-After',
   actual: `early retries: ${broken}`,
   met: broken === 0,
@@ -142,17 +149,17 @@ const waitsKept = (broken: number): ExpectationReport => ({
 function inOrder(order: readonly CallPattern[], tried: readonly AttemptEvidence[]): ExpectationReport {
   let next = 0
   for (const one of tried) {
-    const wanted = order[next]
-    if (wanted && isLike(attemptSeen(one), wanted)) next++
+    const expected = order[next]
+    if (expected && matchesPattern(attemptEvidence(one), expected)) next++
   }
   return {
-    expected: `in this order: ${order.map((like) => likeText(like).slice(2) || 'any attempt').join('; then ')}`,
+    expected: `in this order: ${order.map((pattern) => patternText(pattern).slice(2) || 'any attempt').join('; then ')}`,
     actual: next === order.length ? 'in this order' : `only the first ${next} of ${order.length}`,
     met: next === order.length,
   }
 }
 
-/** An attempt or a call in the terms of expectations. */
+/** An attempt or call with the fields that expectations can match. */
 interface Evidence extends Pick<TraceRecord, 'operation' | 'outcome' | 'status' | 'stream'> {
   model: string
   position: number
@@ -160,7 +167,7 @@ interface Evidence extends Pick<TraceRecord, 'operation' | 'outcome' | 'status' 
   cache: string | undefined
 }
 
-const attemptSeen = ({ trace, attempt }: AttemptEvidence): Evidence => ({
+const attemptEvidence = ({ trace, attempt }: AttemptEvidence): Evidence => ({
   operation: trace.operation,
   stream: trace.stream,
   cache: trace.cache?.status,
@@ -171,7 +178,16 @@ const attemptSeen = ({ trace, attempt }: AttemptEvidence): Evidence => ({
   rules: attempt.faults,
 })
 
-const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, faults }: TraceRecord): Evidence => ({
+const callEvidence = ({
+  operation,
+  stream,
+  cache,
+  model,
+  outcome,
+  status,
+  attempts,
+  faults,
+}: TraceRecord): Evidence => ({
   operation,
   stream,
   cache: cache?.status,
@@ -182,12 +198,14 @@ const callSeen = ({ operation, stream, cache, model, outcome, status, attempts, 
   rules: [...faults, ...attempts.flatMap((attempt) => attempt.faults)],
 })
 
-function isLike(seen: Evidence, { provider, model, target, rule, ...exact }: CallPattern): boolean {
-  if (provider !== undefined && !matchesProvider(provider, seen.model)) return false
-  if (model !== undefined && !matchesModel(model, seen.model)) return false
-  if (target !== undefined && !matchesPosition(target, seen.position)) return false
-  if (rule !== undefined && !seen.rules.includes(rule)) return false
-  return Object.entries(exact).every(([field, value]) => value === undefined || seen[field as keyof Evidence] === value)
+function matchesPattern(evidence: Evidence, { provider, model, target, rule, ...exact }: CallPattern): boolean {
+  if (provider !== undefined && !matchesProvider(provider, evidence.model)) return false
+  if (model !== undefined && !matchesModel(model, evidence.model)) return false
+  if (target !== undefined && !matchesPosition(target, evidence.position)) return false
+  if (rule !== undefined && !evidence.rules.includes(rule)) return false
+  return Object.entries(exact).every(
+    ([field, value]) => value === undefined || evidence[field as keyof Evidence] === value,
+  )
 }
 
 const rangeText = ([first, last]: readonly [number, number], noun: string): string => {
@@ -195,7 +213,7 @@ const rangeText = ([first, last]: readonly [number, number], noun: string): stri
   return Number.isFinite(last) ? `${first} to ${counted(last, noun)}` : `at least ${counted(first, noun)}`
 }
 
-const likeText = (like: CallPattern | TaskPattern): string => {
-  const given = Object.entries(like).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `: ${given.map(([field, value]) => `${field} ${value}`).join(', ')}`
+const patternText = (pattern: CallPattern | TaskPattern): string => {
+  const fields = Object.entries(pattern).filter(([, value]) => value !== undefined)
+  return fields.length === 0 ? '' : `: ${fields.map(([field, value]) => `${field} ${value}`).join(', ')}`
 }

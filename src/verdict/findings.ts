@@ -1,4 +1,4 @@
-// What is to be said of a client, judged by what it did.
+// Judges the calls of a client and reports findings.
 import type { Finding, FindingKind } from '../contract/core/finding.ts'
 import type { UnknownPath } from '../contract/core/verification.ts'
 import { brokeOff, type ClientCall, natureOf } from './client-call.ts'
@@ -7,23 +7,23 @@ import { findingKinds } from './kinds/index.ts'
 import { type Pairing, pairCalls } from './pairing.ts'
 import type { UnreadTask } from './tasks.ts'
 
-/** What a client is judged by. */
+/** Input for judging a client, besides its calls. */
 interface JudgeOptions {
-  /** Kinds that the scenario means to provoke. */
+  /** Kinds of findings that the scenario accepts. */
   accept?: readonly FindingKind[]
-  /** Most attempts for one request, as the scenario says. */
+  /** Maximum attempts per request of the scenario. */
   maxAttempts?: number | undefined
-  strays?: readonly UnknownPath[]
+  unknownPaths?: readonly UnknownPath[]
   unread?: readonly UnreadTask[]
   end?: ClientEnd
 }
 
 const MAX_TRACES = 20
 
-/** What was found, and which calls were taken for repetitions of which; calls come in the order in which they were made. */
+/** Judges calls, given in order of arrival. Returns the findings and which calls repeat which. */
 export function judgeClient(
   calls: readonly ClientCall[],
-  { accept = [], maxAttempts, strays = [], unread = [], end }: JudgeOptions = {},
+  { accept = [], maxAttempts, unknownPaths = [], unread = [], end }: JudgeOptions = {},
 ): { findings: Finding[]; pairing: Pairing } {
   const accepted = new Set(accept)
   const mayGiveUp = accepted.has('gave-up')
@@ -33,9 +33,9 @@ export function judgeClient(
     return mayGiveUp ? 0 : 2
   }
   const pairing = pairCalls(calls, { mayGiveUp, costOf })
-  const behaviour = { calls, pairing, strays, unread, accepted, maxAttempts, end }
+  const behavior = { calls, pairing, unknownPaths, unread, accepted, maxAttempts, end }
   const findings = findingKinds.flatMap(({ kind, find }) =>
-    find(behaviour).map(({ calls: shown, at, ...draft }): Finding => {
+    find(behavior).map(({ calls: shown, at, ...draft }): Finding => {
       const [first] = shown
       return {
         kind,

@@ -1,50 +1,50 @@
-// Incomplete responses: streams that broke off. An equal call that follows one is its retry only where something shows it.
+// Incomplete responses, such as truncated streams. A later equal call counts as a retry only with evidence for it.
 import { brokeOff, type ClientCall, isAfter, isFallback, pauseBetween, stepsOf } from './client-call.ts'
 import type { Pair } from './matcher.ts'
 import type { Pairing } from './pairing.ts'
 
-/** Pauses of a back-off, in ms. Programs that simply make one call after the other leave shorter ones. */
+/** Pauses of a backoff, in ms. Programs that make one call after the other have shorter ones. */
 const BACKOFF_MS = { shortest: 200, longest: 120_000 }
 
-/** The incomplete responses of a chain of equal calls that nothing is known to have repeated. */
+/** The incomplete responses of a chain of equal calls that have no certain retry. */
 export interface IncompleteChain {
   calls: readonly ClientCall[]
   /** Calls that may be retries of them. */
-  perhaps: readonly ClientCall[]
+  possibleRetries: readonly ClientCall[]
   /** Whether the chain ends with one, so that at least one of them has no retry. */
   isOpen: boolean
-  /** Whether the client itself ended one, which a person may have done who had seen enough. */
-  isLeft: boolean
+  /** Whether the client canceled one, as a user may do. */
+  isCanceled: boolean
 }
 
-/** Whether a client left a stream that a fault had slowed down or silenced: what it has is not whole. */
-const isLeft = ({ stream, begun, outcome, faulty, hung }: ClientCall): boolean =>
+/** Whether a client canceled a stream that a fault had slowed down or stalled, so that it has only a part. */
+const isCanceledPart = ({ stream, begun, outcome, faulty, hung }: ClientCall): boolean =>
   stream && begun && outcome === 'canceled' && faulty && !hung
-const isIncomplete = (call: ClientCall): boolean => brokeOff(call) || isLeft(call)
+const isIncomplete = (call: ClientCall): boolean => brokeOff(call) || isCanceledPart(call)
 
-/** Whether a call shows that it repeats the one before, should that have been incomplete: it declares it, follows a pause, or asks another model. */
+/** Whether a call is evidently a retry of the one before: it declares it, follows a backoff, or uses another model. */
 export const isEvident = ({ first, again, declared }: Pair): boolean =>
   declared || isFallback(first, again) || isBackoff(pauseBetween(first, again))
 
-/** Whether a pause, in ms, fits the back-off of a retry. */
+/** Whether a pause, in ms, fits the backoff of a retry. */
 export const isBackoff = (pause: number): boolean => pause >= BACKOFF_MS.shortest && pause <= BACKOFF_MS.longest
 
 /** Incomplete responses without evidence of a retry, by chain. */
-export function incompleteIn({ chains, pairs, settled: { surely } }: Pairing): IncompleteChain[] {
+export function incompleteIn({ chains, pairs, settled: { certain } }: Pairing): IncompleteChain[] {
   const evident = new Set(pairs.filter(isEvident).map(({ again }) => again))
   const all = chains.flat()
-  // Nothing pairs a call that the client has ended with one to another model.
-  const turnsAway = (call: ClientCall) =>
-    isLeft(call) &&
+  // Calls canceled by the client are not paired with calls to another model.
+  const hasFallback = (call: ClientCall) =>
+    isCanceledPart(call) &&
     all.some((other) => other.question.id === call.question.id && isAfter(other, call) && isFallback(call, other))
   return chains.flatMap((chain) => {
-    const unproved = stepsOf(chain).filter(([first, again]) => isIncomplete(first) && !evident.has(again))
+    const uncertain = stepsOf(chain).filter(([first, again]) => isIncomplete(first) && !evident.has(again))
     const last = chain.at(-1)
-    // Where the last one follows an evident retry, the request as a whole was given up.
+    // If the last call is an evident retry, the whole request was given up.
     const isGivenUp = chain.length > 1 && last !== undefined && evident.has(last)
-    const isOpen = last !== undefined && isIncomplete(last) && !surely.has(last) && !isGivenUp && !turnsAway(last)
-    const calls = [...unproved.map(([first]) => first), ...(isOpen ? [last] : [])]
-    const perhaps = unproved.map(([, again]) => again)
-    return calls.length === 0 ? [] : [{ calls, perhaps, isOpen, isLeft: calls.some(isLeft) }]
+    const isOpen = last !== undefined && isIncomplete(last) && !certain.has(last) && !isGivenUp && !hasFallback(last)
+    const calls = [...uncertain.map(([first]) => first), ...(isOpen ? [last] : [])]
+    const possibleRetries = uncertain.map(([, again]) => again)
+    return calls.length === 0 ? [] : [{ calls, possibleRetries, isOpen, isCanceled: calls.some(isCanceledPart) }]
   })
 }

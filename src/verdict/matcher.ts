@@ -1,59 +1,58 @@
-// Pairs of calls as they are found, one test after the other: those first that say themselves that they repeat another, by a count or by
-// the same idempotency key.
-import { type ClientCall, canReplace, goesOn, hasNewKey, keptWait, natureOf, sameRequest } from './client-call.ts'
+// Pairs calls with their retries, test by test, and pairs declared retries: those with a retry count or the same idempotency key.
+import { type ClientCall, canReplace, hasNewKey, honorsWait, natureOf, overlapOf, sameRequest } from './client-call.ts'
 
-/** A call, and the one that repeats it. */
+/** A call and its retry. */
 export interface Pair {
   first: ClientCall
   again: ClientCall
-  /** Whether the second says itself that it repeats the first. */
+  /** Whether the second call declares that it is a retry. */
   declared: boolean
 }
 
-/** What decides which pairing of calls accuses the client least. */
+/** Options for finding the pairing with the fewest findings. */
 export interface PairingOptions {
-  /** How much it would be held against the client that nothing repeats a call; 0 when that is no fault. */
+  /** The cost of leaving a call without a retry: 0 if that is not a finding. */
   costOf(call: ClientCall): number
-  /** Whether a request without an answer is no fault: then a call that does not say that it repeats one may well be another. */
+  /** Whether the client may give up a request. A call that declares no retry may then be a separate request. */
   mayGiveUp: boolean
 }
 
-/** What is held against a pair. */
+/** What is wrong with a pair. */
 type PairVerdict = 'early' | 'ignored' | 'uncancelled' | undefined
-/** A pair, with what is held against it. */
+/** A pair with what is wrong with it. */
 export interface JudgedPair extends Pair {
   verdict: PairVerdict
 }
-/** Whether a call may be taken for the repetition of the first. */
+/** Whether the second call may be a retry of the first. */
 export type PairTest = (first: ClientCall, again: ClientCall) => boolean
 
 interface MatchOptions {
   test: PairTest
   declared: boolean
   verdict?: PairVerdict
-  /** Looks at those instead that had not ended when a call came. */
+  /** Considers only first calls that were in progress when the second arrived, instead of those that had ended. */
   during?: boolean
 }
 
 /** Pairs the calls of a group. */
 export interface Matcher {
-  /** Gives each call without a first one the call without a repetition that ended last before it and passes the test. */
-  match(again: readonly ClientCall[], as: MatchOptions): void
+  /** Pairs each unpaired call with the latest call before it that has no retry and passes the test. */
+  match(again: readonly ClientCall[], options: MatchOptions): void
   add(pair: JudgedPair): void
-  /** Whether nothing repeats a call yet. */
+  /** Whether a call has no retry yet. */
   isLast(call: ClientCall): boolean
-  /** What was paired. */
+  /** The pairs so far. */
   readonly pairs: readonly JudgedPair[]
-  /** The same once more, to try something that may be dropped. */
+  /** A copy for a trial. */
   copy(): Matcher
 }
 
-/** A matcher that has some pairs already. */
+/** Creates a matcher, with some pairs already made. */
 export function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPair[] = []): Matcher {
   const pairs = [...begun]
   const repeated = new Set(pairs.map(({ first }) => first))
   const repeating = new Set(pairs.map(({ again }) => again))
-  // Of many, those that were answered are not looked at: few of them are repeated, and they would be in the way.
+  // In large groups, successful calls are ignored: few of them are retried.
   const many = group.length > MANY_CALLS
   const free = group
     .filter((call) => !repeated.has(call) && !(many && call.outcome === 'succeeded'))
@@ -70,8 +69,8 @@ export function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPa
     add,
     isLast: (call) => !repeated.has(call),
     copy: () => matcherOf(group, pairs),
-    // Whoever is free for a call is free for all later ones, so going through them in order finds as many pairs as there
-    // can be. The latest is taken: earlier ones are what calls are left to be paired with that came too early for it.
+    // A first call that is free for one call is free for all later ones, so matching in order finds the most pairs. The latest
+    // first call is taken, so that earlier ones remain for calls that are too early for it.
     match(again, { test, declared, verdict, during = false }) {
       for (const call of again) {
         if (repeating.has(call)) continue
@@ -84,7 +83,7 @@ export function matcherOf(group: readonly ClientCall[], begun: readonly JudgedPa
   }
 }
 
-/** How many of some calls, in the order in which they ended, had ended before another came. */
+/** The number of calls, sorted by end, that had ended before another call arrived. */
 function endedBefore(byEnd: readonly ClientCall[], call: ClientCall): number {
   let low = 0
   let high = byEnd.length
@@ -96,66 +95,73 @@ function endedBefore(byEnd: readonly ClientCall[], call: ClientCall): number {
   return low
 }
 
-/** Of more calls for the same than this, not all are tried: thousands of them would be tried with thousands. */
+/** In groups larger than this, only some pairs are tried. */
 const MANY_CALLS = 1000
 const MAX_TRIED = 200
 
-/** The last one in a part of some calls that is wanted; of many, one of the last or of the first. */
+/** The last call in a range that passes a test. In large groups, only the last and the first calls are tried. */
 function lastOf(
   calls: readonly ClientCall[],
   [from, to]: readonly [number, number],
-  wanted: (one: ClientCall) => boolean,
+  passes: (one: ClientCall) => boolean,
 ): ClientCall | undefined {
   const most = calls.length > MANY_CALLS ? MAX_TRIED : calls.length
   const lowest = Math.max(from, to - most)
   for (let index = to - 1; index >= lowest; index--) {
     const one = calls[index]
-    if (one && wanted(one)) return one
+    if (one && passes(one)) return one
   }
-  // Those that ended first are the likeliest to have been waited for.
-  return calls.slice(from, Math.min(lowest, from + most)).find(wanted)
+  // Clients probably waited for the calls that ended first.
+  return calls.slice(from, Math.min(lowest, from + most)).find(passes)
 }
 
-/** What the calls of a group can cost, the most first. */
+/** The distinct costs in a group, highest first. */
 export const costsOf = (group: readonly ClientCall[], costOf: PairingOptions['costOf']): number[] =>
   [...new Set(group.map(costOf))].sort((one, other) => other - one)
 
-/** An answer that ends so soon after its repetition came may have been about to be canceled. */
+/** A response that ends this soon after its retry arrived may have been about to be canceled. */
 const CANCEL_GRACE_MS = 250
 
-/** Calls that say themselves that they repeat another. */
+/** Pairs calls that declare that they are retries. */
 export function pairDeclared(group: readonly ClientCall[], { match }: Matcher, { costOf }: PairingOptions): void {
-  const before = keptKeys(group)
+  const before = previousByKey(group)
   const declared = group.filter((call) => before.has(call) || (call.mark.retry ?? 0) > 0)
   if (declared.length === 0) return
-  const like =
+  const hasNature =
     (...natures: string[]) =>
     (first: ClientCall) =>
       natures.includes(natureOf(first))
-  const when =
+  const declaredAnd =
     (...tests: PairTest[]): PairTest =>
     (first, again) =>
       repeats(first, again, before.get(again)) && tests.every((test) => test(first, again))
-  const as = { declared: true }
-  // First whatever accuses nobody, then what remains.
+  const options = { declared: true }
+  // First the pairs without a finding, then the others.
   for (const cost of costsOf(group, costOf)) {
-    match(declared, { ...as, test: when(like('retryable'), keptWait, (first) => costOf(first) === cost) })
+    match(declared, {
+      ...options,
+      test: declaredAnd(hasNature('retryable'), honorsWait, (first) => costOf(first) === cost),
+    })
   }
-  match(declared, { ...as, test: when(like('open', 'canceled')) })
-  const cancelling: PairTest = (first, again) =>
-    natureOf(first) === 'canceled' || goesOn(first, again) < CANCEL_GRACE_MS
-  match(declared, { ...as, during: true, test: when(cancelling) })
-  match(declared, { ...as, test: when(like('succeeded'), ({ disturbed }) => disturbed) })
-  match(declared, { ...as, test: when(like('retryable')), verdict: 'early' })
-  match(declared, { ...as, test: when(like('final'), (first, again) => !hasNewKey(first, again)), verdict: 'ignored' })
-  // Of two copies that race each other on purpose, one is canceled in the end.
-  match(declared, { ...as, during: true, test: when((_, again) => natureOf(again) === 'canceled') })
-  match(declared, { ...as, during: true, test: when(), verdict: 'uncancelled' })
-  match(declared, { ...as, test: when() })
+  match(declared, { ...options, test: declaredAnd(hasNature('open', 'canceled')) })
+  const isCanceling: PairTest = (first, again) =>
+    natureOf(first) === 'canceled' || overlapOf(first, again) < CANCEL_GRACE_MS
+  match(declared, { ...options, during: true, test: declaredAnd(isCanceling) })
+  match(declared, { ...options, test: declaredAnd(hasNature('succeeded'), ({ disturbed }) => disturbed) })
+  match(declared, { ...options, test: declaredAnd(hasNature('retryable')), verdict: 'early' })
+  match(declared, {
+    ...options,
+    test: declaredAnd(hasNature('final'), (first, again) => !hasNewKey(first, again)),
+    verdict: 'ignored',
+  })
+  // In an intended race of two copies, one is canceled.
+  match(declared, { ...options, during: true, test: declaredAnd((_, again) => natureOf(again) === 'canceled') })
+  match(declared, { ...options, during: true, test: declaredAnd(), verdict: 'uncancelled' })
+  match(declared, { ...options, test: declaredAnd() })
 }
 
-/** The call before each that has the same idempotency key: one key is one request. */
-export function keptKeys(group: readonly ClientCall[]): Map<ClientCall, ClientCall> {
+/** Maps each call to the previous one with the same idempotency key. */
+export function previousByKey(group: readonly ClientCall[]): Map<ClientCall, ClientCall> {
   const last = new Map<string, ClientCall>()
   const before = new Map<ClientCall, ClientCall>()
   for (const call of group) {
@@ -168,7 +174,7 @@ export function keptKeys(group: readonly ClientCall[]): Map<ClientCall, ClientCa
   return before
 }
 
-/** Whether a call says that it repeats the other. */
+/** Whether a call declares that it is a retry of the other. */
 export function repeats(first: ClientCall, again: ClientCall, before: ClientCall | undefined): boolean {
   if (before) return first === before && canReplace(first, again)
   if (!sameRequest(first, again)) return false

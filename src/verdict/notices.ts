@@ -1,25 +1,25 @@
-// Why a verdict may say little: what a judge must not keep to itself.
+// Notices about facts that weaken a verdict.
 import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import type { EarlierVerdict, Verification } from '../contract/core/verification.ts'
 import { counted } from '../lib/units.ts'
 import type { SessionGap } from '../sessions/session.ts'
 import { type ClientEnd, times } from './kinds/define.ts'
 
-/** The workspace calls of a session: how many there were, how many are under way, and those that a judge looks at. */
+/** The workspace calls of a session: total number, number in progress, and the calls to judge. */
 export interface WorkspaceEvidence {
   count: number
   underWay: number
   calls: readonly WorkspaceCallNote[]
 }
 
-/** Why calls of a session may have been answered by another instance than the one that judges it. */
-export interface Adrift {
-  /** The one that judges. */
+/** Why another instance may have answered calls of a session. */
+export interface InstanceGap {
+  /** The instance that reports the verdict. */
   instance: string
   why: SessionGap
 }
 
-/** What weakens a verdict, in words. */
+/** The notices of a verdict. */
 export function noticesOf(
   {
     session,
@@ -28,11 +28,11 @@ export function noticesOf(
     rules,
     pending,
     dropped,
-    adrift,
+    gap,
     unknown_paths,
     tasks,
   }: Pick<Verification, 'session' | 'calls' | 'rules' | 'pending' | 'dropped' | 'unknown_paths' | 'tasks'> & {
-    adrift: Adrift | undefined
+    gap: InstanceGap | undefined
     workspace: Pick<WorkspaceEvidence, 'count' | 'underWay'>
   },
   end: ClientEnd,
@@ -42,7 +42,7 @@ export function noticesOf(
     ({ suggestion, method }) => suggestion === null && (method === 'GET' || method === 'HEAD'),
   )
   return [
-    ...(adrift === undefined ? [] : [adriftNotice(session, adrift)]),
+    ...(gap === undefined ? [] : [gapNotice(session, gap)]),
     ...(calls === 0 && workspace.count === 0
       ? ['no calls were received: does the program use the address of this server?']
       : []),
@@ -77,21 +77,21 @@ export function noticesOf(
   ]
 }
 
-/** Why nobody can say that all calls of a session are known, in words. */
-function adriftNotice(session: string, { instance, why }: Adrift): string {
+/** Explains why calls of a session may be missing. */
+function gapNotice(session: string, { instance, why }: InstanceGap): string {
   const text = 'this verdict is incomplete: '
-  const anew = `before the first call of a run, reset the session, or delete it and create it with PUT /_understudy/sessions/${session}`
+  const hint = `before the first call of a run, reset the session, or delete it and create it with PUT /_understudy/sessions/${session}`
   switch (why) {
     case 'called':
       return `${text}a call created the session at the instance ${instance}, so earlier calls at another instance, such as one that stopped, are unknown here; create the session with PUT /_understudy/sessions/${session} before the first call`
     case 'restored':
-      return `${text}the session was restored from an earlier process of the instance ${instance}, so calls at another instance in between are unknown here; ${anew}`
+      return `${text}the session was restored from an earlier process of the instance ${instance}, so calls at another instance in between are unknown here; ${hint}`
     case 'moved':
-      return `${text}the load balancer reports that an instance other than ${instance} answered calls of the session, which are unknown here; ${anew}`
+      return `${text}the load balancer reports that an instance other than ${instance} answered calls of the session, which are unknown here; ${hint}`
   }
 }
 
-/** What weakens a verdict because parts of the session, judged before, are no part of it. */
+/** Notices about earlier parts of the session that this verdict does not include. */
 export function earlierNotices(parts: readonly EarlierVerdict[], forgotten: number): string[] {
   const failed = parts.filter(({ verdict }) => verdict === 'fail')
   return [
@@ -109,7 +109,7 @@ export function earlierNotices(parts: readonly EarlierVerdict[], forgotten: numb
   ]
 }
 
-/** What ended a part of a session, in words. */
+/** Descriptions of what ended a part of a session. */
 export const PART_ENDS: Record<EarlierVerdict['ended_by'], string> = {
   reset: 'a reset',
   snapshot: 'a snapshot was loaded',

@@ -1,53 +1,57 @@
-// Which call is the repetition of which: the assignment that accuses the client least.
+// Decides which call repeats which, with the fewest findings against the client.
 import { groupBy } from '../lib/group-by.ts'
 import { type ClientCall, natureOf } from './client-call.ts'
 import { type JudgedPair, matcherOf, type Pair, type PairingOptions, pairDeclared } from './matcher.ts'
 import { requestedDifferently, requestedWithOtherTools, type SettledCalls, settledByOthers } from './settled.ts'
-import { pairAlike } from './undeclared-retries.ts'
+import { pairUndeclared } from './undeclared-retries.ts'
 
-/** An assignment of repetitions. No call repeats two others, and none is repeated twice. */
+/** Pairs of calls and their retries. Each call repeats at most one other and is repeated at most once. */
 export interface Pairing {
-  /** All pairs, in the order in which the second calls came. */
+  /** All pairs, in order of arrival of the second call. */
   pairs: readonly Pair[]
-  /** Those whose wait no assignment could have kept. */
+  /** Early retries, which no other pairing avoids. */
   early: readonly Pair[]
-  /** Those that repeat what must not be repeated. */
+  /** Retries of final errors. */
   ignored: readonly Pair[]
-  /** Those that came while the first went on, which went on to its end. */
+  /** Retries during the first call, which was never canceled. */
   uncancelled: readonly Pair[]
-  /** Each request with its repetitions, in order. */
+  /** Each request with its retries, in order. */
   chains: readonly (readonly ClientCall[])[]
-  /** Failed calls that nothing repeats, and that the client has seen to all the same. */
+  /** Failed calls without a retry that the client handled in another way. */
   settled: SettledCalls
 }
 
-/** Pairs calls, given in the order in which they came. */
+/** Pairs calls, given in order of arrival. */
 export function pairCalls(calls: readonly ClientCall[], options: PairingOptions): Pairing {
   const found: JudgedPair[] = []
-  const { surely, perhaps, continued } = settledByOthers(calls)
-  const costOf = (call: ClientCall) => (surely.has(call) ? 0 : options.costOf(call))
+  const { certain, possible, continued } = settledByOthers(calls)
+  const costOf = (call: ClientCall) => (certain.has(call) ? 0 : options.costOf(call))
   for (const group of groupBy(calls, ({ question }) => question.template)) {
     const matcher = matcherOf(group)
     pairDeclared(group, matcher, { ...options, costOf })
-    found.push(...pairAlike(group, matcher, { ...options, costOf }).pairs)
+    found.push(...pairUndeclared(group, matcher, { ...options, costOf }).pairs)
   }
   found.sort((one, other) => one.again.number - other.again.number)
-  const judged = (wanted: JudgedPair['verdict']) => found.filter(({ verdict }) => verdict === wanted)
+  const withVerdict = (expected: JudgedPair['verdict']) => found.filter(({ verdict }) => verdict === expected)
   const chains = chainsOf(calls, found)
   const lasts = chains.flatMap((chain) => chain.slice(-1))
-  const lacking = lasts.filter((call) => natureOf(call) === 'retryable' && !surely.has(call))
+  const unresolved = lasts.filter((call) => natureOf(call) === 'retryable' && !certain.has(call))
   const declared = new Set(found.flatMap((pair) => (pair.declared ? [pair.again] : [])))
   const roots = chains.flatMap((chain) => chain.slice(0, 1))
-  const otherwise = requestedDifferently({ roots, silent: calls.filter((call) => !declared.has(call)), lacking })
+  const inOtherForm = requestedDifferently({
+    roots,
+    undeclared: calls.filter((call) => !declared.has(call)),
+    unresolved,
+  })
   return {
     pairs: found,
-    early: judged('early'),
-    ignored: judged('ignored'),
-    uncancelled: judged('uncancelled'),
+    early: withVerdict('early'),
+    ignored: withVerdict('ignored'),
+    uncancelled: withVerdict('uncancelled'),
     chains,
     settled: {
-      surely: surely.union(otherwise),
-      perhaps: perhaps.union(requestedWithOtherTools({ roots, lacking })),
+      certain: certain.union(inOtherForm),
+      possible: possible.union(requestedWithOtherTools({ roots, unresolved })),
       continued,
     },
   }

@@ -1,5 +1,5 @@
-// Requests that failed and that no call repeats, though the client has seen to them: by a race, by going on with the words of a
-// broken stream, by asking for less or in parts.
+// Failed requests without a retry that the client handled in another way: by a race, by continuing the text of a truncated stream, or
+// by a shorter or split request.
 import { groupBy } from '../lib/group-by.ts'
 import {
   arrivedSeparately,
@@ -14,43 +14,43 @@ import {
 } from './client-call.ts'
 import type { Pair } from './matcher.ts'
 
-/** Failed calls that were seen to by others. */
+/** Failed calls that other calls made up for. */
 export interface SettledCalls {
-  /** Those of which that is known. */
-  surely: ReadonlySet<ClientCall>
-  /** Those of which it may be so. */
-  perhaps: ReadonlySet<ClientCall>
-  /** Broken streams with the calls that went on with their words. */
+  /** Those that are certain. */
+  certain: ReadonlySet<ClientCall>
+  /** Those that are possible. */
+  possible: ReadonlySet<ClientCall>
+  /** Truncated streams with the calls that continued their text. */
   continued: readonly Pair[]
 }
 
 const fails = (call: ClientCall): boolean => natureOf(call) === 'retryable'
 
-/** The losers of races, and broken streams that went on; calls come in the order in which they were made. */
+/** Finds losers of races and continued streams. Calls are given in order of arrival. */
 export function settledByOthers(calls: readonly ClientCall[]): SettledCalls {
   const continued = continuedIn(calls)
-  const surely = new Set(continued.map(({ first }) => first))
-  const perhaps = new Set<ClientCall>()
+  const certain = new Set(continued.map(({ first }) => first))
+  const possible = new Set<ClientCall>()
   for (const group of groupBy(calls, ({ question }) => question.template)) {
     for (const [index, call] of group.entries()) {
-      if (!fails(call) || surely.has(call)) continue
-      const end = raceOf(call, beside(group, index))
-      if (end === 'lost') surely.add(call)
-      if (end === 'open') perhaps.add(call)
+      if (!fails(call) || certain.has(call)) continue
+      const end = raceOf(call, overlapping(group, index))
+      if (end === 'lost') certain.add(call)
+      if (end === 'open') possible.add(call)
     }
   }
-  return { surely, perhaps, continued }
+  return { certain, possible, continued }
 }
 
-/** A race has few copies; more equal calls at once are requests of their own, or of several races. */
+/** Maximum copies in a race. More equal calls at once are separate requests or several races. */
 const MAX_COPIES = 4
-/** Calls that are made at once, and answers that come at once, on a busy machine too. */
+/** Maximum time between simultaneous calls or responses, on a busy machine too. */
 const AT_ONCE_MS = 50
-/** How many calls are looked at before and after one. */
+/** Number of calls to consider before and after one. */
 const MAX_LOOKED = 100
 
-/** The calls of a group that were under way together with one. */
-function beside(group: readonly ClientCall[], index: number): ClientCall[] {
+/** The calls of a group that overlap a call. */
+function overlapping(group: readonly ClientCall[], index: number): ClientCall[] {
   const call = group[index]
   if (!call) return []
   const before = group.slice(Math.max(0, index - MAX_LOOKED), index).filter(({ until }) => until >= call.number)
@@ -59,8 +59,8 @@ function beside(group: readonly ClientCall[], index: number): ClientCall[] {
 }
 
 /**
- * Whether a call that failed lost a race: to another model, or to a copy that was sent later or answered long before. Two equal
- * calls at once, one of which fails at once, are two requests.
+ * Whether a failed call lost a race: to another model, or to a copy that was sent later or answered long before. Two simultaneous
+ * equal calls, one of which fails at once, are separate requests.
  */
 function raceOf(call: ClientCall, others: readonly ClientCall[]): 'lost' | 'open' | 'none' {
   const answered = others.filter((other) => other.outcome === 'succeeded')
@@ -73,14 +73,14 @@ function raceOf(call: ClientCall, others: readonly ClientCall[]): 'lost' | 'open
   return winners.some((winner) => arrivedSeparately(call, winner) >= AT_ONCE_MS) ? 'open' : 'none'
 }
 
-/** Broken streams, each with the call that has a model go on with its words. */
+/** Truncated streams, each with the call that asks a model to continue its text. */
 function continuedIn(calls: readonly ClientCall[]): Pair[] {
   if (!calls.some(({ question }) => question.continues)) return []
   const broken = Map.groupBy(
     calls.filter(brokeOff),
     ({ question }) => question.continues?.dialogue ?? question.dialogue,
   )
-  // One that went on itself may be gone on with from its own dialogue as well.
+  // A stream that is a continuation itself may also be continued from its own dialogue.
   for (const call of calls) {
     const { continues, dialogue } = call.question
     if (continues && brokeOff(call)) broken.set(dialogue, [...(broken.get(dialogue) ?? []), call])
@@ -92,50 +92,53 @@ function continuedIn(calls: readonly ClientCall[]): Pair[] {
       continues &&
       broken
         .get(continues.dialogue)
-        ?.findLast((one) => !taken.has(one) && isAfter(again, one) && goesOn(one, continues))
+        ?.findLast((one) => !taken.has(one) && isAfter(again, one) && isContinuedBy(one, continues))
     if (!first) return []
     taken.add(first)
     return [{ first, again, declared: true }]
   })
 }
 
-/** Whether a request has the words of a broken stream, as far as they came, behind those that this went on with itself. */
-function goesOn(first: ClientCall, { dialogue, words }: NonNullable<ClientCall['question']['continues']>): boolean {
+/** Whether a request contains the received text of a truncated stream, after the text that this stream continued itself. */
+function isContinuedBy(
+  first: ClientCall,
+  { dialogue, text }: NonNullable<ClientCall['question']['continues']>,
+): boolean {
   const own = first.question.continues
-  const before = own?.dialogue === dialogue ? own.words : ''
-  const said = first.words()
+  const before = own?.dialogue === dialogue ? own.text : ''
+  const received = first.responseText()
   return (
-    words.startsWith(before) &&
-    words.length > before.length &&
-    (said === '' || said.startsWith(words.slice(before.length)))
+    text.startsWith(before) &&
+    text.length > before.length &&
+    (received === '' || received.startsWith(text.slice(before.length)))
   )
 }
 
-/** The calls by which requests that failed may have been asked in another form. */
+/** Calls that may repeat failed requests in another form. */
 interface Chains {
-  /** Those that repeat nothing, in the order in which they came. */
+  /** Calls that repeat no other, in order of arrival. */
   roots: readonly ClientCall[]
-  /** Those that do not say that they repeat another. */
-  silent: readonly ClientCall[]
-  /** Those that nothing repeats, though it is held against the client. */
-  lacking: readonly ClientCall[]
+  /** Calls that do not declare that they are retries. */
+  undeclared: readonly ClientCall[]
+  /** Failed calls without a retry. */
+  unresolved: readonly ClientCall[]
 }
 
-/** Requests that were asked again in parts, together with others, or with a shorter conversation. */
-export function requestedDifferently({ roots, silent, lacking }: Chains): Set<ClientCall> {
-  if (lacking.length === 0) return new Set()
-  const batches = batchesOf(silent)
+/** Requests that were repeated in parts, in a larger batch, or with a shorter conversation. */
+export function requestedDifferently({ roots, undeclared, unresolved }: Chains): Set<ClientCall> {
+  if (unresolved.length === 0) return new Set()
+  const batches = batchesOf(undeclared)
   const shorter = laterTest(roots, isShorter)
-  // What comes late has the fewest calls after it, and what is free for it is free for all before it.
-  const byEnd = lacking.toSorted((one, other) => other.until - one.until)
-  return new Set(byEnd.filter((call) => asksEntries(call, batches) || shorter(call)))
+  // The last calls come first, since the fewest calls follow them.
+  const byEnd = unresolved.toSorted((one, other) => other.until - one.until)
+  return new Set(byEnd.filter((call) => requestsEntries(call, batches) || shorter(call)))
 }
 
-/** Requests after which the same conversation was asked with other tools, or for another form of the answer: it may be the same. */
-export const requestedWithOtherTools = ({ roots, lacking }: Pick<Chains, 'roots' | 'lacking'>): Set<ClientCall> =>
-  new Set(lacking.length === 0 ? [] : lacking.filter(laterTest(roots, hasOtherTools)))
+/** Requests whose conversation was sent again with other tools or another response format. These may be the same request. */
+export const requestedWithOtherTools = ({ roots, unresolved }: Pick<Chains, 'roots' | 'unresolved'>): Set<ClientCall> =>
+  new Set(unresolved.length === 0 ? [] : unresolved.filter(laterTest(roots, hasOtherTools)))
 
-/** Whether a later call that ends with the same turn passes a test; each is taken once. */
+/** Tests whether a later call that ends with the same turn passes a test. Each later call is used once. */
 function laterTest(roots: readonly ClientCall[], passes: (first: ClientCall, later: ClientCall) => boolean) {
   const used = new Set<ClientCall>()
   const sameEnd = Map.groupBy(roots, ({ question }) => question.turns.at(-1))
@@ -145,15 +148,15 @@ function laterTest(roots: readonly ClientCall[], passes: (first: ClientCall, lat
       end !== undefined &&
       sameEnd
         .get(end)
-        ?.find((root) => !used.has(root) && isAfter(root, call) && isFamily(call, root) && passes(call, root))
+        ?.find((root) => !used.has(root) && isAfter(root, call) && isComparable(call, root) && passes(call, root))
     if (found) used.add(found)
     return Boolean(found)
   }
 }
 
-const isFamily = (one: ClientCall, other: ClientCall) => one.operation === other.operation || isFallback(one, other)
+const isComparable = (one: ClientCall, other: ClientCall) => one.operation === other.operation || isFallback(one, other)
 
-/** Whether a call asks the same at the end of a conversation from which turns were left out. */
+/** Whether a call has the same conversation with some turns left out. */
 function isShorter(whole: ClientCall, part: ClientCall): boolean {
   const [turns, kept] = [whole.question.turns, part.question.turns]
   if (kept.length === 0 || kept.length >= turns.length) return false
@@ -162,14 +165,14 @@ function isShorter(whole: ClientCall, part: ClientCall): boolean {
   return at === kept.length
 }
 
-/** Whether a call asks the same with other tools, or for another form of the answer. */
+/** Whether a call has the same conversation with other tools or another response format. */
 const hasOtherTools = ({ question: one }: ClientCall, { question: other }: ClientCall): boolean =>
   one.instructions === other.instructions && one.dialogue === other.dialogue && one.template !== other.template
 
-/** A call that asks for an entry, and how often nothing has been made of that yet. */
+/** A call that requests an entry, and how often that is not yet used. */
 interface EntryCalls {
   root: ClientCall
-  left: number
+  remaining: number
 }
 
 const isBatch = ({ operation, question }: ClientCall): boolean =>
@@ -181,32 +184,32 @@ function countsOf(entries: readonly string[]): Map<string, number> {
   return counts
 }
 
-/** The calls that ask for each entry of a batch, by operation and entry. */
+/** The calls that request each entry of a batch, by operation and entry. */
 function batchesOf(roots: readonly ClientCall[]): Map<string, EntryCalls[]> {
   const batches = new Map<string, EntryCalls[]>()
   for (const root of roots.filter(isBatch)) {
-    for (const [entry, left] of countsOf(root.question.entries)) {
+    for (const [entry, remaining] of countsOf(root.question.entries)) {
       const key = `${root.operation} ${entry}`
       const same = batches.get(key)
-      if (same) same.push({ root, left })
-      else batches.set(key, [{ root, left }])
+      if (same) same.push({ root, remaining })
+      else batches.set(key, [{ root, remaining }])
     }
   }
   return batches
 }
 
-/** Whether later calls ask for all entries of a batch; what they ask for is used up then. */
-function asksEntries(call: ClientCall, batches: ReadonlyMap<string, EntryCalls[]>): boolean {
+/** Whether later calls request all entries of a batch. Each requested entry is used once. */
+function requestsEntries(call: ClientCall, batches: ReadonlyMap<string, EntryCalls[]>): boolean {
   if (!isBatch(call)) return false
   const takes: (() => void)[] = []
-  for (const [entry, wanted] of countsOf(call.question.entries)) {
-    let missing = wanted
+  for (const [entry, count] of countsOf(call.question.entries)) {
+    let missing = count
     for (const one of batches.get(`${call.operation} ${entry}`) ?? []) {
-      // What asks the same as a whole was looked at before.
+      // Retries of the whole batch were paired before.
       if (missing === 0 || !isAfter(one.root, call) || one.root.question.template === call.question.template) continue
-      const taken = Math.min(missing, one.left)
+      const taken = Math.min(missing, one.remaining)
       missing -= taken
-      takes.push(() => (one.left -= taken))
+      takes.push(() => (one.remaining -= taken))
     }
     if (missing > 0) return false
   }

@@ -1,29 +1,29 @@
-// Tasks of agents as they are counted, from the traces of their turns.
+// Counts the tasks of agents from the traces of their turns.
 
 import type { TaskStep, TraceRecord } from '../contract/core/trace.ts'
 import type { TaskCounts } from '../contract/core/verification.ts'
 import { isActive } from '../contract/workspace/agent-task.ts'
 
-/** A task with what its turns did. */
+/** A task with the steps of all its turns. */
 export interface CountedTask {
   /** Key of its agent. */
   agent: string
   state: string
-  /** Whether it works for another task. */
+  /** Whether another task started it. */
   isSubTask: boolean
   steps: readonly TaskStep[]
 }
 
-/** The turn of a client whose end nobody has read. */
+/** A turn whose final status the client has not read. */
 export interface UnreadTask {
   /** Id of the trace of its turn. */
   trace: string
   state: string
-  /** How often it was looked at while it was at work. */
+  /** Number of polls while it was running. */
   looks: number
 }
 
-/** The tasks whose turns are among these calls, which are in the order in which they began. */
+/** The tasks whose turns are among these calls, given in order of their start. */
 export function tasksIn(traces: readonly TraceRecord[]): CountedTask[] {
   const tasks = new Map<string, CountedTask>()
   for (const { task } of traces) {
@@ -35,16 +35,16 @@ export function tasksIn(traces: readonly TraceRecord[]): CountedTask[] {
   return [...tasks.values()]
 }
 
-/** Model calls, those that failed included. */
+/** Number of model calls, including failed ones. */
 export const iterationsOf = ({ steps }: CountedTask): number => steps.filter(({ kind }) => kind === 'model').length
 
-/** Calls of tools, those that a sub-task answered and those without a result included, once they are over. */
+/** Completed tool calls, including those answered by a sub-task or without a result. */
 export const toolStepsOf = ({ steps }: CountedTask): TaskStep[] =>
   steps.filter(({ kind }) => kind === 'tool' || kind === 'task')
 
-/** How much of each there is. */
+/** Counts tasks, iterations, tool calls and sub-tasks. */
 export function countTasks(tasks: readonly CountedTask[]): TaskCounts {
-  const sum = (of: (task: CountedTask) => number) => tasks.reduce((total, task) => total + of(task), 0)
+  const sum = (count: (task: CountedTask) => number) => tasks.reduce((total, task) => total + count(task), 0)
   const states: Record<string, number> = {}
   for (const { state, isSubTask } of tasks) if (!isSubTask) states[state] = (states[state] ?? 0) + 1
   return {

@@ -1,4 +1,4 @@
-// Says what really happened in a session, from its traces: counts, order, waits, and whether expectations are met.
+// Reports on a session from its traces: counts, order, waits, expectations, findings, and the verdict.
 import type { FindingKind } from '../contract/core/finding.ts'
 import { NO_OPERATION, type TraceRecord } from '../contract/core/trace.ts'
 import type { ExpectationReport, SessionVerdict, UnknownPath, Verification } from '../contract/core/verification.ts'
@@ -10,37 +10,37 @@ import { type AttemptEvidence, judge } from './expectations.ts'
 import { failsVerdict, judgeClient } from './findings.ts'
 import { nothingInjected, unmetNeeds, verdictOf } from './inconclusive.ts'
 import type { ClientEnd } from './kinds/define.ts'
-import { type Adrift, noticesOf, type WorkspaceEvidence } from './notices.ts'
+import { type InstanceGap, noticesOf, type WorkspaceEvidence } from './notices.ts'
 import type { Pairing } from './pairing.ts'
 import { pathsOf } from './paths.ts'
 import { countTasks, tasksIn, type UnreadTask } from './tasks.ts'
 import { workspaceClientCalls } from './workspace-calls.ts'
 
-/** What is looked at. */
+/** The input of a verification. */
 interface SessionEvidence {
   session: string
-  /** The scenario of the session, if it has one, and those that single calls have named. */
+  /** The active scenario of the session and those that single calls named. */
   runs: readonly ScenarioRun[]
-  /** The scenario that is played in the session. */
+  /** The active scenario of the session. */
   run: ScenarioRun | undefined
-  /** The calls, in the order in which they began. */
+  /** The calls, in order of their start. */
   calls: readonly TraceEvidence[]
-  /** Calls of the workspace. */
+  /** Workspace calls. */
   workspace: WorkspaceEvidence
-  /** Turns of tasks whose end the client has not read. */
+  /** Turns whose final status the client has not read. */
   unread: readonly UnreadTask[]
-  /** The numbers of the calls that are under way. */
+  /** The numbers of the calls in progress. */
   underWay: ReadonlySet<number>
-  /** How many traces are gone. */
+  /** Number of dropped traces. */
   dropped: number
-  /** Why calls of the session may have been answered by another instance than this; undefined when they were not. */
-  adrift: Adrift | undefined
-  strays: UnknownPath[]
-  /** Names of the fixtures that are expected to answer. */
+  /** Why another instance may have answered calls of the session. Undefined if none did. */
+  gap: InstanceGap | undefined
+  unknownPaths: UnknownPath[]
+  /** Names of the fixtures that should be used. */
   fixtures: readonly string[]
-  /** Expectations beside those of the scenario. */
+  /** Expectations in addition to those of the scenario. */
   expect: readonly Expectation[]
-  /** How the client has ended. */
+  /** How the client ended. */
   end: ClientEnd
   /** Whether warnings make the verdict fail. */
   strict: boolean
@@ -48,18 +48,18 @@ interface SessionEvidence {
 
 const MAX_STEPS = 1000
 
-/** The report on a session. */
+/** Creates the report on a session. */
 export function verify(evidence: SessionEvidence): SessionVerdict {
-  const { session, run, runs, underWay, dropped, adrift, strays, unread, fixtures, end, workspace } = evidence
-  const made = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
-  const all = made.map(({ trace }) => trace)
-  // Calls from inside reach providers like others, but no client made them.
-  const calls = made.filter(({ trace }) => !trace.internal)
+  const { session, run, runs, underWay, dropped, gap, unknownPaths, unread, fixtures, end, workspace } = evidence
+  const known = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
+  const all = known.map(({ trace }) => trace)
+  // Internal calls reach providers too, but no client made them.
+  const calls = known.filter(({ trace }) => !trace.internal)
   const traces = calls.map(({ trace }) => trace)
   const tried = triedIn(all)
   const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}
   const pending = [...underWay].filter((seq) => seq > (run?.calls ?? 0)).length
-  const judged = judgeClient(clientCalls(calls), { accept, maxAttempts, strays, unread, end })
+  const judged = judgeClient(clientCalls(calls), { accept, maxAttempts, unknownPaths, unread, end })
   const work = judgeClient(workspaceClientCalls(workspace.calls), { accept, maxAttempts, end })
   const findings = [
     ...judged.findings.filter(({ kind }) => isSettled(kind, pending)),
@@ -68,20 +68,20 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   const waits = waitsIn(judged.pairing, traces)
   const agentTasks = tasksIn(all)
   const tasks = countTasks(agentTasks)
-  const happened = {
+  const found = {
     traces,
     all,
     tried,
     tasks: agentTasks,
     brokenWaits: waits.not_honored.length + work.pairing.early.length,
   }
-  const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, happened)))
+  const expected = [run?.expect ?? [], evidence.expect].map((some) => some.map((one) => judge(one, found)))
   const rules = runs.flatMap((one) => one.rules().map((rule) => ({ scenario: one.name, ...rule })))
   return {
     session,
     scenario: run?.name ?? null,
     ...resultOf(evidence, { traces, rules, pending, expected, findings }),
-    complete: adrift === undefined && dropped === 0,
+    complete: gap === undefined && dropped === 0,
     calls: traces.length,
     direct: traces.filter(({ route }) => route === 'direct').length,
     workspace_calls: workspace.count,
@@ -103,9 +103,9 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
     rules,
     expectations: expected.flat(),
     findings,
-    unknown_paths: [...strays],
+    unknown_paths: [...unknownPaths],
     notices: noticesOf(
-      { session, calls: traces.length, workspace, rules, pending, dropped, adrift, unknown_paths: strays, tasks },
+      { session, calls: traces.length, workspace, rules, pending, dropped, gap, unknown_paths: unknownPaths, tasks },
       end,
     ),
     pending,
@@ -113,32 +113,32 @@ export function verify(evidence: SessionEvidence): SessionVerdict {
   }
 }
 
-/** Whoever still waits for a response may be about to ask again. */
+/** Whether a finding is final. A client with a call in progress may still retry. */
 const isSettled = (kind: FindingKind, underWay: number): boolean =>
   underWay === 0 || (kind !== 'gave-up' && kind !== 'swallowed')
 
 interface JudgedParts extends Pick<Verification, 'rules' | 'pending' | 'findings'> {
   traces: readonly TraceRecord[]
-  /** Those of the scenario, and those that were asked for beside them. */
+  /** The expectations of the scenario, and the additional ones. */
   expected: readonly (readonly ExpectationReport[])[]
 }
 
-/** What the verdict comes to. */
+/** The verdict with its reasons. */
 function resultOf(
-  { run, adrift, strict }: SessionEvidence,
+  { run, gap, strict }: SessionEvidence,
   { traces, rules, pending, expected, findings }: JudgedParts,
 ): Pick<Verification, 'verdict' | 'inconclusive' | 'ok'> {
   const needs = run ? unmetNeeds(run.scenario, { traces, started: run.started }) : []
-  // A scenario that lacks what it needs cannot have its own expectations met, whatever the client does.
+  // Without what it needs, the expectations of a scenario cannot be met.
   const binding = (needs.length > 0 ? expected.slice(1) : expected).flat()
   const fails = binding.some(({ met }) => !met) || findings.some((finding) => failsVerdict(finding, strict))
   const idle = run && nothingInjected(run.scenario, { rules, pending })
   const inconclusive = [
     ...needs,
     ...(idle === undefined ? [] : [idle]),
-    ...(adrift === undefined ? [] : ['calls at another instance may be missing']),
+    ...(gap === undefined ? [] : ['calls at another instance may be missing']),
   ]
-  return { verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails && adrift === undefined }
+  return { verdict: verdictOf(fails, inconclusive), inconclusive, ok: !fails && gap === undefined }
 }
 
 const triedIn = (traces: readonly TraceRecord[]): AttemptEvidence[] =>
@@ -181,7 +181,7 @@ function canceledOf({ id, duration_ms, attempts }: TraceRecord): Verification['c
   return { trace: id, after_ms: duration_ms, provider_stopped: last === undefined || last.outcome !== 'succeeded' }
 }
 
-/** The fixtures that have answered nothing. */
+/** The fixtures that were not used. */
 function unusedIn(fixtures: readonly string[], traces: readonly TraceRecord[]): string[] {
   const used = new Set(
     traces.flatMap(({ fixture, attempts, task }) => [

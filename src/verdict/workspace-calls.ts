@@ -1,20 +1,20 @@
-// Calls of the workspace as the judge of clients sees them.
+// Converts workspace calls to client calls for the verdict.
 import type { WorkspaceCallNote } from '../contract/core/finding.ts'
 import { opaqueQuestion } from '../lib/question.ts'
 import type { ClientCall } from './client-call.ts'
 
-/** Methods whose calls may be repeated without doing anything twice (RFC 9110, 9.2.2). */
+/** Idempotent methods (RFC 9110, 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
-/** Statuses that say that nothing was done. */
+/** Statuses of requests that had no effect. */
 const NOT_DONE = new Set([408, 425, 429, 503])
 
-/** Whether nobody can say if a call should be repeated: it may have been done, or a program may wait for what is not there yet. */
+/** Whether it is unclear if a retry is right: the request may have had an effect, or a program polls for a resource. */
 function isUnclear({ method, status, client }: WorkspaceCallNote): boolean {
   if (method === 'GET' && status === 404) return true
   return status >= 500 && !NOT_DONE.has(status) && !IDEMPOTENT.has(method) && client.key === null
 }
 
-/** The calls, in the order in which they came; no trace shows them. */
+/** Converts the calls, given in order of arrival. They have no traces. */
 export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): ClientCall[] =>
   notes.map((note) => ({
     trace: null,
@@ -22,7 +22,7 @@ export const workspaceClientCalls = (notes: readonly WorkspaceCallNote[]): Clien
     model: null,
     request: note.request,
     question: opaqueQuestion(`${note.operation} ${note.request}`),
-    words: () => '',
+    responseText: () => '',
     cutCalls: () => [],
     tooLong: false,
     number: note.number,

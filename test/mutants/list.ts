@@ -182,14 +182,14 @@ const verdict: Mutant[] = [
   },
   {
     mistake: 'a storm must have twice as many calls',
-    file: 'verdict/kinds/storm.ts',
+    file: 'verdict/kinds/retry-storm.ts',
     find: 'const DECLARED_CALLS = 11',
     replace: 'const DECLARED_CALLS = 22',
     tests: ['verdict-findings', 'verdict-clients'],
   },
   {
     mistake: 'pauses that grow are a storm, too',
-    file: 'verdict/kinds/storm.ts',
+    file: 'verdict/kinds/retry-storm.ts',
     find: 'return !grow && long',
     replace: 'return long',
     tests: ['verdict-findings', 'verdict-clients'],
@@ -197,8 +197,8 @@ const verdict: Mutant[] = [
   {
     mistake: 'calls that came too early are not found',
     file: 'verdict/kinds/early-retry.ts',
-    find: 'find: (behaviour) => [...pairedEarly(behaviour),',
-    replace: 'find: (behaviour) => [',
+    find: 'find: (behavior) => [...pairedEarly(behavior),',
+    replace: 'find: (behavior) => [',
     tests: ['verdict-findings', 'verdict-clients'],
   },
   {
@@ -246,7 +246,7 @@ const verdict: Mutant[] = [
   {
     mistake: 'conversations with equal beginnings are taken for one that loops',
     file: 'verdict/kinds/compaction-loop.ts',
-    find: 'if (begun.size > 0 && row.length < MIN_REFUSALS * begun.size) return undefined',
+    find: 'if (begun.size > 0 && row.length < MIN_REJECTIONS * begun.size) return undefined',
     replace: '',
     tests: ['verdict-clients'],
   },

@@ -156,7 +156,7 @@ export function createWorld(luck: Luck) {
         const arriving: ClientCall = {
           ...asked,
           question: questionIn(JSON.stringify(body)),
-          words: () => fate.words ?? '',
+          responseText: () => fate.words ?? '',
           cutCalls: () => fate.cutCalls ?? [],
           tooLong: false,
           trace: `t${calls.length + 1}`,

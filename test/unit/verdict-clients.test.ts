@@ -151,11 +151,11 @@ describe(`generated violations in ${VIOLATING} runs each`, () => {
     const missed = seedsUpTo(VIOLATING).filter((seed) => {
       const { calls, accept, end } = compliantRun(seed)
       const path = { method: 'POST', count: 1 + (seed % 9), at: '2025-01-01T00:00:00.000Z' }
-      const strays = [
+      const unknownPaths = [
         { ...path, path: '/v1/chat/completions', suggestion: '/v2/router/chat/completions' },
         { ...path, method: 'GET', path: '/favicon.ico', suggestion: null },
       ]
-      const found = judgeClient(calls, { accept, end, strays }).findings.filter(
+      const found = judgeClient(calls, { accept, end, unknownPaths }).findings.filter(
         (one) => !one.accepted && !isUnproved(one),
       )
       return found.length !== 1 || found[0]?.kind !== 'unknown-path' || found[0].severity !== 'error'

@@ -1,9 +1,9 @@
 // cache-prefix-broken: the beginning of the prompt changes from call to call of a conversation, so that a prompt cache cannot hit.
 import { groupBy } from '../../lib/group-by.ts'
 import { fingerprint } from '../../lib/ids.ts'
-import { wordsPrint } from '../../lib/question.ts'
+import { textFingerprint } from '../../lib/question.ts'
 import { type ClientCall, CONVERSATIONS, isAfter } from '../client-call.ts'
-import type { Behaviour, FindingDefinition } from './define.ts'
+import type { Behavior, FindingDefinition } from './define.ts'
 
 /** One change is allowed, such as a new date at midnight. */
 const MIN_BREAKS = 2
@@ -28,8 +28,8 @@ interface Break {
 /** Reports conversations whose instructions or early turns change with each call. */
 export const cachePrefixBroken: FindingDefinition = {
   kind: 'cache-prefix-broken',
-  find: (behaviour) =>
-    groupBy(habitsIn(behaviour), ([one]) => `${one?.again.operation} ${one?.place}`).map((habits) => {
+  find: (behavior) =>
+    groupBy(habitsIn(behavior), ([one]) => `${one?.again.operation} ${one?.place}`).map((habits) => {
       const breaks = habits.flat()
       const longest = Math.max(...breaks.map(({ lost }) => lost))
       const [first] = breaks
@@ -44,7 +44,7 @@ export const cachePrefixBroken: FindingDefinition = {
 }
 
 /** Consecutive breaks of one conversation. */
-function habitsIn({ calls }: Behaviour): Break[][] {
+function habitsIn({ calls }: Behavior): Break[][] {
   const conversations = calls.filter(
     ({ operation, question }) => CONVERSATIONS.has(operation) && question.turns.length > 0,
   )
@@ -103,11 +103,11 @@ function breakBetween(first: ClientCall, again: ClientCall): Break[] {
  * Whether a call certainly continues the conversation of another: it has that call's response, and its turns differ only in times and
  * ids, or the response is too long to be equal by chance. A response without text calls tools.
  */
-function continues({ question: one, words }: ClientCall, { question: other }: ClientCall): boolean {
+function continues({ question: one, responseText }: ClientCall, { question: other }: ClientCall): boolean {
   const isSame = one.turns.length > 1 && one.turns.every((turn, index) => turn === other.turns[index])
-  const answer = words()
+  const answer = responseText()
   if (answer === '') return isSame
-  return (isSame || answer.length >= MIN_ANSWER) && other.said === wordsPrint(answer)
+  return (isSame || answer.length >= MIN_ANSWER) && other.lastModelText === textFingerprint(answer)
 }
 
 /** Shorter responses may be equal by chance, such as "Done." */

@@ -1,25 +1,25 @@
 // compaction-loop: a conversation that is too long for the model was sent again and again without becoming shorter.
 import { groupBy } from '../../lib/group-by.ts'
-import { wordsPrint } from '../../lib/question.ts'
+import { textFingerprint } from '../../lib/question.ts'
 import { type ClientCall, isAfter } from '../client-call.ts'
-import { type Behaviour, type FindingDefinition, type FindingDraft, times } from './define.ts'
+import { type Behavior, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
-/** The first rejection is news to a client, and the second shows that it left out too little. */
-const MIN_REFUSALS = 3
+/** The first rejection informs a client, and the second shows that it removed too little. */
+const MIN_REJECTIONS = 3
 
 /** Reports conversations that were rejected as too long at least three times in a row without becoming shorter. */
 export const compactionLoop: FindingDefinition = {
   kind: 'compaction-loop',
-  find: (behaviour) =>
-    conversationsIn(behaviour)
+  find: (behavior) =>
+    conversationsIn(behavior)
       .flatMap((calls) =>
-        stretchesOfRefusals(calls).map((refused) => ({ refused, severity: severityOf(refused, calls, behaviour) })),
+        rejectedRuns(calls).map((rejected) => ({ rejected, severity: severityOf(rejected, calls, behavior) })),
       )
-      .flatMap(({ refused, severity }) => (severity === undefined ? [] : [draft(refused, severity)])),
+      .flatMap(({ rejected, severity }) => (severity === undefined ? [] : [draft(rejected, severity)])),
 }
 
 /** Calls of one model with equal instructions and first turns, in order: one conversation, or several similar ones. */
-const conversationsIn = ({ calls }: Behaviour): ClientCall[][] =>
+const conversationsIn = ({ calls }: Behavior): ClientCall[][] =>
   groupBy(
     calls.filter(({ question }) => question.turns.length > 0),
     ({ operation, model, question }) => [operation, model, question.instructions, question.turns[0]].join(' '),
@@ -31,7 +31,7 @@ function sizeOf({ question: { exact } }: ClientCall): number {
 }
 
 /** Rows of rejections, each after the one before and none shorter. A success or a shorter input ends a row. */
-function stretchesOfRefusals(calls: readonly ClientCall[]): ClientCall[][] {
+function rejectedRuns(calls: readonly ClientCall[]): ClientCall[][] {
   const rows: ClientCall[][] = []
   let row: ClientCall[] = []
   for (const call of calls) {
@@ -39,17 +39,17 @@ function stretchesOfRefusals(calls: readonly ClientCall[]): ClientCall[][] {
     if (!call.tooLong) {
       if (call.outcome === 'succeeded') row = []
     } else if (last && sizeOf(call) >= sizeOf(last)) {
-      if (isAfter(call, last) && goesOn(call, last)) row.push(call)
+      if (isAfter(call, last) && isContinuation(call, last)) row.push(call)
     } else {
       row = [call]
       rows.push(row)
     }
   }
-  return rows.filter(({ length }) => length >= MIN_REFUSALS)
+  return rows.filter(({ length }) => length >= MIN_REJECTIONS)
 }
 
 /** Whether a call repeats an earlier one, or has all of its turns and more. */
-const goesOn = ({ question: again }: ClientCall, { question: first }: ClientCall): boolean =>
+const isContinuation = ({ question: again }: ClientCall, { question: first }: ClientCall): boolean =>
   again.template === first.template ||
   (again.turns.length > first.turns.length && first.turns.every((turn, index) => turn === again.turns[index]))
 
@@ -60,13 +60,13 @@ const goesOn = ({ question: again }: ClientCall, { question: first }: ClientCall
 function severityOf(
   row: readonly ClientCall[],
   calls: readonly ClientCall[],
-  { pairing }: Behaviour,
+  { pairing }: Behavior,
 ): FindingDraft['severity'] | undefined {
   const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
-  if (row.slice(1).filter((call) => declared.has(call)).length >= MIN_REFUSALS - 1) return 'error'
+  if (row.slice(1).filter((call) => declared.has(call)).length >= MIN_REJECTIONS - 1) return 'error'
   const [first] = row
   const begun = new Set(row.flatMap((call) => begunBefore(call, calls)))
-  if (begun.size > 0 && row.length < MIN_REFUSALS * begun.size) return undefined
+  if (begun.size > 0 && row.length < MIN_REJECTIONS * begun.size) return undefined
   if (first && [...begun].some((before) => hasAnswer(first, before))) return 'error'
   const isConversation = (first?.question.turns.length ?? 0) > 1
   const differ = new Set(row.map(({ question }) => question.template)).size > 1
@@ -87,20 +87,20 @@ function begunBefore(again: ClientCall, calls: readonly ClientCall[]): ClientCal
 /** Whether a call continues with the response to another call, and not with stored text. */
 function hasAnswer({ question }: ClientCall, before: ClientCall): boolean {
   if (question.turns.length !== before.question.turns.length + 2) return false
-  const words = before.words()
+  const text = before.responseText()
   // A response without text calls tools.
-  return words === '' || question.said === wordsPrint(words)
+  return text === '' || question.lastModelText === textFingerprint(text)
 }
 
-function draft(refused: readonly ClientCall[], severity: FindingDraft['severity']): FindingDraft {
-  const [first] = refused
-  const last = refused.at(-1)
+function draft(rejected: readonly ClientCall[], severity: FindingDraft['severity']): FindingDraft {
+  const [first] = rejected
+  const last = rejected.at(-1)
   const [from, to] = [first ? sizeOf(first) : 0, last ? sizeOf(last) : 0]
   return {
     severity,
-    message: `a conversation that is too long for the model was sent ${times(refused.length)} in a row without becoming shorter (${from} characters at first, ${to} in the end)${severity === 'error' ? '' : '; the calls may be of several conversations'}`,
-    calls: refused,
-    count: refused.length,
-    figures: { refusals: refused.length, first_characters: from, last_characters: to },
+    message: `a conversation that is too long for the model was sent ${times(rejected.length)} in a row without becoming shorter (${from} characters at first, ${to} in the end)${severity === 'error' ? '' : '; the calls may be of several conversations'}`,
+    calls: rejected,
+    count: rejected.length,
+    figures: { refusals: rejected.length, first_characters: from, last_characters: to },
   }
 }

@@ -1,4 +1,4 @@
-// deadline-exceeded: waits of the gateway were skipped that the client would not have waited for.
+// deadline-exceeded: virtual time skipped waits of the gateway that are longer than the client's timeout.
 import { groupBy } from '../../lib/group-by.ts'
 import { counted, durationText } from '../../lib/units.ts'
 import { type ClientCall, lengthOfCall } from '../client-call.ts'
@@ -27,10 +27,10 @@ export const deadlineExceeded: FindingDefinition = {
   },
 }
 
-/** The declared timeout of a client that would have given a call up, had the gateway's waits not been skipped. */
+/** The declared timeout that a call exceeds if the gateway's waits are not skipped. */
 function exceededBy(call: ClientCall): number | undefined {
   const { timeout, toResponse, gatewayWaits, outcome } = call
   if (!timeout || timeout.assumed || gatewayWaits === 0 || outcome === 'canceled' || call.hung) return undefined
-  // On a real clock nothing is skipped: who is still there has waited.
+  // On a real clock nothing is skipped, so the client did wait.
   return toResponse > timeout.ms && lengthOfCall(call) < timeout.ms ? timeout.ms : undefined
 }

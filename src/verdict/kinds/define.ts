@@ -1,4 +1,4 @@
-// What every kind of finding is: a look at what a client did.
+// Types and helpers for kinds of findings.
 import type { Finding, FindingKind } from '../../contract/core/finding.ts'
 import type { UnknownPath } from '../../contract/core/verification.ts'
 import type { ClientCall } from '../client-call.ts'
@@ -6,49 +6,49 @@ import type { Pairing } from '../pairing.ts'
 import type { UnreadTask } from '../tasks.ts'
 
 /**
- * How the client ended: with success that is known, with a complaint of its own, stopped from outside, or by itself without anything
- * that shows whether it succeeded, as an exit code of 0 does; undefined while it may still go on.
+ * How the client ended: successfully, with an error of its own, stopped from outside, or without evidence of success, such as an
+ * exit code of 0. Undefined while it may still be running.
  */
 export type ClientEnd = 'well' | 'badly' | 'stopped' | 'unknown' | undefined
 
-/** What a client did. */
-export interface Behaviour {
-  /** In the order in which they came. */
+/** The calls of a client with the rules to judge them. */
+export interface Behavior {
+  /** In order of arrival. */
   calls: readonly ClientCall[]
   pairing: Pairing
-  strays: readonly UnknownPath[]
-  /** Turns of tasks whose end it has not read. */
+  unknownPaths: readonly UnknownPath[]
+  /** Turns whose final status it has not read. */
   unread: readonly UnreadTask[]
-  /** Kinds that are no fault. */
+  /** Kinds that the scenario accepts. */
   accepted: ReadonlySet<FindingKind>
-  /** Most attempts for one request; a guess is made when it is not given. */
+  /** Maximum attempts per request. A default applies if undefined. */
   maxAttempts: number | undefined
   end: ClientEnd
 }
 
-/** A finding before its evidence is written out. */
+/** A finding without its evidence. */
 export interface FindingDraft extends Pick<Finding, 'severity' | 'message' | 'figures'> {
   /** The calls that show it. */
   calls: readonly ClientCall[]
-  /** How often it happened. */
+  /** Number of occurrences. */
   count: number
-  /** When it happened, for what left no traces. */
+  /** Time of the finding, if it has no calls. */
   at?: string
 }
 
 /** One kind of finding. */
 export interface FindingDefinition {
   kind: FindingKind
-  find(behaviour: Behaviour): FindingDraft[]
+  find(behavior: Behavior): FindingDraft[]
 }
 
-/** Calls for the same are one finding. */
+/** A key of equal requests, for findings by request. */
 export const requestKey = ({ operation, request }: ClientCall): string => `${operation} ${request}`
 
-/** `once`, `3 times`. */
+/** A count in words: `once`, `3 times`. */
 export const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
 
-/** What became of a call, in words. */
+/** A description of the outcome of a call. */
 export const endOf = ({ outcome, status }: ClientCall): string =>
   outcome === 'http_error' && status >= 400
     ? `status ${status}`

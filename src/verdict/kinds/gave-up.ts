@@ -1,4 +1,4 @@
-// gave-up: a request that never got a response, though it might have been asked again.
+// gave-up: a request failed in a retryable way and never got a response.
 
 import { isActive } from '../../contract/workspace/agent-task.ts'
 import { groupBy } from '../../lib/group-by.ts'
@@ -15,49 +15,43 @@ import {
 import { incompleteIn, isBackoff } from '../incomplete.ts'
 import type { Pairing } from '../pairing.ts'
 import { isCareful, MAX_TO_REARRANGE } from '../undeclared-retries.ts'
-import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
+import { type Behavior, endOf, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
 /** Reports requests that failed in a retryable way, that nothing repeats, and that never got a response. */
 export const gaveUp: FindingDefinition = {
   kind: 'gave-up',
-  find: (behaviour) => [
-    ...failedIn(behaviour),
-    ...doubtfulIn(behaviour),
-    ...hungUpIn(behaviour),
-    ...unreadIn(behaviour),
-  ],
+  find: (behavior) => [...failedIn(behavior), ...doubtfulIn(behavior), ...timedOutIn(behavior), ...unreadIn(behavior)],
 }
 
 type Chain = readonly ClientCall[]
 
-const failedIn = (behaviour: Behaviour): FindingDraft[] =>
-  groupBy(unanswered(behaviour), (chain) => `${mayBeSettled(chain, behaviour)} ${keyOf(chain.at(-1))}`).map(
-    (chains) => {
-      const lasts = chains.flatMap((chain) => chain.slice(-1))
-      const [last] = lasts
-      // Who was stopped may have been about to ask again. Equal streams that break may be requests of their own, of a client that
-      // says what became of them.
-      const perhaps = behaviour.end === 'stopped' || (behaviour.end !== 'well' && lasts.every(brokeOff))
-      const isMild = perhaps || chains.every((chain) => mayBeSettled(chain, behaviour) || isSpared(chain, behaviour))
-      const tries = Math.max(...chains.map(({ length }) => length))
-      const attempts = Math.max(...chains.map(attemptsOf))
-      const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
-      const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
-      return draft(chains, behaviour, { severity: isMild ? 'warning' : 'error', end })
-    },
-  )
+const failedIn = (behavior: Behavior): FindingDraft[] =>
+  groupBy(unanswered(behavior), (chain) => `${mayBeSettled(chain, behavior)} ${keyOf(chain.at(-1))}`).map((chains) => {
+    const lasts = chains.flatMap((chain) => chain.slice(-1))
+    const [last] = lasts
+    // A stopped client may have been about to retry. Equal truncated streams may be separate requests of a client that reports
+    // them.
+    const isUncertain = behavior.end === 'stopped' || (behavior.end !== 'well' && lasts.every(brokeOff))
+    const isMild =
+      isUncertain || chains.every((chain) => mayBeSettled(chain, behavior) || isCarefulRequest(chain, behavior))
+    const tries = Math.max(...chains.map(({ length }) => length))
+    const attempts = Math.max(...chains.map(attemptsOf))
+    const byGateway = attempts > tries ? `, after ${attempts} attempts at providers` : ''
+    const end = ` (${tries > 1 ? 'last: ' : ''}${last ? endOf(last) : ''}${byGateway})`
+    return draft(chains, behavior, { severity: isMild ? 'warning' : 'error', end })
+  })
 
 const attemptsOf = (chain: Chain) => chain.reduce((sum, { attempts }) => sum + attempts, 0)
 
-/** What goes wrong in the same way is one finding. */
+/** A key for findings with the same cause. */
 const keyOf = (last: ClientCall | undefined): string => (last ? `${last.operation} ${endOf(last)}` : '')
 
-/** Whether another call under way may have been a copy of the one that failed last. */
-const mayBeSettled = (chain: Chain, { pairing }: Behaviour): boolean =>
-  chain.slice(-1).some((last) => pairing.settled.perhaps.has(last))
+/** Whether an overlapping call may have been a copy of the last failed one. */
+const mayBeSettled = (chain: Chain, { pairing }: Behavior): boolean =>
+  chain.slice(-1).some((last) => pairing.settled.possible.has(last))
 
-/** Failures that were followed by a call which asks the same but for times or ids: it may be another request. */
-function doubtfulIn({ pairing }: Behaviour): FindingDraft[] {
+/** Failures followed by a call that differs only in times or ids. It may be a separate request. */
+function doubtfulIn({ pairing }: Behavior): FindingDraft[] {
   const doubtful = pairing.pairs.filter(
     ({ first, again, declared }) =>
       !declared &&
@@ -82,30 +76,30 @@ function doubtfulIn({ pairing }: Behaviour): FindingDraft[] {
 const isDoubtful = (first: ClientCall, again: ClientCall): boolean =>
   rebuilt(first, again) !== 'certain' && !isBackoff(pauseBetween(first, again))
 
-/** Whether a request was repeated as a careful program does. */
-function isSpared(chain: Chain, { pairing }: Behaviour): boolean {
+/** Whether a request was retried carefully before it was given up. */
+function isCarefulRequest(chain: Chain, { pairing }: Behavior): boolean {
   const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
   return isCareful(chain, (again) => declared.has(again))
 }
 
-const hungUpIn = (behaviour: Behaviour): FindingDraft[] =>
-  groupBy(hungUpOn(behaviour.pairing), ({ chain: [first], declared }) => `${first?.operation} ${declared}`).map(
+const timedOutIn = (behavior: Behavior): FindingDraft[] =>
+  groupBy(timedOutRequests(behavior.pairing), ({ chain: [first], declared }) => `${first?.operation} ${declared}`).map(
     (found) => {
       const chains = found.map(({ chain }) => chain)
       const longest = Math.round(Math.max(...chains.flat().map(lengthOfCall)))
-      // Equal calls that say nothing of each other may be many, each of which somebody has stopped.
-      const isSure = behaviour.end !== 'stopped' && found.every(({ declared }) => declared)
-      return draft(chains, behaviour, {
-        severity: isSure && !chains.every((chain) => isSpared(chain, behaviour)) ? 'error' : 'warning',
+      // Undeclared equal calls may be separate requests, each canceled by a user.
+      const isSure = behavior.end !== 'stopped' && found.every(({ declared }) => declared)
+      return draft(chains, behavior, {
+        severity: isSure && !chains.every((chain) => isCarefulRequest(chain, behavior)) ? 'error' : 'warning',
         end: `; the client disconnected each time, after at most ${longest} ms`,
       })
     },
   )
 
-/** Says of requests without an answer what is true however their calls are paired. */
+/** A finding about requests without a response that is true for every pairing of their calls. */
 function draft(
   chains: readonly Chain[],
-  { pairing, accepted }: Behaviour,
+  { pairing, accepted }: Behavior,
   { severity, end }: { severity: FindingDraft['severity']; end: string },
 ): FindingDraft {
   const mayGiveUp = accepted.has('gave-up')
@@ -121,16 +115,16 @@ function draft(
   const message = isSure
     ? `${requests === 1 ? 'a request' : `${requests} requests`} never succeeded: called ${rangeOf(tries)}${requests === 1 ? '' : ' each'}${end}`
     : `${equal.length > MAX_TO_REARRANGE ? 'about' : 'at least'} ${requests === 1 ? 'one request' : `${requests} requests`} never succeeded: ${failed} equivalent calls failed${end}`
-  // Where giving up is no fault, nobody looks for the pairing with the fewest of them.
+  // If giving up is accepted, the pairing does not minimize the number of such requests.
   if (!isSure && mayGiveUp) {
-    const said = `some requests never succeeded: ${failed} equivalent calls failed${end}`
-    return { severity, message: said, calls: chains.flat(), count: 1, figures: { failed } }
+    const text = `some requests never succeeded: ${failed} equivalent calls failed${end}`
+    return { severity, message: text, calls: chains.flat(), count: 1, figures: { failed } }
   }
   const figures: FindingDraft['figures'] = isSure ? { requests, tries: Math.max(...tries) } : { requests, failed }
   return { severity, message, calls: chains.flat(), count: requests, figures }
 }
 
-function isDeclared(chains: readonly Chain[], { pairs }: Behaviour['pairing']): boolean {
+function isDeclared(chains: readonly Chain[], { pairs }: Behavior['pairing']): boolean {
   const declared = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
   return chains.every(([, ...more]) => more.every((call) => declared.has(call)))
 }
@@ -140,28 +134,28 @@ function rangeOf(counts: readonly number[]): string {
   return least === most ? times(least) : `${least} to ${times(most)}`
 }
 
-const unanswered = ({ pairing, end }: Behaviour) => {
+const unanswered = ({ pairing, end }: Behavior) => {
   const incomplete = new Set(incompleteIn(pairing).flatMap(({ calls }) => calls))
   return pairing.chains.filter((chain) => {
     const last = chain.at(-1)
     if (last === undefined || natureOf(last) !== 'retryable' || incomplete.has(last)) return false
-    if (pairing.settled.surely.has(last)) return false
-    // Who has a part of an answer and ends with a complaint has told somebody.
+    if (pairing.settled.certain.has(last)) return false
+    // A client with a partial response that ends with an error has reported it.
     return !((end === 'badly' || end === 'stopped') && brokeOff(last))
   })
 }
 
-/** So many calls are a timeout's, of one request that says so itself and of equal ones; fewer may be a person's who has seen enough. */
-const DECLARED_CALLS = 2
-const ALIKE_CALLS = 3
-/** A timer's calls are as long as each other, or ever longer. */
+/** Minimum canceled calls that show a timeout, if declared and if not. Fewer may be canceled by a user. */
+const MIN_DECLARED_CALLS = 2
+const MIN_EQUAL_CALLS = 3
+/** Tolerance for calls of a timer, whose lengths are equal or grow. */
 const SHARE = 0.8
 const JITTER_MS = 50
 
-/** The requests whose calls the client has all ended itself, before anything came of them, and whose question nobody answered. */
-function hungUpOn({ pairs, chains }: Pairing): { chain: readonly ClientCall[]; declared: boolean }[] {
+/** Requests whose calls were all canceled by the client before any content arrived, and that got no response. */
+function timedOutRequests({ pairs, chains }: Pairing): { chain: readonly ClientCall[]; declared: boolean }[] {
   const declaring = new Set(pairs.filter((pair) => pair.declared).map(({ again }) => again))
-  // A race has one winner, and another model may have said what this one did not.
+  // The winner of a race or another model may have answered.
   const answered = Map.groupBy(
     chains.flat().filter(({ outcome }) => outcome === 'succeeded'),
     ({ question }) => question.id,
@@ -169,12 +163,13 @@ function hungUpOn({ pairs, chains }: Pairing): { chain: readonly ClientCall[]; d
   return chains.flatMap((chain) => {
     const [first, ...more] = chain
     if (first === undefined || natureOf(more.at(-1) ?? first) !== 'canceled') return []
-    const left = chain.filter((call) => natureOf(call) === 'canceled')
+    const canceled = chain.filter((call) => natureOf(call) === 'canceled')
     const declared = more.every((call) => declaring.has(call))
-    if (left.length < (declared ? DECLARED_CALLS : ALIKE_CALLS) || left.some(({ begun }) => begun)) return []
-    if (!stepsOf(left).every(([one, next]) => isTimed(one, next, declared))) return []
-    const helped = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
-    return helped ? [] : [{ chain, declared }]
+    if (canceled.length < (declared ? MIN_DECLARED_CALLS : MIN_EQUAL_CALLS) || canceled.some(({ begun }) => begun))
+      return []
+    if (!stepsOf(canceled).every(([one, next]) => isTimed(one, next, declared))) return []
+    const isAnswered = answered.get(first.question.id)?.some(({ until }) => until >= first.number)
+    return isAnswered ? [] : [{ chain, declared }]
   })
 }
 
@@ -183,17 +178,17 @@ function isTimed(one: ClientCall, next: ClientCall, mayGrow: boolean): boolean {
   return after >= SHARE * before - JITTER_MS && (mayGrow || before >= SHARE * after - JITTER_MS)
 }
 
-/** What is said of a client that has not read what became of its tasks; all that ended in the same way is one finding. */
-function unreadIn({ unread, calls, end }: Behaviour): FindingDraft[] {
-  // Who was stopped was about to read, for all that anybody knows.
+/** Findings about tasks whose final status the client did not read, one per status. */
+function unreadIn({ unread, calls, end }: Behavior): FindingDraft[] {
+  // A stopped client may have been about to read.
   if (end === 'stopped') return []
   const callOf = new Map(calls.map((call) => [call.trace, call]))
-  const known = unread.flatMap(({ trace, ...task }) => {
+  const found = unread.flatMap(({ trace, ...task }) => {
     const call = callOf.get(trace)
-    // A client that has not ended may be about to read what is still at work.
+    // A running client may be about to read the status of a running task.
     return call && !(end === undefined && isActive(task.state)) ? [{ call, ...task }] : []
   })
-  return groupBy(known, ({ state }) => (isActive(state) ? 'working' : state)).map((tasks) => {
+  return groupBy(found, ({ state }) => (isActive(state) ? 'working' : state)).map((tasks) => {
     const state = tasks[0]?.state ?? ''
     const many = tasks.length > 1
     const looks = Math.max(...tasks.map((task) => task.looks))
@@ -202,7 +197,7 @@ function unreadIn({ unread, calls, end }: Behaviour): FindingDraft[] {
       : `the final status (${state}) of ${many ? `${tasks.length} tasks` : 'a task'} was never fetched`
     const looked = looks === 0 ? 'never polled' : `polled ${many ? 'at most ' : ''}${times(looks)} while running`
     return {
-      // Who has ended with a complaint may have failed at something else before it could read.
+      // A client that ended with an error may have failed before it could read.
       severity: end === 'badly' ? ('warning' as const) : ('error' as const),
       message: `${what}; ${looked}`,
       calls: tasks.map(({ call }) => call),

@@ -9,7 +9,7 @@ interface RejectedCall {
   history: HistoryRecord
 }
 
-/** The finding `history-refused`: a conversation that its provider rejects. */
+/** Reports conversations that their provider rejects, or would reject. */
 export const historyRefused: FindingDefinition = {
   kind: 'history-refused',
   find({ calls }) {

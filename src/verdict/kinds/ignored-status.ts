@@ -1,37 +1,37 @@
-// ignored-status: a request was repeated after an answer that says it will never work, such as 400 or 401.
+// ignored-status: a request was retried after a status that no retry can change, such as 400 or 401.
 import { groupBy } from '../../lib/group-by.ts'
 import { type ClientCall, hasNewKey, natureOf, pausesOf, runsOf, stretchesOf } from '../client-call.ts'
-import { type Behaviour, type FindingDefinition, type FindingDraft, times } from './define.ts'
+import { type Behavior, type FindingDefinition, type FindingDraft, times } from './define.ts'
 
-/** Calls in a row that look like a loop with a timer; fewer may be different requests that are equal by chance. */
-const LOOP_CALLS = 4
-/** Shorter pauses are no timer's. */
-const TIMER_MS = 100
-/** How alike the steps of a loop are: each pause is so many times the one before. */
+/** Minimum calls in a row that look like a loop with a timer. Fewer may be separate requests that are equal by chance. */
+const MIN_LOOP_CALLS = 4
+/** Minimum pause of a timer. */
+const MIN_TIMER_MS = 100
+/** Tolerances of a loop: with equal pauses, and with pauses that grow by a factor. */
 const STEADY = { share: 0.1, ms: 30 }
 const GROWING = { low: 1.5, high: 4, alike: 1.35 }
 
 /** Reports retries after a status that no retry can change, such as 400 or 401. */
 export const ignoredStatus: FindingDefinition = {
   kind: 'ignored-status',
-  find: (behaviour) => [
-    ...groupBy(behaviour.pairing.ignored, ({ first }) => `${first.operation} ${first.status}`).map((pairs) =>
+  find: (behavior) => [
+    ...groupBy(behavior.pairing.ignored, ({ first }) => `${first.operation} ${first.status}`).map((pairs) =>
       draft(
         pairs.map(({ first }) => first),
         pairs.map(({ again }) => again),
         'error',
       ),
     ),
-    ...loopsIn(behaviour),
+    ...loopsIn(behavior),
   ],
 }
 
-/** Nothing says that these calls repeat each other, but a timer stands behind them. */
-function loopsIn({ calls, pairing }: Behaviour): FindingDraft[] {
-  const known = new Set(pairing.ignored.flatMap(({ first, again }) => [first, again]))
+/** Undeclared retries that a timer makes, judging by their pauses. */
+function loopsIn({ calls, pairing }: Behavior): FindingDraft[] {
+  const reported = new Set(pairing.ignored.flatMap(({ first, again }) => [first, again]))
   return runsOf(calls)
     .flatMap((run) => stretchesOf(run, ignores))
-    .filter((stretch) => stretch.length >= LOOP_CALLS && stretch.every((call) => !known.has(call)))
+    .filter((stretch) => stretch.length >= MIN_LOOP_CALLS && stretch.every((call) => !reported.has(call)))
     .filter((stretch) => isTimed(pausesOf(stretch)))
     .map((stretch) => draft(stretch.slice(0, -1), stretch.slice(1), 'warning'))
 }
@@ -39,9 +39,9 @@ function loopsIn({ calls, pairing }: Behaviour): FindingDraft[] {
 const ignores = (first: ClientCall, again: ClientCall): boolean =>
   natureOf(first) === 'final' && first.status === again.status && !hasNewKey(first, again)
 
-/** Whether pauses are those of a timer: all alike, or each a multiple of the one before. */
+/** Whether pauses are those of a timer: all equal, or growing by a factor. */
 function isTimed(pauses: readonly number[]): boolean {
-  if (pauses.some((pause) => pause < TIMER_MS)) return false
+  if (pauses.some((pause) => pause < MIN_TIMER_MS)) return false
   const [shortest, longest] = [Math.min(...pauses), Math.max(...pauses)]
   if (longest - shortest <= 2 * Math.max(STEADY.ms, STEADY.share * shortest)) return true
   const ratios = pauses.slice(1).map((pause, index) => pause / (pauses[index] ?? pause))
@@ -50,7 +50,7 @@ function isTimed(pauses: readonly number[]): boolean {
   return low >= GROWING.low && high <= GROWING.high && high / low <= GROWING.alike
 }
 
-/** How often a request was retried in vain. */
+/** Describes retries after a final error status. */
 export const ignoredText = (status: number, retries: number): string =>
   `non-retryable error (status ${status}) was retried ${times(retries)}`
 

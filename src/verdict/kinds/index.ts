@@ -17,7 +17,7 @@ import { storm } from './retry-storm.ts'
 import { swallowed } from './swallowed.ts'
 import { wrongAddress } from './unknown-path.ts'
 
-/** All kinds, the order in which they are reported. */
+/** All kinds, in the order of reports. */
 export const findingKinds: readonly FindingDefinition[] = [
   wrongAddress,
   historyRefused,

@@ -1,4 +1,4 @@
-// no-timeout: a client still waited on a silent call when the hang limit of exec was up.
+// no-timeout: a client still waited on a silent call when the hang limit of `exec` ended.
 
 import { groupBy } from '../../lib/group-by.ts'
 import { counted, durationText } from '../../lib/units.ts'
@@ -16,11 +16,11 @@ export const noTimeout: FindingDefinition = {
   kind: 'no-timeout',
   find({ calls }) {
     const hung = calls.flatMap((call): Hung[] => (call.hung ? [{ call, limit: call.hung.limit }] : []))
-    return groupBy(hung, ({ call }) => `${call.operation} ${patienceOf(call)}`).map((found) => {
+    return groupBy(hung, ({ call }) => `${call.operation} ${timeoutKey(call)}`).map((found) => {
       const limit = found[0]?.limit ?? 0
       const ms = found[0]?.call.timeout?.ms ?? 0
       return {
-        // An SDK with a limit of its own would have given up later: too late for most users, but not never.
+        // A client with a longer timeout would have given up later.
         severity: ms > limit ? ('warning' as const) : ('error' as const),
         message: `${waited(found)}: it has ${ms > limit ? `a timeout of ${durationText(ms)}${found[0]?.call.timeout?.assumed ? ', the default of its SDK' : ''}` : 'no timeout'}; ${found.length === 1 ? 'the call was' : 'the calls were'} reset${ending(found)}`,
         calls: found.map(({ call }) => call),
@@ -31,13 +31,13 @@ export const noTimeout: FindingDefinition = {
   },
 }
 
-/** What goes wrong in the same way is one finding. */
-const patienceOf = ({ timeout }: ClientCall): string => `${timeout?.ms ?? 0} ${timeout?.assumed ?? false}`
+/** A key for findings with the same timeout. */
+const timeoutKey = ({ timeout }: ClientCall): string => `${timeout?.ms ?? 0} ${timeout?.assumed ?? false}`
 
 const waited = (found: readonly Hung[]): string =>
   `the client was still waiting after ${durationText(found[0]?.limit ?? 0)} without data${found.length === 1 ? '' : ` in ${counted(found.length, 'call')}`}`
 
-/** What becomes of silence that has an end. */
+/** Describes when data would have followed, if known. */
 function ending(found: readonly Hung[]): string {
   const ends = found.flatMap(({ call: { hung } }) => (hung?.silence === undefined ? [] : [hung.silence]))
   if (ends.length === 0) return ''

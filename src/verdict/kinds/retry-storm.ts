@@ -1,9 +1,9 @@
-// storm: the same request again and again while it fails, without pauses that grow.
+// retry-storm: a failing request is sent many times without growing pauses.
 import { groupBy } from '../../lib/group-by.ts'
 import {
   type ClientCall,
+  honorsWait,
   isAfter,
-  keptWait,
   medianOf,
   natureOf,
   pauseBetween,
@@ -11,41 +11,41 @@ import {
   runsOf,
   stretchesOf,
 } from '../client-call.ts'
-import { type Behaviour, endOf, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
+import { type Behavior, endOf, type FindingDefinition, type FindingDraft, requestKey } from './define.ts'
 
-/** Pauses under this are short. */
+/** Maximum length of a short pause. */
 const SHORT_MS = 500
-/** So many calls are a storm: of one request that says so itself, and of equal ones that may be different requests. */
+/** Minimum calls of a storm: of declared retries, and of equal calls that may be separate requests. */
 const DECLARED_CALLS = 11
-const ALIKE_CALLS = 20
-/** A burst that is followed by another is many clients with a pause between; beyond this it is too many of them. */
+const EQUAL_CALLS = 20
+/** Maximum calls of a burst. Several bursts with pauses between them may come from many clients. */
 const MAX_BURST_SIZE = 60
-/** How much longer than twice the median long pauses may be: for certain, and on a busy machine. */
+/** How much longer than twice the median long pauses may be, normally and on a busy machine. */
 const STEADY_MS = 50
 const UNEVEN_MS = 250
 
 /** Reports many repeats of a failing request whose pauses do not grow. */
 export const storm: FindingDefinition = {
   kind: 'retry-storm',
-  find: (behaviour) => stormsIn(behaviour).map(draft),
+  find: (behavior) => stormsIn(behavior).map(draft),
 }
 
-/** A storm, and whether it is of one client for certain. */
+/** A storm, and whether it certainly comes from one client. */
 interface Storm {
   calls: ClientCall[]
   isSure: boolean
 }
 
 /** All storms; no call is in two of them. */
-export function stormsIn(behaviour: Behaviour): Storm[] {
+export function stormsIn(behavior: Behavior): Storm[] {
   const seen = new Set<ClientCall>()
-  const alike = loopsIn(runsOf(behaviour.calls), STEADY_MS).filter((stretch) => !areWorkers(stretch, behaviour))
-  const sure = [...declaredIn(behaviour), ...alike]
-  // A pool spreads the loop of one program over connections, as many clients in turn would use them; a busy machine makes pauses uneven.
-  const perhaps = loopsIn(sequencesOf(behaviour), UNEVEN_MS).filter((stretch) => !areWorkers(stretch, behaviour))
+  const onConnections = loopsIn(runsOf(behavior.calls), STEADY_MS).filter((stretch) => !areWorkers(stretch, behavior))
+  const certain = [...declaredIn(behavior), ...onConnections]
+  // A connection pool spreads the loop of one program over connections, and a busy machine makes pauses uneven.
+  const possible = loopsIn(sequencesOf(behavior), UNEVEN_MS).filter((stretch) => !areWorkers(stretch, behavior))
   const all = [
-    sure.map((calls) => ({ calls, isSure: true })),
-    perhaps.map((calls) => ({ calls, isSure: false })),
+    certain.map((calls) => ({ calls, isSure: true })),
+    possible.map((calls) => ({ calls, isSure: false })),
   ].flat()
   return all.filter(({ calls }) => {
     if (calls.some((call) => seen.has(call))) return false
@@ -55,45 +55,47 @@ export function stormsIn(behaviour: Behaviour): Storm[] {
 }
 
 const fails = (call: ClientCall) => ['retryable', 'final'].includes(natureOf(call))
-/** A step without a pause, of a client that was not told how long to wait or takes no notice. */
+/** Whether a failed call is retried at once, without `Retry-After` or without honoring it. */
 const hurries = (first: ClientCall, again: ClientCall) =>
-  fails(first) && pauseBetween(first, again) < SHORT_MS && (first.wait === null || !keptWait(first, again))
+  fails(first) && pauseBetween(first, again) < SHORT_MS && (first.wait === null || !honorsWait(first, again))
 
-function declaredIn({ pairing }: Behaviour): ClientCall[][] {
+function declaredIn({ pairing }: Behavior): ClientCall[][] {
   const declared = new Set(pairing.pairs.filter((pair) => pair.declared).map(({ again }) => again))
   return pairing.chains
     .flatMap((chain) => stretchesOf(chain, (first, again) => declared.has(again) && hurries(first, again)))
     .filter((stretch) => stretch.length >= DECLARED_CALLS && isSteady(stretch, STEADY_MS))
 }
 
-/** Equal calls one after the other, on whatever connections. */
-const sequencesOf = ({ calls }: Behaviour): ClientCall[][] =>
+/** Equal calls one after the other, on any connections. */
+const sequencesOf = ({ calls }: Behavior): ClientCall[][] =>
   groupBy(calls, requestKey).flatMap((equal) => stretchesOf(equal, (first, again) => isAfter(again, first)))
 
 const loopsIn = (runs: readonly ClientCall[][], slack: number): ClientCall[][] =>
   runs.flatMap((run) => {
     const stretches = stretchesOf(run, hurries)
     return stretches.filter((stretch, index) => {
-      if (stretch.length < ALIKE_CALLS || !isSteady(stretch, slack)) return false
+      if (stretch.length < EQUAL_CALLS || !isSteady(stretch, slack)) return false
       const next = stretches[index + 1]?.length ?? 0
       return stretch.length > MAX_BURST_SIZE || next < stretch.length / 2
     })
   })
 
 /**
- * Whether equal calls are as those of many workers that each wait as long as they are told: then hardly any wait was kept by no
- * later call. A loop that takes no notice leaves as many as it makes in the last of its waits.
+ * Whether equal calls look like many workers that honor `Retry-After`: then almost every wait is honored by a later call. In a loop
+ * that ignores waits, the calls within the last wait have no such call.
  */
-function areWorkers(calls: readonly ClientCall[], { pairing }: Behaviour): boolean {
-  const kept = new Set(pairing.pairs.filter(({ first, again }) => keptWait(first, again)).map(({ first }) => first))
+function areWorkers(calls: readonly ClientCall[], { pairing }: Behavior): boolean {
+  const honored = new Set(
+    pairing.pairs.filter(({ first, again }) => honorsWait(first, again)).map(({ first }) => first),
+  )
   const failed = calls.filter(fails)
   const waits = failed.map(({ wait }) => wait ?? 0)
   const inLastWait = Math.min(...waits) / Math.max(1, medianOf(pausesOf(calls)))
-  const missed = failed.filter((call) => !kept.has(call)).length
+  const missed = failed.filter((call) => !honored.has(call)).length
   return missed < Math.min(inLastWait, failed.length) / 2
 }
 
-/** Whether pauses neither grow from the beginning to the end, nor again and again, as those of one request after the other do. */
+/** Whether pauses grow neither over the whole run nor repeatedly, as those of several requests in turn do. */
 function isSteady(calls: readonly ClientCall[], slack: number): boolean {
   const pauses = pausesOf(calls)
   const third = Math.ceil(pauses.length / 3)

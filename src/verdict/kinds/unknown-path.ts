@@ -1,19 +1,19 @@
-// unknown-path: calls to a path that there is not, mostly by a base URL that is not quite right.
+// unknown-path: calls to a path that does not exist, mostly because of a wrong base URL.
 import { type FindingDefinition, times } from './define.ts'
 
 /** Reports calls to unknown paths, with the path that was probably intended. */
 export const wrongAddress: FindingDefinition = {
   kind: 'unknown-path',
-  find: ({ strays }) =>
-    strays.flatMap(({ method, path, count, at, suggestion: likely }) => {
-      const looks = method === 'GET' || method === 'HEAD'
-      // Tools that look whether somebody is there, and browsers that want an icon.
-      if (looks && likely === null) return []
-      const meant = likely === null ? '' : `: did you mean ${likely}?`
+  find: ({ unknownPaths }) =>
+    unknownPaths.flatMap(({ method, path, count, at, suggestion }) => {
+      const isRead = method === 'GET' || method === 'HEAD'
+      // Probes of tools, and browsers that request an icon.
+      if (isRead && suggestion === null) return []
+      const hint = suggestion === null ? '' : `: did you mean ${suggestion}?`
       return [
         {
-          severity: looks || likely === null ? ('warning' as const) : ('error' as const),
-          message: `${method} ${path} was requested ${times(count)}, but this server has no such path${meant}`,
+          severity: isRead || suggestion === null ? ('warning' as const) : ('error' as const),
+          message: `${method} ${path} was requested ${times(count)}, but this server has no such path${hint}`,
           calls: [],
           count,
           at,
