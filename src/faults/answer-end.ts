@@ -1,12 +1,12 @@
-// Why an answer ends, in the field and the words of each API.
+// Changes the finish reason of a response, in the fields and values of each API.
 import { asObject, type JsonObject, objectsIn } from '../lib/values.ts'
 
 /** A finish reason of chat completions, or an unknown one. */
 export type AnswerEnd = string
 
 /**
- * An answer, a choice of one or an event with another reason for its end; undefined when it does not say that it ended. A response
- * has no reason of its own for a normal end or a tool call, and is incomplete for any other.
+ * A response, choice or event with another finish reason. Undefined if it has none. In the Responses API, the status is `completed`
+ * for a normal end or a tool call, and `incomplete` for any other reason.
  */
 export function endedAs(value: JsonObject, end: AnswerEnd): JsonObject | undefined {
   const { choices, finish_reason: finish, stop_reason: stop, status, response, type } = value
@@ -35,6 +35,6 @@ export function endedAs(value: JsonObject, end: AnswerEnd): JsonObject | undefin
 const STOPS: Readonly<Record<string, string>> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
 const REASONS: Readonly<Record<string, string>> = { length: 'max_output_tokens' }
 
-/** The items of a response whose last one was cut by a limit. */
+/** The items of a response, with the last one marked as incomplete. */
 const lastIncomplete = (output: readonly JsonObject[]): JsonObject[] =>
   output.map((item, index) => (index === output.length - 1 ? { ...item, status: 'incomplete' } : item))

@@ -1,4 +1,4 @@
-// Reaches into the tool calls of an answer: those that a model makes, whole and streamed, and those that it was offered.
+// Reads the tools that a call offers and changes the tool calls of a response, streamed or not.
 import type { FaultContext, NextReply } from '../contract/core/fault.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { asIndex, asObject, type JsonObject, objectsIn, parsedJson, textOrJson } from '../lib/values.ts'
@@ -6,20 +6,20 @@ import { type AnswerEnd, endedAs } from './answer-end.ts'
 import { changeStream, changeWhole, onAnswer } from './change.ts'
 import { changed, type EventBlock, eventText, rewritten, streamBytes, wholeBytes } from './wire.ts'
 
-/** A function that a call offers. */
+/** A function that a request offers as a tool. */
 export interface OfferedFunction {
   name: string
   parameters: JsonObject
 }
 
-/** The functions that a call offers, in its order; a response has their fields beside the type, a chat completion inside `function`. */
+/** The functions that a request offers, in order. The Responses API has their fields beside `type`, chat completions in `function`. */
 export const offeredFunctions = ({ request }: Pick<FaultContext, 'request'>): OfferedFunction[] =>
   objectsIn((request as { tools?: unknown } | null)?.tools).flatMap((tool) => {
     const { name, parameters } = asObject(tool.function) ?? (tool.type === 'function' ? tool : {})
     return typeof name === 'string' ? [{ name, parameters: asObject(parameters) ?? {} }] : []
   })
 
-/** The reply with the message of a whole chat completion changed; `change` gives undefined, having said why, when it does nothing. */
+/** Changes the message of a chat completion that is not streamed. `change` returns undefined after `skipped` to change nothing. */
 export const changeMessage = (
   next: NextReply,
   context: FaultContext,
@@ -29,7 +29,7 @@ export const changeMessage = (
     form: 'whole',
     async change(reply) {
       const { contentType } = streamBytes(reply)
-      // The bytes of a provider can be read once: they go on as they were read.
+      // A body can only be read once, so the bytes are sent as they were read.
       const wholeWith = (bytes: Uint8Array) => changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       const before = await wholeBytes(reply)
       const value = asObject(parsedJson(new TextDecoder().decode(before)))
@@ -56,17 +56,17 @@ export interface FunctionCall {
   arguments: string
 }
 
-/** What becomes of the tool calls of an answer. */
+/** A change of the tool calls of a response. */
 interface ToolChange {
-  /** What one call is replaced by; `isLast` is of the last call of the answer. */
+  /** Returns the replacements for one call. `isLast` is true for the last call of the response. */
   change(call: FunctionCall, isLast: boolean): readonly FunctionCall[]
-  /** Why the answer ends; as it did when left out. */
+  /** The finish reason of the response. Unchanged if undefined. */
   end?: AnswerEnd | undefined
 }
 
 const NO_CALL = 'the response has no tool call'
 
-/** The reply with the calls of functions in it replaced, whole or streamed; a stream waits for the end of its calls. */
+/** Changes the function calls of a response. A stream is buffered from its first call on. */
 export function changeToolCalls(next: NextReply, context: FaultContext, change: ToolChange): Promise<Reply> {
   if (context.stream) return changeStream(next, context, (blocks) => changedCalls(blocks, context, change), NO_CALL)
   return changeWhole(next, context, (text) => {
@@ -76,7 +76,7 @@ export function changeToolCalls(next: NextReply, context: FaultContext, change: 
   })
 }
 
-/** A whole answer with its calls changed; undefined when it has none. */
+/** A response that is not streamed with its calls changed. Undefined if it has none. */
 function changedAnswer(answer: JsonObject, change: ToolChange): JsonObject | undefined {
   const { choices, output } = answer
   if (Array.isArray(output)) {
@@ -98,11 +98,11 @@ function changedAnswer(answer: JsonObject, change: ToolChange): JsonObject | und
 const ended = (answer: JsonObject, { end }: ToolChange): JsonObject =>
   (end === undefined ? undefined : endedAs(answer, end)) ?? answer
 
-/** How an API puts a call. */
+/** The format of a function call in an API. */
 interface CallForm {
-  /** The call, undefined where the entry is none of a function. */
+  /** The call. Undefined if the entry is not a function call. */
   read(entry: JsonObject): FunctionCall | undefined
-  /** The entry with another call in it, at a place of its list; `isCopy` is one that the model did not send. */
+  /** The entry with another call at a position of its list. `isCopy` is true for a call that the model did not send. */
   write(entry: JsonObject, call: FunctionCall, place: { index: number; isCopy: boolean }): JsonObject
 }
 
@@ -130,21 +130,21 @@ const ITEMS: CallForm = {
   }),
 }
 
-/** Blocks of Anthropic's own messages, which a provider's answer has where its API was called. */
+/** Blocks of Anthropic messages. */
 const BLOCKS: CallForm = {
   read: ({ type, id, name, input }) =>
     type === 'tool_use' ? { id: String(id), name: String(name), arguments: textOrJson(input ?? {}) } : undefined,
-  // A whole message has no place for what is not JSON.
+  // A message that is not streamed cannot contain invalid JSON.
   write: (entry, { id, name, arguments: text }) => ({ ...entry, id: blockId(id), name, input: parsedJson(text) ?? {} }),
 }
-/** The same as they come in a stream, with their input as text. */
+/** The same blocks in a stream, with their input as text. */
 const STREAMED_BLOCKS: CallForm = {
   read: BLOCKS.read,
   write: (entry, { id, name, arguments: input }) => ({ ...entry, id: blockId(id), name, input }),
 }
 const blockId = (id: string): string => id.replace(/^call_/, 'toolu_')
 
-/** A list with its calls changed; undefined when it has none. */
+/** A list with its calls changed. Undefined if it has none. */
 function changedList(entries: readonly JsonObject[], form: CallForm, change: ToolChange): JsonObject[] | undefined {
   const last = entries.findLast((entry) => form.read(entry))
   if (!last) return undefined
@@ -166,7 +166,7 @@ function changedEntry(
   )
 }
 
-/** The events of a stream with its calls changed: all from the first call on is read before it goes on. */
+/** The events of a stream with its calls changed. All events from the first call on are read first. */
 async function* changedCalls(
   blocks: AsyncGenerator<EventBlock>,
   { triggered }: FaultContext,
@@ -203,17 +203,17 @@ const beginsCall = (data: JsonObject | undefined): boolean =>
 /** The first choice of a chunk. */
 const firstChoice = ({ choices }: JsonObject): JsonObject | undefined =>
   objectsIn(choices).find(({ index = 0 }) => index === 0)
-/** What a chunk adds to the calls of functions of the first choice. */
+/** The parts of function calls in a chunk, for its first choice. */
 const callsIn = (data: JsonObject): JsonObject[] =>
   objectsIn(asObject(firstChoice(data)?.delta)?.tool_calls).filter((call) => asObject(call.function))
 
-/** A call as it has come in a stream, and the lengths of the pieces of its arguments. */
+/** A call of a stream with the lengths of the pieces of its arguments. */
 interface StreamedCall {
   entry: JsonObject
   pieces: number[]
 }
 
-/** The calls that some chunks add up to, by their index. */
+/** The calls in chunks, assembled by index. */
 function streamedCalls(tail: readonly EventBlock[]): StreamedCall[] {
   const calls = new Map<unknown, StreamedCall>()
   for (const piece of tail.flatMap(({ data }) => (data ? callsIn(data) : []))) {
@@ -228,12 +228,12 @@ function streamedCalls(tail: readonly EventBlock[]): StreamedCall[] {
   return [...calls.values()]
 }
 
-/** A text in pieces of these lengths, the last of which takes what is left. */
+/** Splits a text into pieces of these lengths. The last piece contains the rest. */
 function sliced(text: string, lengths: readonly number[]): string[] {
   const pieces: string[] = []
   let from = 0
   for (const length of lengths.slice(0, -1)) {
-    // A character of two halves stays whole.
+    // Surrogate pairs are not split.
     const to = from + length + Number(/[\ud800-\udbff]/.test(text[from + length - 1] ?? ''))
     if (from < text.length) pieces.push(text.slice(from, to))
     from = to
@@ -287,7 +287,7 @@ function* changedEvents(tail: readonly EventBlock[], change: ToolChange): Genera
   const ends = tail.flatMap(({ data }): JsonObject[] => (data?.type === ITEM_ENDS ? [data] : []))
   const items = objectsIn(ends.map(({ item }) => item))
   const last = items.findLast((item) => ITEMS.read(item))
-  /** Where the calls are, and how many items each adds before those that come later. */
+  /** The number of items that each call adds, by its index. */
   const added = new Map<unknown, number>()
   const isOfCall = ({ output_index: at }: JsonObject) =>
     ends.some(({ output_index, item }) => output_index === at && ITEMS.read(asObject(item) ?? {}))
@@ -318,7 +318,7 @@ function* changedEvents(tail: readonly EventBlock[], change: ToolChange): Genera
   }
 }
 
-/** The lengths of the pieces in which the arguments of an item came. */
+/** The lengths of the pieces of an item's arguments. */
 const piecesOf = (tail: readonly EventBlock[], at: unknown): number[] =>
   tail.flatMap(({ data }) =>
     data?.type === ARGUMENTS && data.output_index === at ? [textOrJson(data.delta).length] : [],
@@ -326,15 +326,15 @@ const piecesOf = (tail: readonly EventBlock[], at: unknown): number[] =>
 
 const ARGUMENTS = 'response.function_call_arguments.delta'
 
-/** An event with the whole response, by the name of its status. */
+/** An event with the whole response, with its type by the status. */
 const endedEvent = (data: JsonObject): JsonObject =>
   asObject(data.response)?.status === 'incomplete' ? { ...data, type: 'response.incomplete' } : data
 
-/** The last item of a response that a limit ended. */
+/** The last item, marked as incomplete if the response ends at a limit. */
 const endedItem = (item: JsonObject, { end }: ToolChange): JsonObject =>
   end === 'length' ? { ...item, status: 'incomplete' } : item
 
-/** The events of one call, at its place. */
+/** The events of one call at an output index. */
 function* itemEvents(place: JsonObject, item: JsonObject, lengths: readonly number[]): Generator<JsonObject> {
   const { item: _, ...at } = place
   const { id: item_id, name, arguments: text } = item

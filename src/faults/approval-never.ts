@@ -1,4 +1,4 @@
-// approval-never: what is decided about a tool never arrives.
+// approval-never: an approval decision never takes effect.
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
 

@@ -1,4 +1,4 @@
-// auth-failure: the key is refused.
+// auth-failure: the API key is rejected.
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 
@@ -9,8 +9,8 @@ export const authFailure = defineFault({
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
-  async apply(given, _, context) {
+  async apply(options, _, context) {
     context.triggered()
-    return refusal(context, { problem: 'auth-failure' }, given)
+    return refusal(context, { problem: 'auth-failure' }, options)
   },
 })

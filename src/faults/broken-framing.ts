@@ -1,4 +1,4 @@
-// broken-framing: in the middle of a chunked answer comes what is no chunk.
+// broken-framing: a chunked response contains an invalid chunk size.
 import { z } from 'zod'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { onAnswer, streamTexts } from './change.ts'
@@ -22,9 +22,9 @@ export const brokenFraming = defineFault({
     onAnswer(next, context, {
       change(reply) {
         const broken = async function* <Chunk>(chunks: AsyncIterable<Chunk> | Iterable<Chunk>) {
-          let left = whole
+          let remaining = whole
           for await (const chunk of chunks) {
-            if (left-- <= 0) break
+            if (remaining-- <= 0) break
             yield chunk
           }
           context.triggered()

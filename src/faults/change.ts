@@ -1,4 +1,4 @@
-// The ways in which faults reach into an answer: its events, a place in its stream, its bytes or its JSON.
+// Helpers for faults that change a response: its events, a position in its stream, its bytes or its JSON.
 import { z } from 'zod'
 import type { FaultContext, NextReply } from '../contract/core/fault.ts'
 import { ConnectionFailure, type Reply } from '../contract/core/reply.ts'
@@ -18,12 +18,12 @@ import {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Why a fault that needs more of an answer than there is does nothing. */
+/** Why a fault is skipped if a response ends before its position. */
 const TOO_SHORT = 'the response ended before the position of the fault'
 const NOT_RECEIVED = 'the client disconnected before the position of the fault'
 
-/** The same pieces; a fault that has not been triggered by their end never is. */
-export async function* orUnset<Piece>(
+/** Passes pieces on. Reports the fault as skipped if it was not triggered by their end. */
+export async function* skippedAtEnd<Piece>(
   pieces: AsyncIterable<Piece>,
   { signal, skipped }: Pick<FaultContext, 'signal' | 'skipped'>,
   reason: string = TOO_SHORT,
@@ -35,7 +35,7 @@ export async function* orUnset<Piece>(
   }
 }
 
-/** The reply when it is an answer of the form that a fault acts on; otherwise the fault is noted as skipped. */
+/** Changes a successful reply of the required form. Otherwise reports the fault as skipped. */
 export async function onAnswer(
   next: NextReply,
   context: FaultContext,
@@ -50,7 +50,7 @@ export async function onAnswer(
   return reply
 }
 
-/** The reply with its events replaced by what `change` makes of them, when it is a stream; `reason` says why it may not act by its end. */
+/** Changes the events of a stream. `reason` explains why the fault was not triggered by its end. */
 export const changeStream = (
   next: NextReply,
   context: FaultContext,
@@ -59,10 +59,10 @@ export const changeStream = (
 ): Promise<Reply> =>
   onAnswer(next, context, {
     form: 'stream',
-    change: (reply) => mapBlocks(reply, context.operation, (blocks) => orUnset(change(blocks), context, reason)),
+    change: (reply) => mapBlocks(reply, context.operation, (blocks) => skippedAtEnd(change(blocks), context, reason)),
   })
 
-/** Options that say at which place of a stream a fault acts. */
+/** Options for the position of a fault in a stream. */
 export const PLACE = {
   after_chunks: z
     .int()
@@ -76,28 +76,28 @@ interface StreamPoint {
   after_tokens?: number | undefined
 }
 
-/** What is around a place of a stream. */
+/** The events around a position of a stream. */
 export interface StreamPosition {
   /** The events before it. */
   sent: readonly EventData[]
-  /** All that comes after the block at the place. */
+  /** All blocks after the one at the position. */
   rest: AsyncGenerator<EventBlock>
 }
 
-/** The reply with all from the block at a place on replaced, when it is a stream; without a value, the stream ends there. */
+/** Replaces a stream from the block at a position on. It ends there if `change` returns undefined. */
 export const changeAt = (
   next: NextReply,
   context: FaultContext,
   place: StreamPoint & { change(block: EventBlock, around: StreamPosition): AsyncGenerator<string> | undefined },
 ): Promise<Reply> =>
   changeStream(next, context, async function* (blocks) {
-    const { after_tokens: most = Number.POSITIVE_INFINITY, change } = place
+    const { after_tokens: limit = Number.POSITIVE_INFINITY, change } = place
     const { after_chunks: chunks = place.after_tokens === undefined ? 1 : Number.POSITIVE_INFINITY } = place
     const sent: EventData[] = []
     let tokens = 0
     for (let next = await blocks.next(); !next.done; next = await blocks.next()) {
       const { kind, text, data } = next.value
-      if (kind !== 'comment' && (sent.length >= chunks || tokens >= most)) {
+      if (kind !== 'comment' && (sent.length >= chunks || tokens >= limit)) {
         const more = change(next.value, { sent, rest: blocks })
         if (more) yield* more
         return
@@ -113,10 +113,13 @@ export async function* streamTexts(blocks: AsyncIterable<EventBlock>): AsyncGene
   for await (const { text } of blocks) yield text
 }
 
-/** How a connection ends in the middle of an answer. */
+/** How a connection can end in the middle of a response. */
 export const CLOSES = ['clean', 'reset', 'abrupt'] as const
 
-/** Ends an answer: cleanly by doing nothing, otherwise by a failure of the connection. */
+/**
+ * Ends a response. A clean end does nothing.
+ * @throws ConnectionFailure for all others
+ */
 export function endAs(close: (typeof CLOSES)[number]): undefined {
   if (close === 'reset') throw new ConnectionFailure('the connection was reset in the middle of the response')
   if (close === 'abrupt')
@@ -129,13 +132,13 @@ interface Cut {
   close: (typeof CLOSES)[number]
 }
 
-/** The reply with only the first part of its bytes, which keep their pace; a fraction has to wait for the length. */
+/** The reply with only the first part of its bytes. For a fraction, the body is buffered first. */
 export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Promise<Reply> =>
   onAnswer(next, context, {
     async change(reply) {
       const { contentType } = streamBytes(reply)
-      const pieces = orUnset(firstBytes(reply, cut, context), context)
-      // What ends cleanly without being a stream has a length that is right for what is left.
+      const pieces = skippedAtEnd(firstBytes(reply, cut, context), context)
+      // A clean end of a body that is not a stream needs the right content-length.
       const whole = cut.close === 'clean' && !isStream(reply)
       const bytes = whole ? Buffer.concat(await Array.fromAsync(pieces)) : pieces
       return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
@@ -143,21 +146,21 @@ export const cutBytes = (next: NextReply, context: FaultContext, cut: Cut): Prom
   })
 
 async function* firstBytes(reply: Reply, cut: Cut, { triggered }: FaultContext): AsyncGenerator<Uint8Array> {
-  const { after_bytes: most = Number.POSITIVE_INFINITY, after_fraction: fraction, close } = cut
+  const { after_bytes: limit = Number.POSITIVE_INFINITY, after_fraction: fraction, close } = cut
   const all = fraction === undefined ? undefined : await wholeBytes(reply)
-  let left = all && fraction !== undefined ? Math.min(most, Math.floor(all.length * fraction)) : most
+  let remaining = all && fraction !== undefined ? Math.min(limit, Math.floor(all.length * fraction)) : limit
   for await (const piece of all ? [all] : piecesOf(reply)) {
-    if (piece.length > left) {
-      if (left > 0) yield piece.subarray(0, left)
+    if (piece.length > remaining) {
+      if (remaining > 0) yield piece.subarray(0, remaining)
       triggered()
       return endAs(close)
     }
-    left -= piece.length
+    remaining -= piece.length
     yield piece
   }
 }
 
-/** The reply with the JSON of a whole answer changed; what `change` gives back takes its place, nothing leaves it as it is. The same text is no change. */
+/** Changes the JSON of a response that is not streamed. `change` returns undefined or the same text to change nothing. */
 export const changeWhole = (
   next: NextReply,
   context: FaultContext,
@@ -170,7 +173,7 @@ export const changeWhole = (
       const bytes = await wholeBytes(reply)
       const before = decoder.decode(bytes)
       const text = change(before)
-      // The bytes of a provider can be read once: they go on as they were read.
+      // A body can only be read once, so the bytes are sent as they were read.
       if (text === undefined || text === before) return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       context.triggered()
       return changed(reply, { body: { kind: 'bytes', contentType, bytes: encoder.encode(text) } })

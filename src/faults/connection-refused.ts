@@ -1,4 +1,4 @@
-// connectionRefused: nobody listens at the provider's address.
+// connection-refused: no server listens at the provider's address.
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'

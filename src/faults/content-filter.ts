@@ -1,4 +1,4 @@
-// content-filter: the provider takes the request or the answer for unsafe.
+// content-filter: the provider blocks an unsafe request or response.
 import { z } from 'zod'
 import type { FaultContext } from '../contract/core/fault.ts'
 import type { Reply } from '../contract/core/reply.ts'
@@ -25,28 +25,28 @@ export const contentFilter = defineFault({
     ...refusalOptions,
   },
   example: {},
-  async apply({ as, ...given }, next, context) {
-    const refused = () => {
+  async apply({ as, ...options }, next, context) {
+    const rejected = () => {
       context.triggered()
-      return refusal(context, { problem: 'content-filter' }, given)
+      return refusal(context, { problem: 'content-filter' }, options)
     }
-    const form = as ?? usual(context)
-    if (form === 'error') return refused()
+    const form = as ?? defaultForm(context)
+    if (form === 'error') return rejected()
     const reply = await next()
-    const refuses = form === 'refusal'
-    if (isStream(reply)) return changedStream(reply, context, refuses ? refusingEvents : withheldEvents)
-    const changed = await changedWhole(reply, refuses ? refusing : withheld)
+    const declines = form === 'refusal'
+    if (isStream(reply)) return changedStream(reply, context, declines ? refusingEvents : withheldEvents)
+    const changed = await changedWhole(reply, declines ? refusing : withheld)
     if (changed) context.triggered()
-    return changed ?? refused()
+    return changed ?? rejected()
   },
 })
 
-const usual = ({ at, provider, direct }: FaultContext) =>
+const defaultForm = ({ at, provider, direct }: FaultContext) =>
   (at === 'provider' || direct) && providerNamed(provider).refusesUnsafe ? 'error' : 'finish'
 
 const REASON = 'content_filter'
 
-/** The answer with its value changed; undefined when it has no finish reason, like a vector or a picture. */
+/** The reply with its value changed. Undefined if it has no finish reason, such as an embedding or an image. */
 async function changedWhole(reply: Reply, change: (value: JsonObject) => JsonObject | undefined) {
   const value = asObject(parsedJson(new TextDecoder().decode(await wholeBytes(reply))))
   const other = value && change(value)
@@ -55,7 +55,7 @@ async function changedWhole(reply: Reply, change: (value: JsonObject) => JsonObj
   return other && changedReply(reply, { body: { kind: 'bytes', contentType, bytes: bytes() } })
 }
 
-/** An answer without its content. */
+/** A response without its content. */
 function withheld(value: JsonObject): JsonObject | undefined {
   if (isMessage(value)) return { ...value, content: [], stop_reason: 'refusal' }
   if (Array.isArray(value.output))
@@ -93,16 +93,16 @@ function changedStream(reply: Reply, context: FaultContext, change: (data: JsonO
   })
 }
 
-/** What becomes of an event of a stream whose content is withheld. */
+/** The replacement of an event in a stream without content. */
 function withheldEvents(data: JsonObject): JsonObject[] {
-  const left = chunkWithheld(data)
-  return left ? [left] : []
+  const chunk = chunkWithheld(data)
+  return chunk ? [chunk] : []
 }
 
-/** Whether an answer is a message of Anthropic's own API. */
+/** Whether a response is an Anthropic message. */
 const isMessage = ({ type, content }: JsonObject): boolean => type === 'message' && Array.isArray(content)
 
-/** A chunk without its content; undefined when nothing is left of it. */
+/** A chunk without its content. Undefined if nothing remains. */
 function chunkWithheld(data: JsonObject): JsonObject | undefined {
   if (data.type === 'message_delta') return { ...data, delta: { ...asObject(data.delta), stop_reason: 'refusal' } }
   if (data.type === 'response.completed' || data.type === 'response.incomplete')
@@ -114,8 +114,8 @@ function chunkWithheld(data: JsonObject): JsonObject | undefined {
     if (text !== undefined) return [{ ...choice, text: '', logprobs: null, finish_reason: ended }]
     const role = asObject(delta)?.role
     if (role === undefined && ended === null) return []
-    const left = role === undefined ? {} : { role, content: '' }
-    return [{ ...choice, delta: left, logprobs: null, finish_reason: ended }]
+    const opening = role === undefined ? {} : { role, content: '' }
+    return [{ ...choice, delta: opening, logprobs: null, finish_reason: ended }]
   })
   return choices.length > 0 ? { ...data, choices } : undefined
 }
@@ -126,10 +126,10 @@ const KEPT = [
 ]
 
 const REFUSAL = "I'm sorry, but I can't help with that."
-/** The pieces in which a stream has it. */
+/** Its pieces in a stream. */
 const REFUSAL_PIECES = REFUSAL.split(/(?= )/)
 
-/** An answer in which the model declines; a completion that is only a text has no place for that, and is withheld. */
+/** A response in which the model declines. A text completion cannot show that, so its content is removed. */
 function refusing(value: JsonObject): JsonObject | undefined {
   if (Array.isArray(value.output)) return refusingResponse(value)
   if (isMessage(value)) return { ...withheld(value), content: [{ type: 'text', text: REFUSAL }] }
@@ -161,19 +161,19 @@ const refusalItem = ({ id }: JsonObject) => ({
   content: [{ type: 'refusal', refusal: REFUSAL }],
 })
 
-/** What becomes of an event of a stream in which the model declines. */
+/** The replacement of an event in a stream in which the model declines. */
 function refusingEvents(data: JsonObject): JsonObject[] {
   if (data.type === 'response.completed' || data.type === 'response.incomplete') {
     const response = refusingResponse(asObject(data.response) ?? {})
     return [...refusalEvents(refusalItem(response)), { ...data, type: 'response.completed', response }]
   }
   const [choice] = objectsIn(data.choices)
-  const left = chunkWithheld(data)
-  if (left && data.type === 'message_delta') return [...refusalBlocks(), left]
-  if (left === undefined || left === data || choice?.text !== undefined) return left ? [left] : []
-  return objectsIn(left.choices).flatMap((one): JsonObject[] => {
+  const empty = chunkWithheld(data)
+  if (empty && data.type === 'message_delta') return [...refusalBlocks(), empty]
+  if (empty === undefined || empty === data || choice?.text !== undefined) return empty ? [empty] : []
+  return objectsIn(empty.choices).flatMap((one): JsonObject[] => {
     const chunk = (delta: object, finish_reason: string | null) => ({
-      ...left,
+      ...empty,
       choices: [{ ...one, delta, finish_reason }],
     })
     const { role } = asObject(one.delta) ?? {}
@@ -183,7 +183,7 @@ function refusingEvents(data: JsonObject): JsonObject[] {
   })
 }
 
-/** The events of a message of a response in which the model declines. */
+/** The events of a response message in which the model declines. */
 function refusalEvents(item: ReturnType<typeof refusalItem>): JsonObject[] {
   const at = { output_index: 0 }
   const within = { item_id: item.id, ...at, content_index: 0 }
@@ -198,7 +198,7 @@ function refusalEvents(item: ReturnType<typeof refusalItem>): JsonObject[] {
   ]
 }
 
-/** The events of a text of Anthropic's own messages in which the model declines. */
+/** The events of an Anthropic text block in which the model declines. */
 const refusalBlocks = (): JsonObject[] => [
   { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
   ...REFUSAL_PIECES.map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),

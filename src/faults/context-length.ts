@@ -4,8 +4,8 @@ import { modelOf } from '../providers/catalogue.ts'
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 
-/** What a model takes that is not listed. */
-const USUAL = 128_000
+/** Context window of models that are not listed. */
+const DEFAULT_WINDOW = 128_000
 
 /** Tests how a client handles an input that exceeds the context window, in tokens; a retry cannot help. */
 export const contextLength = defineFault({
@@ -21,7 +21,7 @@ export const contextLength = defineFault({
     ...refusalOptions,
   },
   example: {},
-  async apply({ limit, ...given }, next, context) {
+  async apply({ limit, ...options }, next, context) {
     const { operation, request, model } = context
     const tokens = operation.promptTokens?.(request) ?? 0
     if (limit !== undefined && tokens <= limit) {
@@ -29,7 +29,11 @@ export const contextLength = defineFault({
       return next()
     }
     context.triggered()
-    const most = limit ?? modelOf(model)?.context ?? USUAL
-    return refusal(context, { problem: 'context-length', limit: most, asked: Math.max(tokens, most + 1) }, given)
+    const window = limit ?? modelOf(model)?.context ?? DEFAULT_WINDOW
+    return refusal(
+      context,
+      { problem: 'context-length', limit: window, requested: Math.max(tokens, window + 1) },
+      options,
+    )
   },
 })

@@ -1,4 +1,4 @@
-// cut-stream: the answer breaks off in the middle.
+// cut-stream: the response is cut off in the middle.
 import { z } from 'zod'
 import { CLOSES, changeAt, cutBytes, endAs, PLACE } from './change.ts'
 import { defineFault } from './define.ts'

@@ -1,11 +1,11 @@
-// Helpers for the files of the fault kinds.
+// Helpers for defining fault types.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { FaultKind } from '../contract/core/fault.ts'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 
 /**
- * Checks a kind's types: its options are those that `apply` gets.
+ * Defines a fault type. Its options have the type that `apply` receives.
  * @example
  * const about = { type: 'pass', summary: 'Changes nothing.', points: ['provider'], options: {}, example: {} }
  * defineFault({ ...about, apply: (_, next) => next() }).options.safeParse({ x: 1 }).success // => false
@@ -14,7 +14,7 @@ export const defineFault = <Shape extends z.ZodRawShape>(
   kind: Omit<FaultKind<z.infer<z.ZodObject<Shape>>>, 'options'> & { options: Shape },
 ): FaultKind => ({ ...kind, options: z.strictObject(kind.options) }) as unknown as FaultKind
 
-/** A kind whose connection ends before anything of an answer, `how` as the client sees it. */
+/** Defines a fault type whose connection ends before the response. `how` is the end as the client sees it. */
 export const endsEarly = (about: Pick<FaultKind, 'type' | 'summary'>, message: string, how: ConnectionFailure['how']) =>
   defineFault({
     ...about,

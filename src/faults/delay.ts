@@ -1,4 +1,4 @@
-// delay: the answer takes longer to begin.
+// delay: the response starts late.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { FaultContext } from '../contract/core/fault.ts'
@@ -42,18 +42,18 @@ export const delay = defineFault({
   },
 })
 
-/** Milliseconds of one call's wait. */
-function waitOf(options: Delay, { luck }: FaultContext): number {
+/** The delay of one call in ms. */
+function waitOf(options: Delay, { random }: FaultContext): number {
   const { distribution, mean = options.for ?? 0, deviation = 0, min = 0, max = Number.POSITIVE_INFINITY } = options
   const wait = {
     fixed: () => options.for ?? 0,
-    uniform: () => min + luck('wait') * ((Number.isFinite(max) ? max : mean) - min),
-    normal: () => mean + deviation * bell(luck),
-    lognormal: () => mean * Math.exp((deviation / Math.max(1, mean)) * bell(luck)),
+    uniform: () => min + random('wait') * ((Number.isFinite(max) ? max : mean) - min),
+    normal: () => mean + deviation * bell(random),
+    lognormal: () => mean * Math.exp((deviation / Math.max(1, mean)) * bell(random)),
   }[distribution]()
   return Math.round(Math.min(max, Math.max(min, wait)))
 }
 
 /** A number of the standard normal distribution (Box-Muller). */
-const bell = (luck: FaultContext['luck']): number =>
-  Math.sqrt(-2 * Math.log(1 - luck('radius'))) * Math.cos(2 * Math.PI * luck('angle'))
+const bell = (random: FaultContext['random']): number =>
+  Math.sqrt(-2 * Math.log(1 - random('radius'))) * Math.cos(2 * Math.PI * random('angle'))

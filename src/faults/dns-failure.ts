@@ -1,10 +1,10 @@
-// dns-failure: the provider's name has no address.
+// dns-failure: the provider's host name cannot be resolved.
 import { z } from 'zod'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'
 
-const WORDS = { ENOTFOUND: 'was not found', EAI_AGAIN: 'could not be looked up for now' }
+const MESSAGES = { ENOTFOUND: 'was not found', EAI_AGAIN: 'could not be looked up for now' }
 
 /** Tests a provider whose host name does not resolve (ENOTFOUND, EAI_AGAIN). */
 export const dnsFailure = defineFault({
@@ -20,6 +20,6 @@ export const dnsFailure = defineFault({
   example: {},
   async apply({ code }, _, { triggered, provider }) {
     triggered()
-    throw new ConnectionFailure(`the host name ${addressOf(provider).host} ${WORDS[code]} (${code})`)
+    throw new ConnectionFailure(`the host name ${addressOf(provider).host} ${MESSAGES[code]} (${code})`)
   },
 })

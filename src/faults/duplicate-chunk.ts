@@ -1,4 +1,4 @@
-// duplicate-chunk: a part of the answer comes twice.
+// duplicate-chunk: a chunk of a stream is sent more than once.
 import { z } from 'zod'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'

@@ -1,7 +1,7 @@
-// empty-body: a success without a body.
+// empty-body: the status is a success and the body is empty.
 import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'
-import { changed, drop, streamBytes } from './wire.ts'
+import { changed, discard, streamBytes } from './wire.ts'
 
 /** Tests that a client checks the body: the status is a success, the body is empty. */
 export const emptyBody = defineFault({
@@ -15,7 +15,7 @@ export const emptyBody = defineFault({
       async change(reply) {
         const { contentType } = streamBytes(reply)
         context.triggered()
-        await drop(reply)
+        await discard(reply)
         return changed(reply, { body: { kind: 'bytes', contentType, bytes: new Uint8Array() } })
       },
     }),

@@ -1,4 +1,4 @@
-// hang: the request is taken and never answered.
+// hang: the request is accepted, but no response is sent.
 import { Duration } from '../contract/core/duration.ts'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'

@@ -1,4 +1,4 @@
-// http-error: a refusal with a status instead of an answer.
+// http-error: an error status instead of a response.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { Reply } from '../contract/core/reply.ts'
@@ -24,22 +24,23 @@ export const httpError = defineFault({
       .describe('Replaces the default body: JSON, or a text such as the error page of a proxy.'),
   },
   example: { status: 503 },
-  async apply({ status, retry_after: wait, retry_after_form: form, body, ...given }, _, context) {
+  async apply({ status, retry_after: wait, retry_after_form: form, body, ...options }, _, context) {
     context.triggered()
     const retry = wait === undefined ? {} : retryHeaders(wait, form, context.clock.now())
-    const headers = { ...retry, ...lowerCase(given.headers) }
+    const headers = { ...retry, ...lowerCase(options.headers) }
     const about = { ...problemOf(status), retryAfter: wait }
-    return withBody(refusal(context, about, { ...given, headers }), body)
+    return withBody(refusal(context, about, { ...options, headers }), body)
   },
 })
 
-/** The reply with another body, if there is one; a content type among the headers is that of the body. */
+/** The reply with another body, if given. A content type among the headers applies to the body. */
 function withBody(reply: Reply, content: string | object | undefined): Reply {
-  const { 'content-type': said, ...headers } = reply.headers
-  if (content === undefined && said === undefined) return reply
+  const { 'content-type': requestedType, ...headers } = reply.headers
+  if (content === undefined && requestedType === undefined) return reply
   const text = typeof content === 'object' ? JSON.stringify(content) : content
-  const usual = typeof content !== 'string' ? 'application/json' : /^\s*</.test(content) ? 'text/html' : 'text/plain'
-  const usualBytes = reply.body.kind === 'bytes' ? reply.body.bytes : new Uint8Array()
-  const bytes = text === undefined ? usualBytes : new TextEncoder().encode(text)
-  return { ...reply, headers, body: { kind: 'bytes', contentType: said ?? usual, bytes } }
+  const defaultType =
+    typeof content !== 'string' ? 'application/json' : /^\s*</.test(content) ? 'text/html' : 'text/plain'
+  const currentBytes = reply.body.kind === 'bytes' ? reply.body.bytes : new Uint8Array()
+  const bytes = text === undefined ? currentBytes : new TextEncoder().encode(text)
+  return { ...reply, headers, body: { kind: 'bytes', contentType: requestedType ?? defaultType, bytes } }
 }

@@ -1,4 +1,4 @@
-// The registry of fault kinds: one line a kind.
+// The registry of fault types.
 import type { FaultKind } from '../contract/core/fault.ts'
 import { approvalNever } from './approval-never.ts'
 import { authFailure } from './auth-failure.ts'
@@ -50,8 +50,8 @@ import { unknownFinishReason } from './unknown-finish-reason.ts'
 import { unknownTool } from './unknown-tool.ts'
 import { wrongContentType } from './wrong-content-type.ts'
 
-/** Those that act before an answer. */
-const beforeAnswers: readonly FaultKind[] = [
+/** Fault types that act before a response. */
+const beforeResponse: readonly FaultKind[] = [
   httpError,
   rateLimit,
   delay,
@@ -68,8 +68,8 @@ const beforeAnswers: readonly FaultKind[] = [
   modelNotFound,
 ]
 
-/** Those inside the body or the stream. */
-const insideAnswers: readonly FaultKind[] = [
+/** Fault types that change the body or the stream. */
+const insideResponse: readonly FaultKind[] = [
   cutStream,
   stallStream,
   slowStream,
@@ -93,27 +93,27 @@ const insideAnswers: readonly FaultKind[] = [
   brokenFraming,
 ]
 
-/** Those of models that call tools. */
-const ofToolCalls: readonly FaultKind[] = [toolWrongArguments, toolTruncated, toolDuplicate, unknownTool, runaway]
+/** Fault types for models that call tools. */
+const forToolCalls: readonly FaultKind[] = [toolWrongArguments, toolTruncated, toolDuplicate, unknownTool, runaway]
 
-/** Those of the workspace alone. */
-const ofWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]
+/** Fault types only for the workspace. */
+const forWorkspace: readonly FaultKind[] = [stuckProcessing, staleRead, shiftedPage]
 
-/** Those of the tools of agents alone. */
-const ofTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
+/** Fault types only for the tools of agents. */
+const forTools: readonly FaultKind[] = [toolError, toolTimeout, subAgentFailed]
 
-/** Those of the tasks of agents alone. */
-const ofTasks: readonly FaultKind[] = [stuckTask, approvalNever, lateResponse]
+/** Fault types only for the tasks of agents. */
+const forTasks: readonly FaultKind[] = [stuckTask, approvalNever, lateResponse]
 
-/** Kinds of faults by what they affect, in the order in which documents list them. */
+/** Fault types by what they affect, in the order of the documentation. */
 export const faultGroups: readonly { title: string; kinds: readonly FaultKind[] }[] = [
-  { title: 'Errors, delays and connections', kinds: beforeAnswers },
-  { title: 'Streams and bodies', kinds: insideAnswers },
-  { title: 'Tool calls of models', kinds: ofToolCalls },
-  { title: 'Workspace', kinds: ofWorkspace },
-  { title: 'Tools of agents', kinds: ofTools },
-  { title: 'Tasks of agents', kinds: ofTasks },
+  { title: 'Errors, delays and connections', kinds: beforeResponse },
+  { title: 'Streams and bodies', kinds: insideResponse },
+  { title: 'Tool calls of models', kinds: forToolCalls },
+  { title: 'Workspace', kinds: forWorkspace },
+  { title: 'Tools of agents', kinds: forTools },
+  { title: 'Tasks of agents', kinds: forTasks },
 ]
 
-/** All kinds of faults. */
+/** All fault types. */
 export const faultKinds: readonly FaultKind[] = faultGroups.flatMap(({ kinds }) => kinds)

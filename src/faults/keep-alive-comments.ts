@@ -1,4 +1,4 @@
-// keep-alive-comments: a stream has comments between its events.
+// keep-alive-comments: a stream has comment lines between its events.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { changeStream } from './change.ts'
@@ -24,7 +24,7 @@ export const keepAliveComments = defineFault({
     changeStream(next, context, async function* (blocks) {
       let number = 0
       for await (const { text } of blocks) {
-        for (let left = number++ % every === 0 ? count : 0; left > 0; left--) {
+        for (let remaining = number++ % every === 0 ? count : 0; remaining > 0; remaining--) {
           if (interval > 0) await context.clock.latency(interval, context.signal)
           context.triggered()
           yield `: ${comment}\n\n`

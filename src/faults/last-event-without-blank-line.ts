@@ -1,4 +1,4 @@
-// last-event-without-blank-line: a stream ends right behind the data of its last event.
+// last-event-without-blank-line: a stream ends directly after the data of its last event.
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
 
@@ -14,17 +14,17 @@ export const lastEventWithoutBlankLine = defineFault({
       next,
       context,
       async function* (blocks) {
-        let held = ''
+        let pending = ''
         for await (const { kind, text } of blocks) {
           if (kind === 'comment') yield text
           else {
-            if (held !== '') yield held
-            held = text
+            if (pending !== '') yield pending
+            pending = text
           }
         }
-        if (held === '') return
+        if (pending === '') return
         context.triggered()
-        yield held.trimEnd()
+        yield pending.trimEnd()
       },
       'the stream has no event',
     ),

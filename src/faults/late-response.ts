@@ -1,4 +1,4 @@
-// late-response: what a canceled task was waiting for arrives all the same.
+// late-response: the result of a call arrives after its task was canceled.
 import { Duration } from '../contract/core/duration.ts'
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'
@@ -14,7 +14,7 @@ export const lateResponse = defineFault({
   async apply({ after }, _, { triggered, clock, signal }) {
     triggered()
     if (after > 0) await clock.latency(after, signal)
-    // What would end the call is never heard of.
+    // This reply is not used: it only ends the wait.
     return valueReply({})
   },
 })

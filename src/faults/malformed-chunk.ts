@@ -1,4 +1,4 @@
-// malformed-chunk: the data of one event is no JSON.
+// malformed-chunk: the data of one event is not valid JSON.
 import { changeAt, PLACE, streamTexts } from './change.ts'
 import { defineFault } from './define.ts'
 import { rewritten } from './wire.ts'

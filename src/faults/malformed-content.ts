@@ -1,4 +1,4 @@
-// malformed-content: the answer is a good one, but what the model writes in it breaks off, so that JSON in it is none.
+// malformed-content: the response is valid, but the text of the model ends in the middle, so JSON in it is invalid.
 import { asObject, type JsonObject, objectsIn, parsedJson } from '../lib/values.ts'
 import { changeStream, changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
@@ -18,7 +18,7 @@ export const malformedContent = defineFault({
   apply(_, next, context) {
     if (!context.stream) {
       return changeWhole(next, context, (text) => {
-        const broken = brokenOff(asObject(parsedJson(text)) ?? {}, (whole) =>
+        const broken = truncated(asObject(parsedJson(text)) ?? {}, (whole) =>
           whole.slice(0, Math.ceil(whole.length / 2)),
         )
         if (!broken) context.skipped(NO_TEXT)
@@ -29,13 +29,13 @@ export const malformedContent = defineFault({
       next,
       context,
       async function* (blocks) {
-        // The first piece arrives; what is said at the end to be the whole text is that piece.
+        // Only the first piece is sent. Events with the whole text contain only that piece.
         let first: string | undefined
         for await (const block of blocks) {
           const before = first
           const broken =
             block.data &&
-            brokenOff(block.data, (text, whole) => {
+            truncated(block.data, (text, whole) => {
               if (before === undefined) first ??= text
               return before === undefined ? text : whole ? before : ''
             })
@@ -48,19 +48,19 @@ export const malformedContent = defineFault({
   },
 })
 
-/** What becomes of a text, which is a piece of a stream or the whole of it. */
+/** Changes a text: a piece of a stream, or the whole text. */
 type TextChange = (text: string, whole: boolean) => string
 
-/** An answer, or an event of one, with its texts changed; undefined when it has none. */
-function brokenOff(value: JsonObject, change: TextChange): JsonObject | undefined {
+/** A response or event with its texts changed. Undefined if it has none. */
+function truncated(value: JsonObject, change: TextChange): JsonObject | undefined {
   let found = false
-  const of = (text: unknown, whole: boolean) => {
+  const changedText = (text: unknown, whole: boolean) => {
     if (typeof text !== 'string' || text === '') return text
     found = true
     return change(text, whole)
   }
   const within = (part: JsonObject, field: string, whole: boolean) =>
-    field in part ? { ...part, [field]: of(part[field], whole) } : part
+    field in part ? { ...part, [field]: changedText(part[field], whole) } : part
   const message = (item: JsonObject) => ({
     ...item,
     content: objectsIn(item.content).map((part) => within(part, 'text', true)),

@@ -1,4 +1,4 @@
-// malformed-json: a whole answer is no JSON.
+// malformed-json: the body of a non-streamed response is not valid JSON.
 import { z } from 'zod'
 import { changeWhole } from './change.ts'
 import { defineFault } from './define.ts'

@@ -14,7 +14,7 @@ export const missingDone = defineFault({
       next,
       context,
       async function* (blocks) {
-        // A compatible API ends as that of the provider does.
+        // A compatible API ends its streams as its provider does.
         const last = context.words === undefined ? undefined : context.operation.events?.last
         for await (const { kind, text, data } of blocks) {
           if (kind === 'done' || (data && last?.(data))) context.triggered()

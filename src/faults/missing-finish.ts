@@ -1,4 +1,4 @@
-// missing-finish: an answer does not say that it is finished.
+// missing-finish: the response has no finish reason or completed status.
 
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { changeStream, changeWhole } from './change.ts'
@@ -14,11 +14,11 @@ export const missingFinish = defineFault({
   options: {},
   example: {},
   apply(_, next, context) {
-    const none = 'the response has no finish reason'
+    const reason = 'the response has no finish reason'
     if (!context.stream) {
       return changeWhole(next, context, (text) => {
-        const open = opened(parsedJson(text))
-        if (!open) context.skipped(none)
+        const open = withoutFinish(parsedJson(text))
+        if (!open) context.skipped(reason)
         return open && JSON.stringify(open)
       })
     }
@@ -26,18 +26,18 @@ export const missingFinish = defineFault({
       for await (const block of blocks) {
         const { data, text } = block
         const last = data !== undefined && context.operation.events?.complete([{ data }])
-        const open = opened(data)
+        const open = withoutFinish(data)
         if (last || open) context.triggered()
         if (open) yield rewritten(block, open)
         else if (!last) yield text
       }
     }
-    return changeStream(next, context, change, none)
+    return changeStream(next, context, change, reason)
   },
 })
 
-/** An answer, or a part of one, without its finish reasons; undefined when it has none. */
-function opened(value: unknown): JsonObject | undefined {
+/** A response or chunk without its finish reasons. Undefined if it has none. */
+function withoutFinish(value: unknown): JsonObject | undefined {
   const answer = asObject(value)
   if (!answer) return undefined
   const { choices, status } = answer

@@ -1,7 +1,7 @@
-// missing-usage: an answer does not say how many tokens it took.
+// missing-usage: the response has no token counts.
 import type { FaultContext } from '../contract/core/fault.ts'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
-import { onAnswer, orUnset } from './change.ts'
+import { onAnswer, skippedAtEnd } from './change.ts'
 import { defineFault } from './define.ts'
 import { type EventBlock, isStream, mapBlocks, rewritten, streamBytes, wholeBytes } from './wire.ts'
 
@@ -15,45 +15,49 @@ export const missingUsage = defineFault({
   apply: (_, next, context) =>
     onAnswer(next, context, {
       async change(reply) {
-        // What a provider says beside the body, only the gateway hears.
+        // Only the gateway receives usage that a provider reports outside of the body.
         const wasSent = () => context.at === 'provider' && !context.direct && reply.usage !== null
-        const none = 'the response has no usage'
+        const reason = 'the response has no usage'
         if (wasSent()) context.triggered()
         if (isStream(reply)) {
-          const change = (blocks: AsyncGenerator<EventBlock>) => orUnset(uncounted(blocks, context), context, none)
+          const change = (blocks: AsyncGenerator<EventBlock>) =>
+            skippedAtEnd(eventsWithoutUsage(blocks, context), context, reason)
           return { ...mapBlocks(reply, context.operation, change), usage: null }
         }
         const { contentType } = streamBytes(reply)
         const bytes = await wholeBytes(reply)
-        const value = without(parsedJson(new TextDecoder().decode(bytes)))
+        const value = withoutUsage(parsedJson(new TextDecoder().decode(bytes)))
         if (value) context.triggered()
-        else context.skipped(none)
-        // The bytes of a provider can be read once: they go on as they were read.
-        const left = value ? new TextEncoder().encode(JSON.stringify(value)) : bytes
-        return { ...reply, usage: null, body: { kind: 'bytes', contentType, bytes: left } }
+        else context.skipped(reason)
+        // A body can only be read once, so the bytes are sent as they were read.
+        const sent = value ? new TextEncoder().encode(JSON.stringify(value)) : bytes
+        return { ...reply, usage: null, body: { kind: 'bytes', contentType, bytes: sent } }
       },
     }),
 })
 
-async function* uncounted(blocks: AsyncGenerator<EventBlock>, { triggered }: FaultContext): AsyncGenerator<string> {
+async function* eventsWithoutUsage(
+  blocks: AsyncGenerator<EventBlock>,
+  { triggered }: FaultContext,
+): AsyncGenerator<string> {
   for await (const block of blocks) {
-    const data = without(block.data)
+    const data = withoutUsage(block.data)
     if (data) triggered()
     const { choices } = data ?? {}
-    // A chunk that is there for the counts alone is left out.
+    // A chunk that contains only usage is omitted.
     if (Array.isArray(choices) && choices.length === 0) continue
     yield data ? rewritten(block, data) : block.text
   }
 }
 
-/** The value without its counts; undefined when it has none. */
-function without(value: unknown): JsonObject | undefined {
+/** The value without its usage. Undefined if it has none. */
+function withoutUsage(value: unknown): JsonObject | undefined {
   const answer = asObject(value)
   if (!answer) return undefined
   const { usage, ...rest } = answer
   if (usage) return rest
   for (const part of ['response', 'message']) {
-    const inner = without(answer[part])
+    const inner = withoutUsage(answer[part])
     if (inner) return { ...answer, [part]: inner }
   }
   return undefined

@@ -1,4 +1,4 @@
-// model-not-found: there is no such model any more.
+// model-not-found: the model no longer exists.
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 
@@ -9,8 +9,8 @@ export const modelNotFound = defineFault({
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
-  async apply(given, _, context) {
+  async apply(options, _, context) {
     context.triggered()
-    return refusal(context, { problem: 'model-not-found' }, given)
+    return refusal(context, { problem: 'model-not-found' }, options)
   },
 })

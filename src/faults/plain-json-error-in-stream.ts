@@ -1,4 +1,4 @@
-// plain-json-error-in-stream: in the middle of a stream of events comes the body of an error, as if there were no stream.
+// plain-json-error-in-stream: a plain JSON error body replaces the rest of a stream.
 import { changeAt, PLACE } from './change.ts'
 import { defineFault } from './define.ts'
 import { errorBody, errorStatus, problemOf, refusalOptions } from './refusal.ts'

@@ -1,4 +1,4 @@
-// quota-exceeded: what the account may use or pay is used up, so waiting does not help.
+// quota-exceeded: the quota or credit of the account is exhausted, so waiting does not help.
 import { defineFault } from './define.ts'
 import { refusal, refusalOptions } from './refusal.ts'
 
@@ -9,8 +9,8 @@ export const quotaExceeded = defineFault({
   points: ['provider', 'gateway'],
   options: refusalOptions,
   example: {},
-  async apply(given, _, context) {
+  async apply(options, _, context) {
     context.triggered()
-    return refusal(context, { problem: 'quota-exceeded' }, given)
+    return refusal(context, { problem: 'quota-exceeded' }, options)
   },
 })

@@ -1,11 +1,11 @@
-// rate-limit: so many requests and tokens in a window of time, counted down in the headers of every answer.
+// rate-limit: limits requests and tokens per time window, with headers that count down.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { FaultContext } from '../contract/core/fault.ts'
 import { providerNamed } from '../providers/index.ts'
 import { type Quotas, quotaHeaders, RETRY_FORMS, retryHeaders } from '../providers/quota-headers.ts'
 import { defineFault } from './define.ts'
-import { lowerCase, refusal, refusalOptions, speaker } from './refusal.ts'
+import { errorFormatOf, lowerCase, refusal, refusalOptions } from './refusal.ts'
 import { changed } from './wire.ts'
 
 const MINUTE = 60_000
@@ -32,22 +32,24 @@ export const rateLimit = defineFault({
     ...refusalOptions,
   },
   example: { requests: 1 },
-  async apply({ requests, tokens, per, retry_after_form: form, ...given }, next, context) {
+  async apply({ requests, tokens, per, retry_after_form: form, ...options }, next, context) {
     const { clock } = context
     const now = clock.now()
     const limits = { requests, tokens }
     const window = windowOf(context, per)
-    const asked = { requests: 1, tokens: tokensOf(context) }
-    const over = UNITS.find((unit) => window.used[unit] + asked[unit] > (limits[unit] ?? Number.POSITIVE_INFINITY))
-    if (!over) for (const unit of UNITS) window.used[unit] += asked[unit]
-    const provider = speaker(context, given.shape)
+    const requested = { requests: 1, tokens: tokensOf(context) }
+    const exceeded = UNITS.find(
+      (unit) => window.used[unit] + requested[unit] > (limits[unit] ?? Number.POSITIVE_INFINITY),
+    )
+    if (!exceeded) for (const unit of UNITS) window.used[unit] += requested[unit]
+    const provider = errorFormatOf(context, options.shape)
     const wait = window.resets - clock.passed()
     const countdown = quotaHeaders(
       providerNamed(provider).quota,
       quotasOf(limits, { ...window, resets: now + wait }),
       now,
     )
-    if (!over) {
+    if (!exceeded) {
       context.skipped('the quota was not exhausted')
       const reply = await next()
       return changed(reply, { headers: { ...reply.headers, ...countdown } })
@@ -57,19 +59,25 @@ export const rateLimit = defineFault({
       form === undefined && !providerNamed(provider).sendsRetryAfter ? {} : retryHeaders(wait, form ?? 'seconds', now)
     return refusal(
       context,
-      { problem: 'rate-limit', retryAfter: wait, unit: over, limit: limits[over], asked: asked[over] },
-      { ...given, headers: { ...countdown, ...retry, ...lowerCase(given.headers) } },
+      {
+        problem: 'rate-limit',
+        retryAfter: wait,
+        unit: exceeded,
+        limit: limits[exceeded],
+        requested: requested[exceeded],
+      },
+      { ...options, headers: { ...countdown, ...retry, ...lowerCase(options.headers) } },
     )
   },
 })
 
 interface Window {
-  /** What has passed of the clock then, in ms. */
+  /** Elapsed time of the clock at the reset, in ms. */
   resets: number
   used: Record<(typeof UNITS)[number], number>
 }
 
-/** What is left in a window, which resets at an instant of the clock. */
+/** The remaining quotas of a window, which resets at a time of the clock. */
 const quotasOf = (limits: Record<(typeof UNITS)[number], number | undefined>, { used, resets }: Window): Quotas =>
   Object.fromEntries(
     UNITS.flatMap((unit) => {
@@ -78,7 +86,7 @@ const quotasOf = (limits: Record<(typeof UNITS)[number], number | undefined>, { 
     }),
   )
 
-/** The window that runs for the model, or a new one. */
+/** The current window of the model, or a new one. */
 function windowOf({ memory, model, clock }: FaultContext, length: number): Window {
   const key = `window of ${model}`
   const current = memory.get(key) as Window | undefined
@@ -88,16 +96,16 @@ function windowOf({ memory, model, clock }: FaultContext, length: number): Windo
   return window
 }
 
-const MAX_ANSWER = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
+const MAX_OUTPUT_FIELDS = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
 
-/** Tokens that a request is counted with before it is answered. */
+/** Tokens that a request is counted with before its response: input plus maximum output. */
 function tokensOf({ operation, request }: FaultContext): number {
   const fields = request as Record<string, unknown>
-  const most = MAX_ANSWER.map((field) => fields[field]).find((value) => typeof value === 'number')
-  return promptTokensOf(operation, request) + Number(most ?? 0)
+  const maximum = MAX_OUTPUT_FIELDS.map((field) => fields[field]).find((value) => typeof value === 'number')
+  return promptTokensOf(operation, request) + Number(maximum ?? 0)
 }
 
-/** What is passed on to a provider may have a shape that nobody here can count. */
+/** Input tokens of a request, or 0 if a forwarded request cannot be counted. */
 function promptTokensOf(operation: FaultContext['operation'], request: unknown): number {
   try {
     return operation.promptTokens?.(request) ?? 0

@@ -1,4 +1,4 @@
-// The records in an answer of the workspace, for the kinds that act there.
+// The records in a workspace response, for faults of the workspace.
 import type { Reply } from '../contract/core/reply.ts'
 
 type Fields = Record<string, unknown>
@@ -8,17 +8,17 @@ export interface RecordPage extends Fields {
 }
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
-/** Whether an answer is a list. */
+/** Whether a response value is a list. */
 export const isPage = (value: unknown): value is RecordPage =>
   isObject(value) && value.object === 'list' && Array.isArray(value.data)
 
-/** The records of an answer: those of a list, or the one that it is. */
+/** The records of a response: the items of a list, or the single record. */
 export function recordsOf({ body }: Reply): Fields[] {
   if (body.kind !== 'value' || !isObject(body.value)) return []
   return isPage(body.value) ? body.value.data : [body.value]
 }
 
-/** The same answer with each record replaced by what `change` makes of it. */
+/** The reply with each record changed. */
 export function mapRecords(reply: Reply, change: (record: Fields) => Fields): Reply {
   const { body } = reply
   if (body.kind !== 'value' || !isObject(body.value)) return reply

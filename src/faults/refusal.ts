@@ -1,4 +1,4 @@
-// A refusal as a reply: in the provider's own words where the gateway hears it, in this API's where the client does.
+// Error replies of faults: in the provider's format to the gateway, and in the format of the called API to the client.
 import { z } from 'zod'
 import { envelope } from '../contract/core/error.ts'
 import type { FaultContext } from '../contract/core/fault.ts'
@@ -6,7 +6,7 @@ import { jsonReply, type Reply } from '../contract/core/reply.ts'
 import type { ProviderRefusal } from '../providers/error-messages.ts'
 import { providerNamed } from '../providers/index.ts'
 
-/** What every refusal may be given instead of its own. */
+/** Options of all faults that reply with an error. */
 export const refusalOptions = {
   message: z.string().optional().describe('Replaces the default message.'),
   headers: z.record(z.string(), z.string()).optional().describe('Additional headers.'),
@@ -27,19 +27,19 @@ export const errorStatus = z
     'The status, or `overloaded`: the status and error body of the provider that is called when it is overloaded, such as 529 at Anthropic and 503 at OpenAI.',
   )
 
-/** What a rule's `status` stands for. */
+/** The problem that the `status` of a rule stands for. */
 export const problemOf = (status: z.infer<typeof errorStatus>) =>
   status === 'overloaded' ? ({ problem: 'overloaded' } as const) : ({ problem: 'status', status } as const)
 
 type Shape = 'provider' | 'gateway' | undefined
 
-/** The provider in whose words a fault speaks; empty when they are those of this API. */
-export const speaker = ({ at, provider, direct, words = '' }: FaultContext, shape: Shape): string => {
-  const usual = at === 'provider' && !direct ? 'provider' : 'gateway'
-  return (shape ?? usual) === 'provider' ? provider : words
+/** The provider whose error format a fault uses. Empty for the gateway's own format. */
+export const errorFormatOf = ({ at, provider, direct, words = '' }: FaultContext, shape: Shape): string => {
+  const defaultShape = at === 'provider' && !direct ? 'provider' : 'gateway'
+  return (shape ?? defaultShape) === 'provider' ? provider : words
 }
 
-/** What a rule says of a refusal. */
+/** Options of a rule for an error reply. */
 export interface RefusalOptions {
   message?: string | undefined
   headers?: Record<string, string> | undefined
@@ -47,45 +47,45 @@ export interface RefusalOptions {
 }
 type About = Omit<ProviderRefusal, 'model' | 'id' | 'message'>
 
-/** The reply of one that refuses. */
-export function refusal(context: FaultContext, about: About, given: RefusalOptions): Reply {
-  const more = lowerCase(given.headers)
-  const provider = speaker(context, given.shape)
-  const shaped = shapeOf(provider, context, { about, given })
-  if (provider === '') return jsonReply(shaped.status, ownError(context, about, given), more)
+/** Creates the error reply of a provider or the gateway. */
+export function refusal(context: FaultContext, about: About, options: RefusalOptions): Reply {
+  const more = lowerCase(options.headers)
+  const provider = errorFormatOf(context, options.shape)
+  const shaped = shapeOf(provider, context, { about, options })
+  if (provider === '') return jsonReply(shaped.status, ownError(context, about, options), more)
   return jsonReply(shaped.status, shaped.body, { ...shaped.headers, ...more })
 }
 
-/** The body of a refusal in the words of this API. */
-export function ownError(context: FaultContext, about: About, given: RefusalOptions): ReturnType<typeof envelope> {
-  const { status, body } = shapeOf('', context, { about, given })
+/** The error body in the format of the gateway. */
+export function ownError(context: FaultContext, about: About, options: RefusalOptions): ReturnType<typeof envelope> {
+  const { status, body } = shapeOf('', context, { about, options })
   const { message, param, code, type } = body.error as Record<'message' | 'param' | 'code' | 'type', string>
   return envelope({ status, message, param, code: code ?? type })
 }
 
-/** The body of a refusal in the words of who speaks. */
-export const errorBody = (context: FaultContext, about: About, given: RefusalOptions): object => {
-  const provider = speaker(context, given.shape)
-  return provider === '' ? ownError(context, about, given) : shapeOf(provider, context, { about, given }).body
+/** The error body in the format of the provider or the gateway. */
+export const errorBody = (context: FaultContext, about: About, options: RefusalOptions): object => {
+  const provider = errorFormatOf(context, options.shape)
+  return provider === '' ? ownError(context, about, options) : shapeOf(provider, context, { about, options }).body
 }
 
 function shapeOf(
   provider: string,
-  { model, luck }: FaultContext,
-  { about, given }: { about: About; given: RefusalOptions },
+  { model, random }: FaultContext,
+  { about, options }: { about: About; options: RefusalOptions },
 ) {
   const name = model.slice(model.indexOf('/') + 1)
-  return providerNamed(provider).error({ ...about, message: given.message, model: name, id: requestId(luck) })
+  return providerNamed(provider).error({ ...about, message: options.message, model: name, id: requestId(random) })
 }
 
-/** The same headers under names in lower case. */
+/** The headers with lowercase names. */
 export const lowerCase = (headers: Record<string, string> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-const requestId = (luck: FaultContext['luck']): string =>
+const requestId = (random: FaultContext['random']): string =>
   ['first', 'second']
     .map((half) =>
-      Math.floor(luck(`${half} half of the request id`) * 2 ** 48)
+      Math.floor(random(`${half} half of the request id`) * 2 ** 48)
         .toString(16)
         .padStart(12, '0'),
     )

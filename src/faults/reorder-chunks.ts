@@ -1,4 +1,4 @@
-// reorder-chunks: a part of the answer comes after the one that follows it.
+// reorder-chunks: two adjacent chunks of a stream are swapped.
 import { z } from 'zod'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
@@ -25,7 +25,7 @@ export const reorderChunks = defineFault({
           waiting = text
           continue
         }
-        // The end mark is no chunk, and what came after it would be read by nobody.
+        // The end mark is not a chunk, and clients do not read beyond it.
         const swaps = waiting !== undefined && kind !== 'comment'
         if (swaps && kind !== 'done') context.triggered()
         if (swaps) yield* kind === 'done' ? [waiting ?? '', text] : [text, waiting ?? '']

@@ -1,4 +1,4 @@
-// reset: the connection is reset before anything of an answer.
+// reset: the connection is reset before the response starts.
 import { endsEarly } from './define.ts'
 
 /** Tests a connection that is reset (RST) before the response starts. */

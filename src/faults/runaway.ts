@@ -1,4 +1,4 @@
-// runaway: the model never comes to an end, and calls a tool instead of answering.
+// runaway: the model never finishes, and calls a tool in every response.
 import { z } from 'zod'
 import { satisfying } from '../answers/schema-sample.ts'
 import { fingerprint } from '../lib/ids.ts'
@@ -28,7 +28,7 @@ export const runaway = defineFault({
       }
       const { name, parameters } = called
       const sample = await context.clock.work(satisfying(parameters, 'tools', context))
-      const id = `call_${fingerprint(`${context.luck('call')}:${name}`)}`
+      const id = `call_${fingerprint(`${context.random('call')}:${name}`)}`
       const call = { id, type: 'function', function: { name, arguments: JSON.stringify(sample ?? {}) } }
       return { ...message, content: null, tool_calls: [{ index: 0, ...call }] }
     }),

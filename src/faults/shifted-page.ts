@@ -1,4 +1,4 @@
-// shifted-page: a list moves while somebody pages through it.
+// shifted-page: a list changes while a client pages through it.
 import { z } from 'zod'
 import type { WorkspaceCall } from '../contract/core/fault.ts'
 import { defineFault } from './define.ts'
@@ -14,13 +14,13 @@ export const shiftedPage = defineFault({
   async apply({ shift }, next, context) {
     const reply = await next()
     const { body } = reply
-    const given = body.kind === 'value' && isPage(body.value) ? body.value : undefined
-    const page = given && (shift === 'skip' ? skipped(given) : repeated(given, context.call))
+    const list = body.kind === 'value' && isPage(body.value) ? body.value : undefined
+    const page = list && (shift === 'skip' ? skipped(list) : repeated(list, context.call))
     if (page) {
       context.triggered()
       return { ...reply, body: { kind: 'value', value: page } }
     }
-    context.skipped(given ? REASONS[shift] : 'the response is not a list')
+    context.skipped(list ? REASONS[shift] : 'the response is not a list')
     return reply
   },
 })
@@ -30,7 +30,7 @@ const REASONS = { skip: 'the page is empty', repeat: 'no item before the page wa
 const skipped = (page: RecordPage): RecordPage | undefined =>
   page.data.length > 0 ? { ...page, data: page.data.slice(1) } : undefined
 
-/** The page moved back by one: it begins with the item that the page before ended with, and is as long as before. */
+/** The page moved back by one: it begins with the last item of the previous page and keeps its length. */
 function repeated(page: RecordPage, call: WorkspaceCall | undefined): RecordPage | undefined {
   if (!call || page.data.length < 2) return undefined
   const cursor = new URL(call.url, 'http://localhost').searchParams.get('starting_after')

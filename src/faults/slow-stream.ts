@@ -1,4 +1,4 @@
-// slow-stream: the tokens of a stream come slowly.
+// slow-stream: the tokens of a stream are sent slowly.
 import { z } from 'zod'
 import { changeStream } from './change.ts'
 import { defineFault } from './define.ts'
@@ -19,9 +19,9 @@ export const slowStream = defineFault({
       let number = 0
       for await (const { text, tokens } of blocks) {
         if (tokens > 0) {
-          const luck = context.luck(`chunk ${number++}`)
+          const random = context.random(`chunk ${number++}`)
           const now = clock.passed()
-          due = Math.max(now, due + (tokens / pace) * 1000 * (1 - jitter + 2 * jitter * luck))
+          due = Math.max(now, due + (tokens / pace) * 1000 * (1 - jitter + 2 * jitter * random))
           if (due > now) {
             context.triggered()
             await clock.latency(due - now, signal)

@@ -1,12 +1,12 @@
-// split-bytes: the right bytes in packets that end where no reader expects it.
+// split-bytes: the correct bytes, split inside a character or a JSON token.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import type { Reply } from '../contract/core/reply.ts'
-import { onAnswer, orUnset } from './change.ts'
+import { onAnswer, skippedAtEnd } from './change.ts'
 import { defineFault } from './define.ts'
 import { changed, piecesOf, streamBytes } from './wire.ts'
 
-/** Where the bytes are parted: after the first byte of a character that has more, or in the middle of a token of JSON. */
+/** Split positions: after the first byte of a multi-byte character, or in the middle of a JSON token. */
 const CHARACTER = /(?<=[\xc2-\xf4])(?=[\x80-\xbf])/g
 const TOKEN = /"(?:[^"\\]|\\.)*"|[\w.+-]{2,}|\r?\n\r?\n/g
 
@@ -21,42 +21,42 @@ export const splitBytes = defineFault({
     wait: Duration.default(0).describe('Delay between pieces.'),
   },
   example: { inside: 'any' },
-  apply: ({ wait, ...where }, next, context) =>
+  apply: ({ wait, ...options }, next, context) =>
     onAnswer(next, context, {
       change(reply) {
         const { contentType } = streamBytes(reply)
         const pieces = async function* () {
-          for await (const { piece, first } of parts(reply, where)) {
+          for await (const { piece, first } of parts(reply, options)) {
             if (!first) context.triggered()
             if (!first && wait > 0) await context.clock.latency(wait, context.signal)
             yield piece
           }
         }
-        const bytes = orUnset(pieces(), context, 'the response has no such position')
+        const bytes = skippedAtEnd(pieces(), context, 'the response has no such position')
         return changed(reply, { body: { kind: 'bytes', contentType, bytes } })
       },
     }),
 })
 
-interface Where {
+interface SplitOptions {
   inside: 'any' | 'character' | 'token'
   size?: number | undefined
 }
 
-async function* parts(reply: Reply, where: Where): AsyncGenerator<{ piece: Uint8Array; first: boolean }> {
+async function* parts(reply: Reply, options: SplitOptions): AsyncGenerator<{ piece: Uint8Array; first: boolean }> {
   for await (const whole of piecesOf(reply)) {
-    const ends = [...placesIn(whole, where), whole.length]
+    const ends = [...splitPositions(whole, options), whole.length]
     for (const [index, end] of ends.entries()) {
       yield { piece: whole.subarray(ends[index - 1] ?? 0, end), first: index === 0 }
     }
   }
 }
 
-/** Offsets at which some bytes are parted, in order. */
-function placesIn(bytes: Uint8Array, { inside, size }: Where): number[] {
+/** Offsets at which bytes are split, in order. */
+function splitPositions(bytes: Uint8Array, { inside, size }: SplitOptions): number[] {
   if (size !== undefined)
     return Array.from({ length: Math.ceil(bytes.length / size) - 1 }, (_, index) => (index + 1) * size)
-  // One character for each byte, so that places in the text are places in the bytes.
+  // Latin-1 has one character per byte, so offsets in the text are offsets in the bytes.
   const text = Buffer.from(bytes).toString('latin1')
   const characters = inside === 'token' ? [] : [...text.matchAll(CHARACTER)].map(({ index }) => index)
   const tokens =

@@ -1,4 +1,4 @@
-// stale-read: what was written is not seen yet.
+// stale-read: a read returns the data from before the last write.
 import type { Reply } from '../contract/core/reply.ts'
 import { canonicalJson } from '../lib/canonical.ts'
 import { defineFault } from './define.ts'

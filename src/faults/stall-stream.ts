@@ -1,4 +1,4 @@
-// stall-stream: nothing more comes in the middle of a stream.
+// stall-stream: a stream stalls in the middle.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { CLOSES, changeAt, endAs, PLACE, streamTexts } from './change.ts'

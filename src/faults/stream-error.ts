@@ -1,4 +1,4 @@
-// stream-error: the provider, or the gateway, reports a failure in the middle of a stream.
+// stream-error: an error event replaces the rest of a stream.
 import type { z } from 'zod'
 import type { FaultContext } from '../contract/core/fault.ts'
 import { type EventData, encodeEvent, eventOfType, type StreamEvent } from '../lib/sse.ts'
@@ -30,13 +30,13 @@ export const streamError = defineFault({
     }),
 })
 
-/** The events of an operation that has its own for a failure; otherwise the body that the error would have as an answer. */
+/** The error events of the operation, or else an event with the error body. */
 function errorEvents(
   context: FaultContext,
   status: z.infer<typeof errorStatus>,
-  { sent, ...given }: RefusalOptions & { sent: readonly EventData[] },
+  { sent, ...options }: RefusalOptions & { sent: readonly EventData[] },
 ): StreamEvent[] {
   const about = problemOf(status)
-  const own = context.operation.events?.failed?.(ownError(context, about, given), sent)
-  return own ?? [eventOfType(errorBody(context, about, given))]
+  const own = context.operation.events?.failed?.(ownError(context, about, options), sent)
+  return own ?? [eventOfType(errorBody(context, about, options))]
 }

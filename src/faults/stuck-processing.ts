@@ -1,4 +1,4 @@
-// stuck-processing: a datasource is never ready.
+// stuck-processing: a datasource never leaves the processing state.
 import { z } from 'zod'
 import { defineFault } from './define.ts'
 import { mapRecords } from './records.ts'
@@ -18,7 +18,7 @@ export const stuckProcessing = defineFault({
   async apply({ status }, next, context) {
     const reply = await next()
     let found = false
-    const concerns = /\/datasources(\/[^/]+)?$/.test(context.call?.url.replace(/\?.*$/s, '') ?? '')
+    const result = /\/datasources(\/[^/]+)?$/.test(context.call?.url.replace(/\?.*$/s, '') ?? '')
       ? mapRecords(reply, (record) => {
           if (!STATES.includes(String(record.status))) return record
           found = true
@@ -27,6 +27,6 @@ export const stuckProcessing = defineFault({
         })
       : reply
     context.skipped(found ? 'it is already in that state' : 'the response has no datasource')
-    return concerns
+    return result
   },
 })

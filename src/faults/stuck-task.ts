@@ -1,4 +1,4 @@
-// stuck-task: a task works for ever.
+// stuck-task: an agent task never leaves `working`.
 import { untilAborted } from '../lib/clock.ts'
 import { defineFault } from './define.ts'
 

@@ -1,4 +1,4 @@
-// sub-agent-failed: an agent of the team fails at what it was asked to do.
+// sub-agent-failed: a sub-agent fails with an error.
 import { z } from 'zod'
 import { valueReply } from '../contract/core/reply.ts'
 import { defineFault } from './define.ts'

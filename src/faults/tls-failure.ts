@@ -1,10 +1,10 @@
-// tls-failure: no secure connection comes about.
+// tls-failure: the TLS connection cannot be established.
 import { z } from 'zod'
 import { ConnectionFailure } from '../contract/core/reply.ts'
 import { addressOf } from '../providers/endpoints.ts'
 import { defineFault } from './define.ts'
 
-const WORDS = {
+const MESSAGES = {
   expired: 'its certificate has expired (CERT_HAS_EXPIRED)',
   'self-signed': 'its certificate is signed by itself (DEPTH_ZERO_SELF_SIGNED_CERT)',
   'wrong-host': 'its certificate is for another host (ERR_TLS_CERT_ALTNAME_INVALID)',
@@ -25,6 +25,6 @@ export const tlsFailure = defineFault({
   example: {},
   async apply({ reason }, _, { triggered, provider }) {
     triggered()
-    throw new ConnectionFailure(`TLS connection failed to ${addressOf(provider).host}: ${WORDS[reason]}`)
+    throw new ConnectionFailure(`TLS connection failed to ${addressOf(provider).host}: ${MESSAGES[reason]}`)
   },
 })

@@ -11,7 +11,7 @@ export const toolDuplicate = defineFault({
   points: ['provider', 'gateway'],
   inAnswer: true,
   options: {
-    // Both are reported: models write equal calls, which get ids of their own, and servers send a call again with its id.
+    // Both are known bugs: models write equal calls with separate ids, and servers repeat a call with its id.
     id: z
       .enum(['new', 'same'])
       .default('new')

@@ -1,4 +1,4 @@
-// tool-error: a tool fails, in words that the model reads.
+// tool-error: a tool fails with an error that the model receives.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 import { valueReply } from '../contract/core/reply.ts'

@@ -1,4 +1,4 @@
-// tool-timeout: a tool gives no result.
+// tool-timeout: a tool returns no result.
 import { untilAborted } from '../lib/clock.ts'
 import { defineFault } from './define.ts'
 

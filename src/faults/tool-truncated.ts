@@ -1,4 +1,4 @@
-// tool-truncated: the answer ends in the middle of a tool call's arguments.
+// tool-truncated: the response ends in the middle of a tool call's arguments.
 import { z } from 'zod'
 import { changeToolCalls } from './answer-tools.ts'
 import { defineFault } from './define.ts'
@@ -25,7 +25,7 @@ export const toolTruncated = defineFault({
     }),
 })
 
-/** The first half of a JSON object: at least its opening brace, and never JSON itself. */
+/** The first half of a JSON object: at least its opening brace, and never valid JSON. */
 const half = (json: string): string => {
   const text = json.trim()
   return text.slice(0, Math.max(1, text.length >> 1)).replace(/[\ud800-\udbff]$/, '') || '{'

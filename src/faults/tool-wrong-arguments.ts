@@ -1,4 +1,4 @@
-// tool-wrong-arguments: what the model asks a tool for does not fit the tool's schema.
+// tool-wrong-arguments: the arguments of a tool call do not match its schema.
 import { z } from 'zod'
 import { asObject, type JsonObject, parsedJson } from '../lib/values.ts'
 import { changeToolCalls, type OfferedFunction, offeredFunctions } from './answer-tools.ts'
@@ -30,11 +30,11 @@ export const toolWrongArguments = defineFault({
   },
 })
 
-type Form = (given: string, tool: OfferedFunction | undefined) => string
+type Form = (json: string, tool: OfferedFunction | undefined) => string
 
 const propertiesOf = (tool: OfferedFunction | undefined) => Object.entries(asObject(tool?.parameters.properties) ?? {})
 
-/** By properties, where the schema has some. */
+/** Changes the properties of the schema. Half of the JSON for a tool without properties. */
 const byProperties =
   (change: (properties: [string, unknown][]) => [string, unknown][]): Form =>
   (_, tool) => {
@@ -48,10 +48,10 @@ const FORMS: Readonly<Record<'type' | 'missing' | 'json' | 'shape' | 'string' | 
   type: byProperties((properties) => properties.map(([name, schema]) => [name, wrongFor(asObject(schema))])),
   missing: byProperties(() => []),
   json: () => HALF,
-  shape: (given) => JSON.stringify([parsedJson(given) ?? given]),
-  string: (given) => JSON.stringify(given),
-  fenced: (given) => `\`\`\`json\n${given}\n\`\`\``,
+  shape: (json) => JSON.stringify([parsedJson(json) ?? json]),
+  string: (json) => JSON.stringify(json),
+  fenced: (json) => `\`\`\`json\n${json}\n\`\`\``,
 }
 
-/** A value of a type that a schema does not name. */
+/** A value of a type that a schema does not allow. */
 const wrongFor = (schema: JsonObject | undefined): unknown => (schema?.type === 'object' ? 'wrong' : { wrong: true })

@@ -1,4 +1,4 @@
-// truncate-body: the body is shorter than it should be; nothing on the wire says so, or its content-length alone.
+// truncate-body: the body is truncated, and only a content-length may show it.
 import { z } from 'zod'
 import { cutBytes } from './change.ts'
 import { defineFault } from './define.ts'
@@ -21,7 +21,7 @@ export const truncateBody = defineFault({
   },
   example: { after_fraction: 0.5 },
   async apply(options, next, context) {
-    const { after_bytes: most, after_fraction: share = most === undefined ? 0.5 : undefined, announce } = options
+    const { after_bytes: limit, after_fraction: share = limit === undefined ? 0.5 : undefined, announce } = options
     let announced: number | undefined
     const measured = async () => {
       const reply = await next()
@@ -30,7 +30,7 @@ export const truncateBody = defineFault({
       announced = bytes.length
       return changed(reply, { body: { kind: 'bytes', contentType: streamBytes(reply).contentType, bytes } })
     }
-    const cut = await cutBytes(measured, context, { after_bytes: most, after_fraction: share, close: 'clean' })
+    const cut = await cutBytes(measured, context, { after_bytes: limit, after_fraction: share, close: 'clean' })
     return announced === undefined || cut.body.kind !== 'bytes' ? cut : { ...cut, body: { ...cut.body, announced } }
   },
 })

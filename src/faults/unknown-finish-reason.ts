@@ -1,4 +1,4 @@
-// unknown-finish-reason: the answer ends for a reason that the API does not have.
+// unknown-finish-reason: the finish reason does not exist in the API.
 import { z } from 'zod'
 import { asObject, parsedJson } from '../lib/values.ts'
 import { endedAs } from './answer-end.ts'
@@ -6,7 +6,7 @@ import { changeStream, changeWhole } from './change.ts'
 import { defineFault } from './define.ts'
 import { eventText } from './wire.ts'
 
-const NONE = 'the response has no finish reason'
+const NO_REASON = 'the response has no finish reason'
 
 /** Tests how a client handles a finish reason that it does not know. */
 export const unknownFinishReason = defineFault({
@@ -28,7 +28,7 @@ export const unknownFinishReason = defineFault({
     if (!context.stream)
       return changeWhole(next, context, (text) => {
         const ended = endedAs(asObject(parsedJson(text)) ?? {}, reason)
-        if (!ended) context.skipped(NONE)
+        if (!ended) context.skipped(NO_REASON)
         return ended && JSON.stringify(ended)
       })
     const change = async function* (blocks: Parameters<Parameters<typeof changeStream>[2]>[0]) {
@@ -38,6 +38,6 @@ export const unknownFinishReason = defineFault({
         yield ended ? eventText(ended) : text
       }
     }
-    return changeStream(next, context, change, NONE)
+    return changeStream(next, context, change, NO_REASON)
   },
 })

@@ -1,4 +1,4 @@
-// unknown-tool: the model calls a tool that it was not offered.
+// unknown-tool: the model calls a tool that was not offered.
 import { z } from 'zod'
 import { changeToolCalls } from './answer-tools.ts'
 import { defineFault } from './define.ts'

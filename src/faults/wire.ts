@@ -1,4 +1,4 @@
-// The wire form of a reply, for faults that cut, change or slice what is really sent.
+// The bytes and events of a reply, for faults that change what is sent.
 import type { Operation } from '../contract/core/operation.ts'
 import type { BytesBody, EventsBody, Reply } from '../contract/core/reply.ts'
 import {
@@ -18,20 +18,20 @@ const encoder = new TextEncoder()
 /** One server-sent event, the end mark, or a comment. */
 export interface EventBlock {
   kind: 'event' | 'done' | 'comment'
-  /** As it is on the wire, blank line included. */
+  /** Its text on the wire, including the blank line. */
   text: string
   /** Name of the event. */
   event?: string | undefined
-  /** Its data, when that is an object. */
+  /** Its data, if that is an object. */
   data?: Record<string, unknown> | undefined
-  /** Whether it carries a part of the answer that a reader sees. */
+  /** Whether it has content of the response. */
   content: boolean
-  /** Tokens of the answer in it; one for each event of a real provider that has content. */
+  /** Its number of response tokens. Events of a real provider with content count as 1. */
   tokens: number
 }
 
 /**
- * The reply with something else in it; its counts are those that the real one has by the time they are asked for.
+ * The reply with changes. Its usage is read from the original reply when needed, since a stream sets it late.
  * @example
  * import { valueReply } from '../contract/core/reply.ts'
  * changed(valueReply(1), { headers: { 'x-a': 'b' } }).headers // => { 'x-a': 'b' }
@@ -44,7 +44,7 @@ export const changed = (reply: Reply, change: Partial<Pick<Reply, 'headers' | 'b
   },
 })
 
-/** Whether a reply is an answer at all. */
+/** Whether a reply has a success status. */
 export const isAnswer = ({ status }: Reply): boolean => status >= 200 && status <= 299
 
 /**
@@ -56,18 +56,18 @@ export const isAnswer = ({ status }: Reply): boolean => status >= 200 && status 
 export const isStream = ({ body }: Reply): boolean =>
   body.kind === 'events' || (body.kind === 'bytes' && /^text\/event-stream/i.test(body.contentType))
 
-/** The bytes of a reply's whole body. */
+/** All bytes of a reply's body. */
 export const wholeBytes = async (reply: Reply): Promise<Uint8Array> =>
   Buffer.concat(await Array.fromAsync(piecesOf(reply)))
 
-/** The bytes of a reply's body, piece by piece as they come. */
+/** The bytes of a reply's body in pieces, as they arrive. */
 export function piecesOf(reply: Reply): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   const { bytes } = streamBytes(reply)
   return bytes instanceof Uint8Array ? [bytes] : bytes
 }
 
 /**
- * A reply's body as bytes that come in their own time.
+ * A reply's body as bytes, with the timing of its events.
  * @example
  * import { valueReply } from '../contract/core/reply.ts'
  * streamBytes(valueReply({ a: 1 })).contentType // => 'application/json'
@@ -81,7 +81,7 @@ export function streamBytes({ body }: Reply): BytesBody {
   return { kind: 'bytes', contentType: EVENT_STREAM, bytes: encoded(body) }
 }
 
-/** The body as its reader has it: without the events that are no part of the answer. */
+/** The body without the events that are hidden from its reader. */
 function withoutHidden(body: BytesBody): BytesBody {
   const { bytes, contentType, hides } = body
   if (!hides) return body
@@ -93,15 +93,15 @@ function withoutHidden(body: BytesBody): BytesBody {
         .map(({ text }) => text)
         .join(''),
     )
-  const shown = async function* () {
+  const visible = async function* () {
     for await (const piece of bytes instanceof Uint8Array ? [bytes] : bytes) {
-      const left = textOf(reader.read(piece))
-      if (left.length > 0) yield left
+      const text = textOf(reader.read(piece))
+      if (text.length > 0) yield text
     }
     const last = textOf(reader.end())
     if (last.length > 0) yield last
   }
-  return { kind: 'bytes', contentType, bytes: shown() }
+  return { kind: 'bytes', contentType, bytes: visible() }
 }
 
 const EVENT_STREAM = 'text/event-stream; charset=utf-8'
@@ -110,16 +110,16 @@ async function* encoded(body: EventsBody): AsyncGenerator<Uint8Array> {
   for await (const event of marked(body)) yield encoder.encode(encodeEvent(event))
 }
 
-/** The events with their end mark. */
+/** The events with an end mark. */
 async function* marked({ events, marked }: EventsBody): AsyncGenerator<StreamEvent> {
   for await (const batch of events) yield* batch
   if (!marked) yield DONE_EVENT
 }
 
-/** What changes the events of a stream: each text that it yields is put on the wire by itself. */
+/** Changes the events of a stream. Each text that it yields is sent separately. */
 export type BlockChange = (blocks: AsyncGenerator<EventBlock>) => AsyncGenerator<string>
 
-/** The reply with its events, the end mark included, replaced by what `change` makes of them. */
+/** The reply with its events changed, including the end mark. */
 export function mapBlocks(reply: Reply, operation: Pick<Operation, 'events'>, change: BlockChange): Reply {
   const bytes = async function* () {
     const blocks = blocksOf(reply, operation)
@@ -145,7 +145,7 @@ async function* blocksOf(reply: Reply, { events: rules }: Pick<Operation, 'event
   for (const block of reader.end()) yield blockOfText(block, rules)
 }
 
-/** The reply as a value or as events again, when a fault has made bytes of it; those of a refusal stay. */
+/** The reply with a value or events instead of bytes. Error replies are not changed. */
 export async function unpacked(reply: Reply): Promise<Reply> {
   if (reply.body.kind !== 'bytes' || !isAnswer(reply)) return reply
   if (isStream(reply)) return changed(reply, { body: { kind: 'events', events: eventsIn(reply), marked: true } })
@@ -199,14 +199,14 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The text of a block with other data, as a value or as the text that it is. */
+/** The text of a block with other data, given as a value or as text. */
 export const rewritten = ({ event }: EventBlock, data: unknown, text?: string): string =>
   encodeEvent({ event, text: text ?? JSON.stringify(data) })
 
-/** An event as it is on the wire, named by its type where it has one. */
+/** The text of an event, named by its type if it has one. */
 export const eventText = (data: object): string => encodeEvent(eventOfType(data))
 
-/** Stops a reply whose body nobody will hear. */
-export async function drop(reply: Reply): Promise<void> {
+/** Stops a reply whose body is not needed. */
+export async function discard(reply: Reply): Promise<void> {
   for await (const _ of piecesOf(reply)) break
 }

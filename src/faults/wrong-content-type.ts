@@ -1,4 +1,4 @@
-// wrong-content-type: the header does not say what the body is.
+// wrong-content-type: the content type does not match the body.
 import { z } from 'zod'
 import { onAnswer } from './change.ts'
 import { defineFault } from './define.ts'

@@ -34,11 +34,11 @@ const quota: QuotaCountdown = (unit, { limit, remaining, resets }) => ({
 })
 
 function anthropicError(refused: ProviderRefusal): ErrorShape {
-  const { model, limit, asked, unit = 'requests', id } = refused
+  const { model, limit, requested, unit = 'requests', id } = refused
   const words: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limit_error', `This request would exceed your rate limit of ${limit ?? 0} ${unit}.`],
     'auth-failure': [401, 'authentication_error', 'invalid x-api-key'],
-    'context-length': [400, 'invalid_request_error', `prompt is too long: ${asked} tokens > ${limit} maximum`],
+    'context-length': [400, 'invalid_request_error', `prompt is too long: ${requested} tokens > ${limit} maximum`],
     'content-filter': [400, 'invalid_request_error', 'Output blocked by content filtering policy'],
     'quota-exceeded': [400, 'invalid_request_error', 'Your credit balance is too low to access the API.'],
     'model-not-found': [404, 'not_found_error', `model: ${model}`],

@@ -4,11 +4,11 @@ import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefu
 import { noCountdown } from './quota-headers.ts'
 
 function awsError(refused: ProviderRefusal): ErrorShape {
-  const { limit, asked, unit = 'requests', id } = refused
+  const { limit, requested, unit = 'requests', id } = refused
   const words: ErrorVocabulary = {
     'rate-limit': [429, 'ThrottlingException', `Too many ${unit}, please wait before trying again.`],
     'auth-failure': [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
-    'context-length': [400, 'ValidationException', `Input is too long: ${asked} tokens, the model takes ${limit}.`],
+    'context-length': [400, 'ValidationException', `Input is too long: ${requested} tokens, the model takes ${limit}.`],
     'content-filter': [400, 'ValidationException', 'The request was blocked by the content filtering policy.'],
     'quota-exceeded': [400, 'ServiceQuotaExceededException', 'The request exceeds the service quota of your account.'],
     'model-not-found': [404, 'ResourceNotFoundException', 'This model version has reached the end of its life.'],

@@ -9,14 +9,14 @@ const quota: QuotaCountdown = (unit, { limit, remaining }) =>
     : ({} as Record<string, number>)
 
 function cohereError(refused: ProviderRefusal): ErrorShape {
-  const { model, limit, asked, unit = 'requests', id } = refused
+  const { model, limit, requested, unit = 'requests', id } = refused
   const words: ErrorVocabulary = {
     'rate-limit': [429, '', `You are past the limit of ${limit ?? 0} ${unit} / minute of your key.`],
     'auth-failure': [401, '', 'invalid api token'],
     'context-length': [
       400,
       '',
-      `too many tokens: the prompt cannot exceed ${limit} tokens, received ${asked}. Try a shorter prompt.`,
+      `too many tokens: the prompt cannot exceed ${limit} tokens, received ${requested}. Try a shorter prompt.`,
     ],
     'content-filter': [498, '', 'The request was blocked: it may be against the usage guidelines.'],
     'quota-exceeded': [402, '', 'You have reached the billing limit of your account.'],

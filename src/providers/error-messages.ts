@@ -23,10 +23,10 @@ export interface ProviderRefusal {
   message?: string | undefined
   /** Milliseconds after which to call again. */
   retryAfter?: number | undefined
-  /** What is counted, the most of it that is allowed, and what was asked for. */
+  /** What is counted, the most of it that is allowed, and what was requested. */
   unit?: 'requests' | 'tokens'
   limit?: number | undefined
-  asked?: number | undefined
+  requested?: number | undefined
 }
 
 /** What goes on the wire. */

@@ -27,14 +27,14 @@ const modelPackage: ModelPackage = {
 }
 
 function googleError(refused: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, asked, retryAfter, unit = 'requests' } = refused
+  const { problem, model, limit, requested, retryAfter, unit = 'requests' } = refused
   const words: ErrorVocabulary = {
     'rate-limit': [429, 'RESOURCE_EXHAUSTED', `You exceeded your current quota of ${unit} per minute for ${model}.`],
     'auth-failure': [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'],
     'context-length': [
       400,
       'INVALID_ARGUMENT',
-      `The input token count (${asked}) exceeds the maximum number of tokens allowed (${limit}).`,
+      `The input token count (${requested}) exceeds the maximum number of tokens allowed (${limit}).`,
     ],
     'content-filter': [400, 'INVALID_ARGUMENT', 'The prompt was blocked for reasons of safety.'],
     'quota-exceeded': [

@@ -11,14 +11,14 @@ const quota: QuotaCountdown = (unit, { limit, remaining }) => {
 }
 
 function mistralError(refused: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, asked, id } = refused
+  const { problem, model, limit, requested, id } = refused
   const words: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limited', 'Rate limit exceeded'],
     'auth-failure': [401, 'unauthorized', 'Unauthorized'],
     'context-length': [
       400,
       'invalid_request_prompt',
-      `Prompt contains ${asked} tokens, too large for model with ${limit} maximum context length`,
+      `Prompt contains ${requested} tokens, too large for model with ${limit} maximum context length`,
     ],
     'content-filter': [403, 'guardrail_violation', 'The request was blocked by a content guardrail.'],
     'quota-exceeded': [429, 'service_tier_capacity_exceeded', 'Service tier capacity exceeded for this model.'],

@@ -15,9 +15,9 @@ export const FAMILY_API: CompatibleApi = 'openai'
 
 /** How they refuse. */
 export function openaiError(refused: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, asked, retryAfter, unit = 'requests', id } = refused
+  const { problem, model, limit, requested, retryAfter, unit = 'requests', id } = refused
   const kept = unit === 'tokens' ? 'tokens per min (TPM)' : 'requests per min (RPM)'
-  const counted = limit === undefined ? '' : `: limit ${limit}, requested ${asked}`
+  const counted = limit === undefined ? '' : `: limit ${limit}, requested ${requested}`
   const wait = retryAfter === undefined ? '' : ` Please try again in ${seconds(retryAfter)}.`
   const words: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limit_exceeded', `Rate limit reached for ${model} on ${kept}${counted}.${wait}`],
@@ -25,7 +25,7 @@ export function openaiError(refused: ProviderRefusal): ErrorShape {
     'context-length': [
       400,
       'context_length_exceeded',
-      `This model's maximum context length is ${limit} tokens, but the input has ${asked} tokens. Please shorten it.`,
+      `This model's maximum context length is ${limit} tokens, but the input has ${requested} tokens. Please shorten it.`,
     ],
     'content-filter': [400, 'content_policy_violation', 'The request was rejected by the safety system.'],
     'quota-exceeded': [429, 'insufficient_quota', 'You exceeded your current quota: look at your plan and billing.'],

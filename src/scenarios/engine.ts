@@ -1,4 +1,4 @@
-// Plays a scenario in a session: counts, states and chance; the only part of scenarios that changes while it runs.
+// Runs a scenario in a session. All mutable state of scenarios is here: counters, the state and what rules store.
 import type { ActiveScenario, FaultFacts, FaultKind } from '../contract/core/fault.ts'
 import type { RuleReport } from '../contract/core/verification.ts'
 import { faultKinds } from '../faults/index.ts'
@@ -11,28 +11,28 @@ import { matches, pointOf } from './rule-match.ts'
 import type { Phase, Rule, ScenarioFile } from './schema.ts'
 import { type RuleFault, replyThroughFaults } from './through.ts'
 
-/** A scenario as it was loaded. */
+/** A loaded scenario. */
 export interface Scenario extends ScenarioFile {
-  /** Where it was read. */
+  /** The file or name that it was loaded from. */
   location: string
-  /** As it was written, in YAML, where it was. */
+  /** Its YAML text, if it has one. */
   text?: string | undefined
 }
 
-/** A scenario being played, with what it has to tell. */
+/** A run of a scenario, with its counters and reports. */
 export interface ScenarioRun extends ActiveScenario {
   readonly scenario: Scenario
-  /** Milliseconds since the epoch at which it began. */
+  /** Start time in ms since the epoch. */
   readonly started: number
-  /** Calls of the session that had begun before it. */
+  /** Number of calls of the session that began before it. */
   readonly calls: number
-  /** What must have happened in this session: nothing when no rule is about it. */
+  /** Its expectations for this session. Empty if all its rules are for other sessions. */
   readonly expect: Scenario['expect']
   state(): string
   rules(): RuleReport[]
-  /** What was read of the workspace since it began. */
+  /** Workspace reads since its start. */
   readonly reads: RecordedReads
-  /** How much is known of which bodies came how often. */
+  /** Size of the counters of request bodies. */
   counterSize(): CacheSize
 }
 
@@ -40,22 +40,22 @@ interface Counters extends Omit<RuleReport, 'not_triggered'> {
   memory: Map<string, unknown>
   /** Milliseconds from the start to the last attempt or call that matched. */
   latest: number
-  /** How often its fault was reached. */
+  /** Number of attempts or calls in which its fault was reached. */
   begun: number
 }
 
 const START_STATE = 'start'
 
-/** Where and when a scenario begins. */
+/** The session and time of a start. */
 export interface ScenarioStart {
-  /** With the session's name, the key of its chance. */
+  /** Seed of its random numbers, together with the session's name. */
   seed: number
   session: string
-  /** The instant of the session's clock, in ms since the epoch. */
+  /** Time of the session's clock, in ms since the epoch. */
   now: number
-  /** Milliseconds of the session's clock that have passed. */
+  /** Elapsed time of the session's clock, in ms. */
   passed: number
-  /** How many calls of the session have begun. */
+  /** Number of calls of the session so far. */
   calls: number
 }
 
@@ -65,29 +65,31 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
     ({ match }) => match.session === undefined || globRegex(match.session).test(session),
   )
   const counters = new Map<Rule, Counters>(rules.map((rule) => [rule, countersOf(rule)]))
-  // One for each different body: those that came longest ago are forgotten, and would count from nothing again.
+  // Counts each request body. The oldest are dropped, and start again from 0.
   const occurrences = byteCache<number>(8 << 20)
-  const chosen = scenario.seed ?? seed
+  const usedSeed = scenario.seed ?? seed
   let state = START_STATE
-  /** The model that was called first. */
-  let first: string | undefined
+  /** The first model that was called. */
+  let firstModel: string | undefined
 
-  const luckOf = (rule: Rule, facts: FaultFacts) => (purpose: string) =>
-    chance(chosen, session, scenario.name, rule.name, facts.key, facts.position, facts.attempt, purpose)
+  const randomFor = (rule: Rule, facts: FaultFacts) => (purpose: string) =>
+    chance(usedSeed, session, scenario.name, rule.name, facts.key, facts.position, facts.attempt, purpose)
 
   const fires = (rule: Rule, facts: FaultFacts, { counter, elapsed }: { counter: Counters; elapsed: number }) => {
-    if (!matches(rule, facts, first)) return false
+    if (!matches(rule, facts, firstModel)) return false
     counter.matched++
     counter.latest = elapsed
-    if (!isDue(rule, { matched: counter.matched, elapsed, state, luck: luckOf(rule, facts) })) return false
+    if (!isDue(rule, { matched: counter.matched, elapsed, state, random: randomFor(rule, facts) })) return false
     state = rule.when.sets ?? state
     counter.triggered++
     return true
   }
   const faultsOn = (facts: FaultFacts, elapsed: number): RuleFault[] => {
-    if (facts.model !== '') first ??= facts.model
+    if (facts.model !== '') firstModel ??= facts.model
     return [...counters].flatMap(([rule, counter]) =>
-      fires(rule, facts, { counter, elapsed }) ? ruleFault(rule, facts, { counter, luck: luckOf(rule, facts) }) : [],
+      fires(rule, facts, { counter, elapsed })
+        ? ruleFault(rule, facts, { counter, random: randomFor(rule, facts) })
+        : [],
     )
   }
   const run: ScenarioRun = {
@@ -109,7 +111,7 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
       return { through: (passage, next) => replyThroughFaults(found, { ...passage, clock }, next) }
     },
     through: (facts, { clock, ...passage }, next) => run.faults(clock, facts)?.through(passage, next) ?? next(),
-    // A session that no rule of a scenario is about has nothing to meet.
+    // A session to which no rule applies has no expectations.
     expect: rules.length > 0 || scenario.rules.length === 0 ? scenario.expect : [],
     state: () => state,
     rules: () => [...counters].map(([rule, counter]) => reportOf(rule, counter)),
@@ -119,28 +121,28 @@ export function startRun(scenario: Scenario, { seed, session, now, passed, calls
   return run
 }
 
-/** A number in [0, 1) for a purpose. */
-type Luck = (purpose: string) => number
+/** Returns a number in [0, 1) for a purpose. */
+type RandomSource = (purpose: string) => number
 
-/** Whether the conditions of a rule hold for an attempt or call that is like its match. */
+/** Whether the `when` conditions of a rule hold for a matching attempt or call. */
 function isDue(
   { when }: Rule,
-  { matched, elapsed, state, luck }: { matched: number; elapsed: number; state: string; luck: Luck },
+  { matched, elapsed, state, random }: { matched: number; elapsed: number; state: string; random: RandomSource },
 ): boolean {
   const { calls: range, every, first = every, after = 0, for: length, probability, requires, schedule } = when
   if (range && !inRange(matched, range)) return false
   if (every !== undefined && first !== undefined && (matched < first || (matched - first) % every !== 0)) return false
   if (elapsed < after || (length !== undefined && elapsed >= after + length)) return false
   if (requires !== undefined && requires !== state) return false
-  if (probability !== undefined && luck('fires') >= probability) return false
-  return !schedule || luck('phase') < probabilityAt(schedule, elapsed)
+  if (probability !== undefined && random('fires') >= probability) return false
+  return !schedule || random('phase') < probabilityAt(schedule, elapsed)
 }
 
-/** The fault of a rule, ready for one attempt or call, which it counts; none when the rule only changes the state. */
+/** The fault of a rule for one attempt or call, with its counting. Empty if the rule only changes the state. */
 function ruleFault(
   { name, fault }: Rule,
   facts: FaultFacts,
-  { counter, luck }: { counter: Counters; luck: Luck },
+  { counter, random }: { counter: Counters; random: RandomSource },
 ): RuleFault[] {
   const kind = faultKinds.find((one) => one.type === fault?.type)
   if (!fault || !kind) return []
@@ -162,7 +164,7 @@ function ruleFault(
     const provider = facts.model.slice(0, facts.model.indexOf('/'))
     const operation = events ? { ...facts.operation, events } : facts.operation
     const about = { ...facts, ...passage, operation, provider }
-    const context = { ...about, luck, memory: counter.memory, triggered, skipped }
+    const context = { ...about, random, memory: counter.memory, triggered, skipped }
     return (kind as FaultKind<object>).apply(options, next, context)
   }
   return [{ inAnswer: kind.inAnswer === true, apply }]
@@ -186,23 +188,23 @@ function reportOf(rule: Rule, { memory: _, latest, begun, ...report }: Counters)
   const skipped = { ...report.skipped }
   if (report.fault !== null && begun < report.triggered) skipped[NOT_REACHED] = report.triggered - begun
   if (settled < begun) skipped[NOT_YET] = begun - settled
-  return { ...report, skipped, not_triggered: neverDue(rule, report, latest) ?? notTriggeredReason(report) }
+  return { ...report, skipped, not_triggered: notActiveReason(rule, report, latest) ?? notTriggeredReason(report) }
 }
 
-/** That a rule by time has not fired because nothing was called when its time had come. */
-function neverDue(
+/** Explains that no request matched while a timed rule was active. */
+function notActiveReason(
   { when }: Rule,
   { triggered, matched }: Omit<RuleReport, 'not_triggered'>,
   latest: number,
 ): string | undefined {
-  const due = (when.after ?? 0) + beginOf(when.schedule ?? [])
-  if (triggered > 0 || matched === 0 || latest > due || due === 0) return undefined
-  return `active from t=${seconds(due)}, last matching request at t=${seconds(latest)}`
+  const activeFrom = (when.after ?? 0) + beginOf(when.schedule ?? [])
+  if (triggered > 0 || matched === 0 || latest > activeFrom || activeFrom === 0) return undefined
+  return `active from t=${seconds(activeFrom)}, last matching request at t=${seconds(latest)}`
 }
 
 const seconds = (ms: number) => `${Number((ms / 1000).toFixed(1))} s`
 
-/** Milliseconds before the first phase in which anything can happen. */
+/** Time before the first phase with a probability above 0, in ms. */
 function beginOf(schedule: readonly Phase[]): number {
   let begins = 0
   for (const { phase, for: length = 0, from = RAMPS[phase][0], to = RAMPS[phase][1] } of schedule) {
@@ -220,9 +222,9 @@ function notTriggeredReason({ triggered, matched }: Omit<RuleReport, 'not_trigge
   return `its conditions were not met for any of the ${matched} matching requests`
 }
 
-/** A fault may answer by itself; those inside it then have nothing to act on. */
+/** A fault that replies itself prevents the faults inside it. */
 const NOT_REACHED = 'overridden by an earlier rule'
-/** It waits for its turn in an answer that still goes on. */
+/** The response has not yet reached the position of the fault. */
 const NOT_YET = 'not injected yet'
 
 const RAMPS: Record<Phase['phase'], [number, number]> = {
@@ -232,7 +234,7 @@ const RAMPS: Record<Phase['phase'], [number, number]> = {
   recovering: [1, 0],
 }
 
-/** Probability of a schedule at a time in ms since its start; after its last phase all is well. */
+/** Probability of a schedule at a time in ms since its start: 0 after its last phase. */
 function probabilityAt(schedule: readonly Phase[], elapsed: number): number {
   let begins = 0
   for (const {

@@ -1,4 +1,4 @@
-// Reads scenario files: the shipped ones by name, others by path; strict, with the place of every mistake.
+// Loads scenarios: the shipped ones by name, others by path. Errors have the line of every problem.
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
 import { agentSubject } from '../contract/core/agent-subjects.ts'
@@ -20,16 +20,16 @@ const nameOf = (path: string) => basename(path, extname(path))
 export const shippedScenarios = (): string[] => listAssets('scenarios').map(nameOf)
 
 /**
- * A scenario of a file's text.
+ * Parses a scenario file.
  * @throws FileError with all problems.
  */
 export const parseScenario = (path: string, text: string): Scenario => scenarioIn(parseSource(path, text), text)
 
-/** Mistakes that are told of one scenario: nobody reads thousands. */
+/** Maximum number of problems to report. */
 const MAX_PROBLEMS = 100
 
 /**
- * The scenario that a parsed text holds.
+ * The scenario in a parsed file.
  * @throws FileError with all problems.
  */
 export function scenarioIn(source: SourceFile, text: string): Scenario {
@@ -41,13 +41,13 @@ export function scenarioIn(source: SourceFile, text: string): Scenario {
   return { ...result.data, location: source.path, text }
 }
 
-/** What is wrong with the value of a scenario file. */
+/** The problems in the value of a scenario file. */
 export function scenarioProblems(value: unknown): Problem[] {
   const result = safeParse(ScenarioFile, value)
   return result.success ? [] : problemsOf(result.error, value)
 }
 
-/** Whether a file is a scenario and not a fixture: by its folder, or because it has rules or expectations. */
+/** Whether a file is a scenario and not a fixture: by its folder, or by its rules or expectations. */
 export function isScenario(path: string, text: string): boolean {
   if (basename(dirname(path)) === 'scenarios') return true
   try {
@@ -58,26 +58,26 @@ export function isScenario(path: string, text: string): boolean {
   }
 }
 
-/** A scenario where it comes from. */
+/** The source of a scenario: a file, or a fixed one. */
 export interface ScenarioSource {
-  /** As it was when it was last valid. */
+  /** The last valid version. */
   readonly scenario: Scenario
-  /** Why the file, as it stands now, is not what is played. */
+  /** Why the current file is not used. Undefined if it is. */
   readonly problem: string | undefined
-  /** Reads the file again if it has changed; a file with a mistake leaves all as it was, and is told of once. */
+  /** Reloads the file if it has changed. An invalid file is reported once and not used. */
   refresh(): void
 }
 
 /** A scenario that never changes. */
 export const fixedSource = (scenario: Scenario): ScenarioSource => ({ scenario, problem: undefined, refresh() {} })
 
-/** The shipped scenario of a name, undefined when there is none. */
+/** The shipped scenario with a name. Undefined if there is none. */
 export function loadShipped(name: string): Scenario | undefined {
   const path = listAssets('scenarios').find((one) => nameOf(one) === name)
   return path === undefined ? undefined : parseScenario(path, decoder.decode(readAsset(path)))
 }
 
-/** The error for a name that no shipped scenario has, with the name that was probably meant. */
+/** The error for an unknown scenario name, with a suggestion. */
 export function unknownScenario(name: string, what: 'scenario' | 'scenario or file'): FileError {
   const names = shippedScenarios()
   return new FileError(
@@ -86,9 +86,9 @@ export function unknownScenario(name: string, what: 'scenario' | 'scenario or fi
 }
 
 /**
- * The scenario of a shipped name or of a file, which is read again when it changes.
- * @param tell told of every edit that cannot be played.
- * @throws FileError for one that does not exist or is not valid.
+ * Opens a shipped scenario by name, or a file, which is reloaded when it changes.
+ * @param notify Called for every invalid version of the file.
+ * @throws FileError if it does not exist or is not valid.
  */
 export function openScenario(nameOrFile: string, notify: (problem: FileError) => void): ScenarioSource {
   const shipped = loadShipped(nameOrFile)
@@ -128,9 +128,9 @@ function fileSource(path: string, notify: (problem: FileError) => void): Scenari
 }
 
 /**
- * A line for each rule that can never fire.
- * @param operations names of the router's operations
- * @param locationOf where a rule stands; the scenario's location when left out
+ * Warns about each rule that can never be triggered.
+ * @param operations Names of the router's operations.
+ * @param locationOf Returns the location of a rule by index. Default: the scenario's location.
  */
 export function rulesWithoutEffect(
   { rules, location }: Scenario,
@@ -139,16 +139,16 @@ export function rulesWithoutEffect(
 ): string[] {
   const states = new Set(['start', ...rules.map((rule) => rule.when.sets)])
   return rules.flatMap((rule, index) => {
-    const why = whyIdle(rule, states) ?? unknownOperation(rule, operations)
-    return why
-      ? [`${locationOf(index)}: rules[${index}] ${JSON.stringify(rule.name)} can never be triggered: ${why}`]
+    const reason = idleReason(rule, states) ?? unknownOperation(rule, operations)
+    return reason
+      ? [`${locationOf(index)}: rules[${index}] ${JSON.stringify(rule.name)} can never be triggered: ${reason}`]
       : []
   })
 }
 
 const MODELS_ONLY = ['provider', 'model', 'called_first', 'identity', 'thread', 'text'] as const
-/** What agents do, by where rules act on it. */
-const OF_AGENTS: Record<string, string | undefined> = {
+/** The subjects of rules for agents, by fault point. */
+const AGENT_SUBJECTS: Record<string, string | undefined> = {
   tool: 'tool calls',
   task: 'task iterations',
   approval: 'tool approvals',
@@ -157,11 +157,11 @@ const OF_AGENTS: Record<string, string | undefined> = {
 const NO_CALL = ['body', 'path', 'stream', 'target', 'attempt'] as const
 const AGENTS_ONLY = ['agent', 'task', 'iteration'] as const
 
-function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefined {
+function idleReason(rule: Rule, states: Set<string | undefined>): string | undefined {
   const { calls, every, first = every ?? 1, probability, requires, schedule } = rule.when
   if (probability === 0) return 'its probability is 0'
   if (calls?.[1] === 0) return 'calls are counted from 1'
-  if (calls && every && lastDue(calls[1], every, first) < Math.max(calls[0], first))
+  if (calls && every && lastSelected(calls[1], every, first) < Math.max(calls[0], first))
     return `'every: ${every}, first: ${first}' selects no call from ${calls[0]} to ${calls[1]}`
   if (requires !== undefined && !states.has(requires)) {
     const set = [...states].filter((state) => state !== undefined)
@@ -176,43 +176,44 @@ function whyIdle(rule: Rule, states: Set<string | undefined>): string | undefine
     rule.match.target !== 0
   )
     return "rules at 'gateway' act before any fallback target is called"
-  return foreignWord(rule)
+  return invalidCondition(rule)
 }
 
-/** The last call up to a number that is one of every so many from a first one. */
-const lastDue = (last: number, every: number, first: number): number =>
+/** The last selected call up to a number, for `every` and `first`. */
+const lastSelected = (last: number, every: number, first: number): number =>
   last - ((((last - first) % every) + every) % every)
 
-/** That a rule says something of calls which those at its point have not. */
-function foreignWord(rule: Rule): string | undefined {
+/** Explains a match condition that does not apply at the point of a rule. */
+function invalidCondition(rule: Rule): string | undefined {
   const at = pointOf(rule)
-  const given = (words: readonly (keyof Rule['match'])[]) => words.find((word) => rule.match[word] !== undefined)
-  const ofWorkspace = at === 'workspace' && given(MODELS_ONLY)
-  if (ofWorkspace) return `workspace calls have no ${ofWorkspace}`
-  const thing = OF_AGENTS[at]
-  const foreign =
-    thing !== undefined &&
-    given(['provider', 'model', 'called_first', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
-  if (foreign) return `${thing} have no ${foreign}`
-  const agents = (at === 'workspace' || at === 'gateway') && given(AGENTS_ONLY)
-  if (agents) return `'${agents}' only applies at 'provider', 'tool', 'task', 'approval' and 'cancel'`
-  const ofTools = at === 'tool' || at === 'cancel'
-  return !ofTools && given(['tool']) ? "'tool' only applies at 'tool' and 'cancel'" : undefined
+  const firstUsed = (fields: readonly (keyof Rule['match'])[]) =>
+    fields.find((field) => rule.match[field] !== undefined)
+  const modelField = at === 'workspace' && firstUsed(MODELS_ONLY)
+  if (modelField) return `workspace calls have no ${modelField}`
+  const subject = AGENT_SUBJECTS[at]
+  const invalid =
+    subject !== undefined &&
+    firstUsed(['provider', 'model', 'called_first', 'text', 'header', ...(at === 'tool' ? [] : NO_CALL)])
+  if (invalid) return `${subject} have no ${invalid}`
+  const agentField = (at === 'workspace' || at === 'gateway') && firstUsed(AGENTS_ONLY)
+  if (agentField) return `'${agentField}' only applies at 'provider', 'tool', 'task', 'approval' and 'cancel'`
+  const allowsTool = at === 'tool' || at === 'cancel'
+  return !allowsTool && firstUsed(['tool']) ? "'tool' only applies at 'tool' and 'cancel'" : undefined
 }
 
 function unknownOperation(rule: Rule, operations: readonly string[]): string | undefined {
   const { operation } = rule.match
   const at = pointOf(rule)
   const subject = agentSubject(at)
-  for (const [word, only] of subject
+  for (const [field, valid] of subject
     ? ([
         ['operation', subject.name],
         ['path', subject.path],
       ] as const)
     : []) {
-    const wanted = rule.match[word]
-    if (wanted !== undefined && !globRegex(wanted).test(only))
-      return `at '${at}', '${word}' must be omitted or ${JSON.stringify(only)}, got ${JSON.stringify(wanted)}`
+    const pattern = rule.match[field]
+    if (pattern !== undefined && !globRegex(pattern).test(valid))
+      return `at '${at}', '${field}' must be omitted or ${JSON.stringify(valid)}, got ${JSON.stringify(pattern)}`
   }
   if (operation === undefined || !isOfRouter(rule)) return undefined
   if (operations.some((name) => globRegex(operation).test(name))) return undefined

@@ -1,11 +1,11 @@
-// Which attempts and calls the rules of a scenario match.
+// The schema of a rule's `match`: which attempts and calls it applies to.
 import { z } from 'zod'
 import { bodyMatchSchema, textMatchSchema } from '../contract/core/text-match.ts'
 
 const RANGE = /^(\d+)(?:(-)(\d+)|(\+))?$/
 const RANGE_FORM = { error: "must be a number, or a range such as '1-3' or '2+'" }
 
-/** `1`, `1-3` or `2+`, as the first and last number meant. */
+/** `1`, `1-3` or `2+`, as the first and last number. */
 export const Range = z
   .union([z.int().min(0), z.string().regex(RANGE, RANGE_FORM)], RANGE_FORM)
   .transform((text): readonly [number, number] => {
@@ -17,7 +17,7 @@ export const Range = z
 const AMOUNT = /^(\d+(?:\.\d+)?)(?:(-)(\d+(?:\.\d+)?)|(\+))?$/
 const AMOUNT_FORM = { error: "must be an amount in USD, or a range such as '0-0.02' or '0.01+'" }
 
-/** `0.02`, `0-0.02` or `0.01+`, as the lowest and highest amount meant. */
+/** `0.02`, `0-0.02` or `0.01+`, as the minimum and maximum amount. */
 export const Amount = z
   .union([z.number().min(0), z.string().regex(AMOUNT, AMOUNT_FORM)], AMOUNT_FORM)
   .transform((text): readonly [number, number] => {
@@ -33,7 +33,7 @@ export const Position = z
   .union([z.string().regex(/^(primary|fallback( [1-9]\d*)?)$/, POSITION), z.int().min(0)], POSITION)
   .describe("Which target of the plan: 'primary', 'fallback' (any), 'fallback 1', or its position from 0.")
 
-/** Which attempts (or calls) a rule is about; every condition given must hold. */
+/** The attempts or calls that a rule applies to. All given conditions must hold. */
 export const RuleMatch = z.strictObject({
   operation: z
     .string()

@@ -1,8 +1,8 @@
-// What a scenario needs of the program under test before its verdict can prove anything.
+// What a program under test must do for a conclusive verdict.
 import { z } from 'zod'
 import { Duration } from '../contract/core/duration.ts'
 
-/** What a run needs; one that lacks any of it is inconclusive. */
+/** The needs of a scenario. A run that does not meet them is inconclusive. */
 export const Needs = z
   .strictObject({
     calls: z.int().min(2).optional().describe('At least this many calls in a session.'),

@@ -1,4 +1,4 @@
-// What was read of the workspace while a scenario was played, for faults that answer what was true before; bounded in number and bytes.
+// Records workspace reads during a scenario, for faults that return earlier data. Limited in number and bytes.
 import type { WorkspaceCall } from '../contract/core/fault.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import type { CacheSize } from '../lib/byte-cache.ts'
@@ -6,12 +6,12 @@ import type { CacheSize } from '../lib/byte-cache.ts'
 /** Reads, oldest first. */
 export interface RecordedReads {
   readonly list: WorkspaceCall['reads']
-  /** Notes a read; one of a file is not kept, and neither is what takes more than all may. */
+  /** Records a read. Files and reads above the limit are not recorded. */
   add(url: string, reply: Reply): void
   size(): CacheSize
 }
 
-/** How many reads are kept. */
+/** Maximum number of reads and their total size. */
 interface ReadLimits {
   count: number
   bytes: number
@@ -19,7 +19,7 @@ interface ReadLimits {
 
 const LIMITS: ReadLimits = { count: 200, bytes: 8 << 20 }
 
-/** The reads of one active scenario; the oldest go first. */
+/** Creates the reads of one active scenario. The oldest are dropped first. */
 export function recordedReads({ count, bytes: limit }: ReadLimits = LIMITS): RecordedReads {
   const list: { url: string; reply: Reply }[] = []
   const sizes: number[] = []
@@ -27,12 +27,12 @@ export function recordedReads({ count, bytes: limit }: ReadLimits = LIMITS): Rec
   return {
     list,
     add(url, reply) {
-      // The bytes of a file are never stale, and would be kept for nothing.
+      // Files never change, so their bytes are not needed.
       if (reply.body.kind !== 'value') return
-      const taken = url.length + (JSON.stringify(reply.body.value)?.length ?? 0)
+      const size = url.length + (JSON.stringify(reply.body.value)?.length ?? 0)
       list.push({ url, reply })
-      sizes.push(taken)
-      bytes += taken
+      sizes.push(size)
+      bytes += size
       while (list.length > count || bytes > limit) {
         list.shift()
         bytes -= sizes.shift() ?? 0

@@ -1,4 +1,4 @@
-// Which scenario is played in which session: the one chosen for the session, and those that single calls name.
+// The active scenarios of sessions: the one chosen for a session, and those that single calls name.
 import { ApiError } from '../contract/core/error.ts'
 import { addSizes, type CacheSize } from '../lib/byte-cache.ts'
 import type { TimeSettings } from '../lib/clock.ts'
@@ -9,39 +9,42 @@ import type { Scenario, ScenarioRun } from './engine.ts'
 import type { ScenarioSource } from './load.ts'
 import { scenarioTime, type TimeRules } from './time.ts'
 
-// Loaded when the first scenario is asked for: calls without one need nothing of it.
+// Loaded with the first scenario, since calls without one do not need it.
 const engine = lazy<typeof import('./engine.ts')>(() => require('./engine.ts'))
 const files = lazy<typeof import('./load.ts')>(() => require('./load.ts'))
 
-/** The active scenarios: each belongs to one generation of its session. Those of files begin anew when the file changes. */
+/** The active scenarios, each in one generation of its session. A changed file restarts its scenario. */
 export interface ScenarioRuns {
-  /** The generation of a session that a call begins in, after what became of its scenario file and of the clock that this wants. */
+  /** Reloads the session's scenario file, and returns the generation for a call. A changed clock needs a new generation. */
   enter(session: Session): Session
-  /** Whether any session has had a scenario since the start. */
+  /** Whether any session has had a scenario. */
   readonly begun: boolean
-  /** The scenario of a session, undefined when none was chosen. */
+  /** The active scenario of a session. Undefined if it has none. */
   current(session: Session): ScenarioRun | undefined
-  /** Why the scenario of a session is not as its file says now. */
+  /** Why the current scenario file of a session is not used. */
   problem(session: Session): string | undefined
-  /** Begins a scenario in a session, in a new generation: with counters at nothing and on the scenario's clock. */
+  /** Starts a scenario in a new generation of a session, with counters at 0 and the scenario's clock. */
   start(session: Session, source: ScenarioSource): ScenarioRun
-  /** Ends it, in a new generation. */
+  /** Ends the scenario, in a new generation. */
   stop(session: Session): void
-  /** Every scenario that was played since: the session's, and those that single calls have named. */
+  /** All runs of a session: of its own scenario, and of those that single calls named. */
   played(session: Session): ScenarioRun[]
-  /** How much the scenarios of these sessions remember; begins none. */
+  /** The memory use of the scenarios of sessions. Starts no scenario. */
   sizes(sessions: readonly Session[]): { counters: CacheSize; reads: CacheSize }
-  /** The scenario of a call: the one its header names, which counts on from call to call, else the session's. */
+  /** The scenario of a call: the one that its header names, or the session's. */
   ofCall(session: Session, named: string | null): ScenarioRun | undefined
-  /** How time passes under a scenario; what it leaves out is as the session has it. */
+  /** The time settings of a scenario. Settings that it omits are those of the session. */
   timeOf(scenario: Scenario): Partial<TimeSettings>
-  /** A scenario by name: one that was given at the start, or a shipped one; a 400 that lists all names otherwise. */
+  /**
+   * A scenario by name: from the start of the program, or a shipped one.
+   * @throws ApiError 400 with all names if there is none
+   */
   find(name: string): ScenarioSource
-  /** All of those. */
+  /** All known scenarios. */
   all(): Scenario[]
 }
 
-/** An active scenario, and where it comes from. */
+/** An active scenario and its source. */
 interface SourcedRun {
   source: ScenarioSource
   run: ScenarioRun
@@ -49,7 +52,7 @@ interface SourcedRun {
 /** The scenarios of one generation of a session. */
 interface GenerationRuns {
   current?: SourcedRun
-  /** Those that single calls have named. */
+  /** The scenarios that single calls named. */
   named: Map<string, SourcedRun>
 }
 
@@ -57,15 +60,16 @@ const beginIn = ({ name, seed, clock, calls }: Session, scenario: Scenario): Sce
   engine().startRun(scenario, { seed, session: name, now: clock.now(), passed: clock.passed(), calls })
 
 /**
- * Active scenarios; `given` are those that the program was started with, the first of which every session begins with.
- * @throws FileError when two of them have the same name.
+ * Creates the active scenarios.
+ * @param sources The scenarios that the program was started with. Sessions start with the first one.
+ * @throws FileError if two of them have the same name.
  */
-export function createRuns(given: readonly ScenarioSource[], rules: TimeRules): ScenarioRuns {
-  refuseEqualNames(given)
+export function createRuns(sources: readonly ScenarioSource[], rules: TimeRules): ScenarioRuns {
+  rejectEqualNames(sources)
   const timeOf = scenarioTime(rules)
-  const find = (name: string) => sourceNamed(name, given)
-  const { sourceOf, known, of, choose } = generationRuns(given[0], timeOf)
-  let begun = given.length > 0
+  const find = (name: string) => sourceNamed(name, sources)
+  const { sourceOf, started, of, choose } = generationRuns(sources[0], timeOf)
+  let begun = sources.length > 0
   const current = (session: Session): ScenarioRun | undefined => of(session).current?.run
   const named = (session: Session, name: string): ScenarioRun => {
     const before = of(session).named.get(name)
@@ -82,7 +86,7 @@ export function createRuns(given: readonly ScenarioSource[], rules: TimeRules): 
       if (!source) return session
       source.refresh()
       const { scenario } = source
-      if (known(session)?.current?.run.scenario === scenario) return session
+      if (started(session)?.current?.run.scenario === scenario) return session
       const time = timeOf(scenario)
       if ((time.clock ?? session.slot.ownTime.clock) !== session.clock.kind) return session.slot.renew(time)
       const before = of(session).current
@@ -102,7 +106,7 @@ export function createRuns(given: readonly ScenarioSource[], rules: TimeRules): 
     stop: (session) => void choose(session, null),
     played: (session) => runsOf(of(session)).map(({ run }) => run),
     sizes(sessions) {
-      const runs = sessions.flatMap((session) => known(session) ?? []).flatMap(runsOf)
+      const runs = sessions.flatMap((session) => started(session) ?? []).flatMap(runsOf)
       return {
         counters: addSizes(runs.map(({ run }) => run.counterSize())),
         reads: addSizes(runs.map(({ run }) => run.reads.size())),
@@ -114,22 +118,22 @@ export function createRuns(given: readonly ScenarioSource[], rules: TimeRules): 
     },
     timeOf,
     find,
-    all: () => knownNames(given).map((name) => find(name).scenario),
+    all: () => knownNames(sources).map((name) => find(name).scenario),
   }
 }
 
 const runsOf = ({ current, named }: GenerationRuns): SourcedRun[] => [...(current ? [current] : []), ...named.values()]
 
-/** The scenarios of each generation; `first` is what a session begins with. */
+/** The scenarios of each generation. Sessions start with `first`. */
 function generationRuns(first: ScenarioSource | undefined, timeOf: ScenarioRuns['timeOf']) {
   const runs = new WeakMap<Session, GenerationRuns>()
-  // What was chosen for a session through all its generations; null for none.
+  // The source that was chosen for a session, for all its generations. Null for none.
   const chosen = new WeakMap<Session['slot'], ScenarioSource | null>()
   const sourceOf = ({ slot }: Session): ScenarioSource | undefined => {
     const source = chosen.get(slot)
     return source === undefined ? first : (source ?? undefined)
   }
-  /** Begins the session's scenario when that has not begun. */
+  /** The scenarios of a generation. Starts the session's scenario if necessary. */
   const of = (session: Session): GenerationRuns => {
     let found = runs.get(session)
     if (!found) {
@@ -142,9 +146,9 @@ function generationRuns(first: ScenarioSource | undefined, timeOf: ScenarioRuns[
   return {
     sourceOf,
     of,
-    /** Those that have begun. */
-    known: (session: Session) => runs.get(session),
-    /** Chooses another scenario or none, in a new generation; what single calls have named goes on. */
+    /** The scenarios of a generation, if any have started. */
+    started: (session: Session) => runs.get(session),
+    /** Chooses another scenario or none, in a new generation. Scenarios that single calls named continue. */
     choose({ slot }: Session, source: ScenarioSource | null): Session {
       const { named } = of(slot.current)
       const next = slot.renew(source ? timeOf(source.scenario) : {})
@@ -156,14 +160,14 @@ function generationRuns(first: ScenarioSource | undefined, timeOf: ScenarioRuns[
   }
 }
 
-/** A scenario by name: one of those given, or a shipped one; a 400 that lists all names otherwise. */
-function sourceNamed(name: string, given: readonly ScenarioSource[]): ScenarioSource {
-  for (const source of given) source.refresh()
-  const source = given.find((one) => one.scenario.name === name)
+/** A scenario by name: from the sources, or a shipped one. */
+function sourceNamed(name: string, sources: readonly ScenarioSource[]): ScenarioSource {
+  for (const source of sources) source.refresh()
+  const source = sources.find((one) => one.scenario.name === name)
   if (source) return source
   const shipped = files().loadShipped(name)
   if (shipped) return files().fixedSource(shipped)
-  const names = knownNames(given)
+  const names = knownNames(sources)
   throw new ApiError(
     400,
     'unknown_scenario',
@@ -172,17 +176,17 @@ function sourceNamed(name: string, given: readonly ScenarioSource[]): ScenarioSo
   )
 }
 
-const knownNames = (given: readonly ScenarioSource[]): string[] => [
-  ...new Set([...given.map((one) => one.scenario.name), ...files().shippedScenarios()]),
+const knownNames = (sources: readonly ScenarioSource[]): string[] => [
+  ...new Set([...sources.map((one) => one.scenario.name), ...files().shippedScenarios()]),
 ]
 
-function refuseEqualNames(given: readonly ScenarioSource[]): void {
-  for (const [index, { scenario }] of given.entries()) {
-    const first = given.findIndex((other) => other.scenario.name === scenario.name)
+function rejectEqualNames(sources: readonly ScenarioSource[]): void {
+  for (const [index, { scenario }] of sources.entries()) {
+    const first = sources.findIndex((other) => other.scenario.name === scenario.name)
     if (first === index) continue
     const { name, location } = scenario
     throw new FileError(
-      `${location}: the scenario name ${JSON.stringify(name)} is already used in ${given[first]?.scenario.location}`,
+      `${location}: the scenario name ${JSON.stringify(name)} is already used in ${sources[first]?.scenario.location}`,
     )
   }
 }

@@ -19,10 +19,10 @@ const Phase = z.strictObject({
   from: z.number().min(0).max(1).optional().describe('Probability at the start of a ramp.'),
   to: z.number().min(0).max(1).optional().describe('Probability at the end of a ramp.'),
 })
-/** A phase of a rule's `schedule`; durations are milliseconds. */
+/** A phase of a rule's `schedule`. Durations are in milliseconds. */
 export type Phase = z.infer<typeof Phase>
 
-/** When a matching attempt is hit; every condition given must hold. */
+/** When a rule is triggered for a matching attempt. All given conditions must hold. */
 const RuleWhen = z.strictObject({
   calls: Range.optional().describe('Which of the matching attempts, counted from 1.'),
   every: z.int().min(1).optional().describe('Every nth matching attempt: 2 selects the second, the fourth and so on.'),
@@ -44,7 +44,7 @@ const RuleWhen = z.strictObject({
 const faultOptions = faultKinds.map(({ type, options, summary }) =>
   z.strictObject({ type: z.literal(type), ...options.shape }).describe(summary),
 )
-/** A fault with the options of its kind. */
+/** A fault with the options of its type. */
 const Fault = z.discriminatedUnion(
   'type',
   faultOptions as unknown as [(typeof faultOptions)[number], ...typeof faultOptions],
@@ -79,8 +79,8 @@ export const Rule = z
   })
 export type Rule = z.infer<typeof Rule>
 
-/** What an attempt or a call is like; every condition given must hold. */
-const Like = z.strictObject({
+/** Conditions on an attempt or call. All given conditions must hold. */
+const CallConditions = z.strictObject({
   provider: z.string().optional().describe('Name of the provider; `*` matches any characters.'),
   model: z.string().optional().describe('`<provider>/<model>` or `<model>`; `*` matches any characters.'),
   operation: z.string().optional().describe('Name of the operation.'),
@@ -92,13 +92,13 @@ const Like = z.strictObject({
   cache: z.enum(['hit', 'miss']).optional().describe('Result of the cache lookup.'),
 })
 /** Conditions on a call or an attempt, as expectations use them. */
-export type CallPattern = z.infer<typeof Like>
-const Attempt = Like.extend({
+export type CallPattern = z.infer<typeof CallConditions>
+const Attempt = CallConditions.extend({
   status: z.int().describe('Status of the response, or the status that represents the failure.').optional(),
 })
 
-/** What a task of an agent is like; every condition given must hold. */
-const TaskLike = z.strictObject({
+/** Conditions on an agent task. All given conditions must hold. */
+const TaskConditions = z.strictObject({
   agent: z.string().optional().describe('For tasks: key of the agent; `*` matches any characters.'),
   state: z.enum(TASK_STATES).optional().describe('For tasks: their final state.'),
   tool: z
@@ -107,14 +107,14 @@ const TaskLike = z.strictObject({
     .describe('For tool calls: name of the function, or key of the agent of a sub-task; `*` matches any characters.'),
 })
 /** Conditions on an agent task, as expectations use them. */
-export type TaskPattern = z.infer<typeof TaskLike>
+export type TaskPattern = z.infer<typeof TaskConditions>
 
-/** What is counted of tasks. */
+/** Keys of expectations that count tasks or their parts. */
 const TASK_COUNTERS = ['tasks', 'iterations', 'tool_calls', 'sub_tasks'] as const
 
-/** What must have happened when all is over: how often, in which order, or that waits were kept. */
-export const Expectation = Like.extend({
-  ...TaskLike.shape,
+/** An expectation: a count, an order, a cost, or that the client honors `Retry-After`. */
+export const Expectation = CallConditions.extend({
+  ...TaskConditions.shape,
   at: z
     .enum(['provider', 'gateway'])
     .optional()
@@ -152,35 +152,37 @@ export const Expectation = Like.extend({
     order,
     retry_after_honored,
   }
-  const given = (object: object) =>
+  const definedKeys = (object: object) =>
     Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const said = given(counted)
-  const like = given(narrowing)
-  const issue = (message: string, path = said[0] ?? '') => context.addIssue({ code: 'custom', path: [path], message })
-  if (said.length > 1)
+  const countedKeys = definedKeys(counted)
+  const conditionKeys = definedKeys(narrowing)
+  const issue = (message: string, path = countedKeys[0] ?? '') =>
+    context.addIssue({ code: 'custom', path: [path], message })
+  if (countedKeys.length > 1)
     issue(
-      `cannot be combined with ${said
+      `cannot be combined with ${countedKeys
         .slice(1)
         .map((name) => `'${name}'`)
         .join(', ')}`,
     )
-  if ((order || retry_after_honored) && like.length > 0) return issue('cannot be combined with other conditions')
-  const ofTasks = TASK_COUNTERS.find((name) => said.includes(name))
-  const words = ofTasks === 'tool_calls' ? ['agent', 'state', 'tool'] : ofTasks ? ['agent', 'state'] : []
-  for (const word of like) {
-    const isOfTasks = word in TaskLike.shape
-    if (ofTasks ? !words.includes(word) : isOfTasks)
+  if ((order || retry_after_honored) && conditionKeys.length > 0)
+    return issue('cannot be combined with other conditions')
+  const taskCounter = TASK_COUNTERS.find((name) => countedKeys.includes(name))
+  const validKeys = taskCounter === 'tool_calls' ? ['agent', 'state', 'tool'] : taskCounter ? ['agent', 'state'] : []
+  for (const key of conditionKeys) {
+    const isTaskCondition = key in TaskConditions.shape
+    if (taskCounter ? !validKeys.includes(key) : isTaskCondition)
       issue(
-        ofTasks
-          ? `cannot be combined with '${ofTasks}'; valid: ${words.map((one) => `'${one}'`).join(', ')}`
-          : `can only be combined with ${word === 'tool' ? "'tool_calls'" : TASK_COUNTERS.map((one) => `'${one}'`).join(', ')}`,
-        word,
+        taskCounter
+          ? `cannot be combined with '${taskCounter}'; valid: ${validKeys.map((one) => `'${one}'`).join(', ')}`
+          : `can only be combined with ${key === 'tool' ? "'tool_calls'" : TASK_COUNTERS.map((one) => `'${one}'`).join(', ')}`,
+        key,
       )
   }
 })
 export type Expectation = z.infer<typeof Expectation>
 
-/** Rules, and expectations, of one scenario: each attempt is compared with all of them. */
+/** Maximum number of rules, and of expectations, in a scenario. */
 const MAX_RULES = 1_000
 
 /** A scenario file. */
@@ -230,15 +232,15 @@ export const ScenarioFile = z
       seen.add(name)
     }
     const names = rules.map(({ name }) => name)
-    const refuseUnknown = ({ rule }: CallPattern, path: (string | number)[]) => {
+    const rejectUnknownRule = ({ rule }: CallPattern, path: (string | number)[]) => {
       if (rule === undefined || names.includes(rule)) return
       const valid = names.map((name) => JSON.stringify(name)).join(', ')
       const message = `must be the name of a rule: ${valid}${suggestion(rule, names)}`
       context.addIssue({ code: 'custom', path: ['expect', ...path, 'rule'], message })
     }
     for (const [index, expectation] of expect.entries()) {
-      refuseUnknown(expectation, [index])
-      for (const [step, like] of (expectation.order ?? []).entries()) refuseUnknown(like, [index, 'order', step])
+      rejectUnknownRule(expectation, [index])
+      for (const [step, like] of (expectation.order ?? []).entries()) rejectUnknownRule(like, [index, 'order', step])
     }
   })
 export type ScenarioFile = z.infer<typeof ScenarioFile>

@@ -1,26 +1,26 @@
-// The one way through faults: the first of them is outermost, and each goes on to the next, the last to the call itself.
+// Nests faults around a call: the first is outermost, and each one wraps the next.
 import type { FaultPassage, NextReply } from '../contract/core/fault.ts'
 import type { StreamRules } from '../contract/core/operation.ts'
 import type { Reply } from '../contract/core/reply.ts'
 import { unpacked } from '../faults/wire.ts'
 
-/** What a fault is told of the form in which its client reads responses. */
+/** What a fault receives for one call, including the response format of its client. */
 interface RulePassage extends Omit<FaultPassage, 'form'> {
   words?: string | undefined
-  /** How streams of that form are understood, when that is not as the operation has it. */
+  /** The rules for streams of that format, if they differ from the operation's. */
   events?: StreamRules | undefined
 }
 
-/** A fault of a rule, ready for one attempt or call. */
+/** A fault of a rule for one attempt or call. */
 export interface RuleFault {
-  /** As its kind has it. */
+  /** The `inAnswer` of its fault type. */
   inAnswer: boolean
   apply(next: NextReply, passage: RulePassage): Promise<Reply>
 }
 
 /**
- * The reply through faults. With a form, those that change what a response says are inside of it, and all others outside.
- * @throws ConnectionFailure when a fault ends the connection, and what `next` throws.
+ * The reply through faults. With a form, faults that change the content of a response apply before the conversion, all others after it.
+ * @throws ConnectionFailure if a fault ends the connection, and what `next` throws.
  */
 export function replyThroughFaults(
   faults: readonly RuleFault[],
@@ -29,11 +29,11 @@ export function replyThroughFaults(
 ): Promise<Reply> {
   if (!form) return nested(faults, passage, next)
   const { words, events } = form
-  const said = faults.filter(({ inAnswer }) => inAnswer)
-  const sent = faults.filter(({ inAnswer }) => !inAnswer)
-  const changed = () => nested(said, { ...passage, words }, next)
-  const put = async () => form.put(said.length > 0 ? await unpacked(await changed()) : await next())
-  return nested(sent, { ...passage, words, events }, put)
+  const contentFaults = faults.filter(({ inAnswer }) => inAnswer)
+  const transportFaults = faults.filter(({ inAnswer }) => !inAnswer)
+  const changed = () => nested(contentFaults, { ...passage, words }, next)
+  const put = async () => form.put(contentFaults.length > 0 ? await unpacked(await changed()) : await next())
+  return nested(transportFaults, { ...passage, words, events }, put)
 }
 
 const nested = (faults: readonly RuleFault[], passage: RulePassage, next: NextReply): Promise<Reply> =>

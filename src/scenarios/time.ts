@@ -1,18 +1,18 @@
-// How time passes under a scenario: as its file says, unless a flag says otherwise or calls are forwarded.
+// The time settings under a scenario: those of its file, unless a flag overrides them or calls are forwarded.
 import type { TimeSettings } from '../lib/clock.ts'
 import type { ScenarioFile } from './schema.ts'
 
-/** What is stronger than the file of a scenario. */
+/** What overrides the file of a scenario. */
 export interface TimeRules {
-  /** What flags or variables say. */
+  /** Settings by flags or environment variables. */
   overrides: Partial<TimeSettings>
-  /** Why no session can have a virtual clock; undefined when each can. */
+  /** Why sessions cannot have a virtual clock. Undefined if they can. */
   noVirtualClock?: string | undefined
-  /** Prints a line about what is not as the file says. */
+  /** Prints a line about an overridden setting. */
   notice(line: string): void
 }
 
-/** How time passes in sessions, given what the settings say and what the scenario says that each begins with. */
+/** The time settings of new sessions, by the configuration and the scenario that they start with. */
 export function startingTime(
   settings: TimeSettings,
   scenario: Partial<TimeSettings>,
@@ -26,7 +26,7 @@ export function startingTime(
 
 type TimedScenario = Pick<ScenarioFile, 'name' | 'clock' | 'latency'>
 
-/** How time passes under a scenario; what it leaves out is as the session has it. What a file says in vain is printed once. */
+/** Creates a function for the time settings of a scenario. Each overridden setting is printed once. */
 export function scenarioTime({ overrides, noVirtualClock, notice }: TimeRules) {
   const printed = new Set<string>()
   const print = (line: string) => {

@@ -89,7 +89,7 @@ const faults: Mutant[] = [
   {
     mistake: 'a rate limit lets one request too many through',
     file: 'faults/rate-limit.ts',
-    find: 'window.used[unit] + asked[unit] >',
+    find: 'window.used[unit] + requested[unit] >',
     replace: 'window.used[unit] >',
     tests: ['faults-rate-limit'],
   },
@@ -110,8 +110,8 @@ const faults: Mutant[] = [
   {
     mistake: 'http-error says nothing of when to call again',
     file: 'faults/http-error.ts',
-    find: 'const headers = { ...retry, ...lowerCase(given.headers) }',
-    replace: 'const headers = { ...lowerCase(given.headers) }',
+    find: 'const headers = { ...retry, ...lowerCase(options.headers) }',
+    replace: 'const headers = { ...lowerCase(options.headers) }',
     tests: ['faults-outcomes', 'faults-table'],
   },
   {
@@ -131,8 +131,8 @@ const faults: Mutant[] = [
   {
     mistake: 'a uniform delay ignores its shortest wait',
     file: 'faults/delay.ts',
-    find: 'uniform: () => min + luck',
-    replace: 'uniform: () => luck',
+    find: 'uniform: () => min + random',
+    replace: 'uniform: () => random',
     tests: ['faults-outcomes', 'faults-body'],
   },
   {

@@ -45,7 +45,7 @@ export interface FaultContext
   /** The provider whose error format the gateway uses, if the client called an API that has one. */
   words?: string | undefined
   /** A number in [0, 1) for a purpose: a function of seed, session, rule and call. */
-  luck(purpose: string): number
+  random(purpose: string): number
   /** What the rule stores between attempts of the session, such as the rest of a quota. */
   memory: Map<string, unknown>
   /**
