@@ -1,7 +1,7 @@
-// How long each job of the workers may take, and how many may wait: no job is without a limit.
+// The limits of worker jobs: duration, memory and queue length.
 import type { JobLimits } from '../contract/core/job-limits.ts'
 
-/** The bounds of each job, unless its owner has others. Steady work comes in batches that take a hundredth of their limit. */
+/** The default limits of each job. Steady jobs come in batches that take a hundredth of their limit. */
 export const JOB_LIMITS: JobLimits = {
   countTokens: { ms: 10_000, steady: true },
   splitTokens: { ms: 10_000, steady: true },
@@ -17,34 +17,31 @@ export const JOB_LIMITS: JobLimits = {
   chunkDocument: { ms: 20_000, steady: false },
 }
 
-/** Jobs that wait at the same time; one more is refused. */
+/** Maximum number of waiting jobs. Further jobs are rejected. */
 export const MAX_WAITING_JOBS = 512
-/** Milliseconds that a job waits for a worker; then it is refused. */
+/** Maximum wait for a worker in ms. The job is then rejected. */
 export const MAX_JOB_WAIT_MS = 10_000
-/** Bytes by which the process may grow while a job that is not steady is done; its worker is then ended. */
+/** Bytes by which the process may grow during a job that is not steady. Its worker is ended beyond that. */
 export const MAX_JOB_MEMORY = 250 << 20
-/** Bytes that the process may reach by such a job: then it may grow by less, but never by less than the second. */
+/** Bytes that the process may reach during such a job. A large process may grow by less, but by at least `MIN_JOB_MEMORY`. */
 export const MAX_JOB_RSS = 480 << 20
-/** Bytes that such a job may always add, however large the process is. */
+/** Bytes that such a job may always add. */
 export const MIN_JOB_MEMORY = 100 << 20
-/**
- * Bytes of the process from which on such jobs begin one after another: when the last one has had `SETTLED_MS`, in which most take what
- * they need, or has ended and its memory is free again.
- */
+/** Process size in bytes above which such jobs start one after another, each when the previous one has ended or run for `SETTLED_MS`. */
 export const SCARCE_MEMORY = 350 << 20
-/** Milliseconds in which most of these jobs take the memory that they need. */
+/** Time in ms after which most of these jobs have allocated their memory. */
 export const SETTLED_MS = 1_000
-/** Bytes of the process from which on a worker is not kept whose own heap has `MUCH_HEAP`. */
+/** Process size in bytes above which workers with a heap above `MUCH_HEAP` are ended. */
 export const MUCH_MEMORY = 400 << 20
-/** Bytes of a worker's own heap above which it is not kept once the process has `MUCH_MEMORY`. */
+/** Heap size in bytes above which a worker is ended if the process is above `MUCH_MEMORY`. */
 export const MUCH_HEAP = 32 << 20
-/** Milliseconds between looks at the jobs: their time is counted in looks, so that a process that stood still costs them one. */
-export const LOOK_MS = 100
-/** Looks for which others wait until the memory of a worker that was ended for it, or after its job, is free again. */
-export const MAX_RECOVERY_LOOKS = 30
-/** The same for the memory of a worker that was ended after its job. */
-export const MAX_WORN_LOOKS = 5
-/** Milliseconds of a job that is never blamed for the memory of the process. */
+/** Time between checks of the jobs in ms. Durations are counted in checks, so that a suspended process does not add to them. */
+export const CHECK_INTERVAL_MS = 100
+/** Maximum checks to wait until the memory of a stopped worker is free. */
+export const MAX_RECOVERY_CHECKS = 30
+/** Maximum checks to wait until the memory of a worker that ended after its job is free. */
+export const MAX_WORN_CHECKS = 5
+/** Minimum duration in ms of a job that is stopped for the memory of the process. */
 export const MIN_BLAMED_MS = 300
-/** Milliseconds after which a worker is ended whose job nobody waits for any more: most are done before. */
+/** Time in ms after which a worker is ended if its job is no longer needed. Most jobs end before. */
 export const ABANDONED_MS = 250

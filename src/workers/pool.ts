@@ -1,19 +1,19 @@
-// Workers for what would hold up other calls: started when there is a job for them, ended when they have long been idle. A
-// job that takes too long is ended together with its worker, which another one replaces; nobody's job waits without a limit.
+// Workers for jobs that would block other calls. They start on demand and end after idle time. A job that takes too long is ended
+// together with its worker, which is replaced.
 import { availableParallelism } from 'node:os'
 import type { JobLimit, JobLimits } from '../contract/core/job-limits.ts'
 import { isCompiled } from '../lib/assets.ts'
 import type { Jobs } from './jobs.ts'
 import {
   ABANDONED_MS,
+  CHECK_INTERVAL_MS,
   JOB_LIMITS,
-  LOOK_MS,
   MAX_JOB_MEMORY,
   MAX_JOB_RSS,
   MAX_JOB_WAIT_MS,
-  MAX_RECOVERY_LOOKS,
+  MAX_RECOVERY_CHECKS,
   MAX_WAITING_JOBS,
-  MAX_WORN_LOOKS,
+  MAX_WORN_CHECKS,
   MIN_BLAMED_MS,
   MIN_JOB_MEMORY,
   MUCH_HEAP,
@@ -22,35 +22,35 @@ import {
   SETTLED_MS,
 } from './limits.ts'
 
-/** What a worker is told to do: a name, and the fields of the job's input beside it. A flat message is the fastest. */
+/** A message to a worker: the name of the job and the fields of its input. A flat message is the fastest. */
 export interface JobRequest {
   job: keyof Jobs
 }
 /** How a job ended. */
 export type JobResult = { value: unknown } | { error: string }
-/** The same with the bytes that the worker's own heap has then. */
+/** The result with the size of the worker's heap in bytes. */
 export type JobOutcome = JobResult & { heap: number }
 
 /** A job was ended at a limit, which the message names: `more than 5 s`, `more than 250 MB of memory`. */
 export class JobStopped extends Error {}
 
-/** A job was refused, since too many wait or it has waited too long. */
+/** A job was rejected because too many were waiting, or it waited too long. */
 export class WorkersBusy extends Error {}
 
-/** On whose behalf a job is done. */
+/** The owner of a job. */
 export interface JobOwner {
-  /** Aborted when nobody waits for the job any more: it is then taken out of the queue, or ended. */
+  /** Aborted when the result is no longer needed. The job is then removed from the queue, or ended. */
   readonly signal: AbortSignal
-  /** Whether nobody waits at a connection, so that the job may wait for a worker as long as it takes. */
+  /** Whether the job may wait for a worker without a limit, because no connection waits for it. */
   readonly patient?: boolean
-  /** The bounds of its jobs: `JOB_LIMITS` when left out. */
+  /** The limits of its jobs. Default: `JOB_LIMITS`. */
   readonly limits?: JobLimits | undefined
 }
 
-// Three at least: one stays free for steady work, and a small job does not wait for a long one.
+// At least three: one for steady work, and two so that a small job does not wait for a long one.
 const MAX_WORKERS = Math.min(4, Math.max(3, availableParallelism()))
 const MAX_UNSTEADY = MAX_WORKERS - 1
-/** Documents that may be read at the same time: they take longest, and leave a worker for what callers wait for. */
+/** Maximum documents read at the same time. They take longest, so one more worker stays free for other jobs. */
 export const MAX_DOCUMENTS = MAX_UNSTEADY - 1
 const IDLE_MS = 60_000
 
@@ -58,38 +58,38 @@ interface PendingJob {
   name: keyof Jobs
   limit: JobLimit
   input: object
-  /** Ends the wait for a worker. */
+  /** The timeout of the wait for a worker. */
   waiting: Timer | undefined
   /** Stops listening to the owner. */
   release(): void
   resolve(value: unknown): void
   reject(error: unknown): void
 }
-/** The type of workers in browsers does not know that one may keep a program alive. */
+/** A worker with `ref` and `unref`, which the type for browsers lacks. */
 type Thread = Worker & { ref(): void; unref(): void }
 interface WorkerSlot {
   worker: Thread
   job: PendingJob | undefined
   timer: Timer | undefined
-  /** Milliseconds that the job has taken, by looks. */
+  /** Duration of the job in ms, counted in checks. */
   taken: number
-  /** How large the process was when it began. */
+  /** Size of the process in bytes when the job began. */
   rss: number
 }
 
 const slots = new Set<WorkerSlot>()
 let waiting: PendingJob[] = []
-let looks: Timer | undefined
-/** After a worker was ended for its memory: below how many bytes that is free again, and the looks that are waited for it. */
-let recovery: { below: number; looks: number } | undefined
+let checkTimer: Timer | undefined
+/** Set after a worker was ended for its memory: the process size in bytes to wait for, and the maximum number of checks. */
+let recovery: { below: number; checks: number } | undefined
 const totals = { stopped: 0, refused: 0, abandoned: 0 }
 
-/** Where the worker's module is: `build/build.ts` makes it an entry of the executable. */
+/** The URL of the worker's module, which `build/build.ts` adds to the executable as an entry. */
 const address = () => new URL(isCompiled ? './src/workers/worker.js' : './worker.ts', import.meta.url).href
 
 /**
- * Does a job in a worker, within the limits of its owner.
- * @throws JobStopped when it takes too long or too much memory, `WorkersBusy` when it is refused, the signal's reason when that is aborted
+ * Runs a job in a worker, within the limits of its owner.
+ * @throws JobStopped if it takes too long or too much memory, `WorkersBusy` if it is rejected, the signal's reason if that is aborted
  */
 export function runJob<Name extends keyof Jobs>(
   name: Name,
@@ -97,63 +97,63 @@ export function runJob<Name extends keyof Jobs>(
   owner: JobOwner,
 ): ReturnType<Jobs[Name]> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  // Read once: for most calls the signal is made only now.
+  // Read once, since the signal is created on first use.
   const { signal, patient = false, limits = JOB_LIMITS } = owner
-  const gone = () => abandon(job, signal.reason)
+  const onAbort = () => abandon(job, signal.reason)
   const job: PendingJob = {
     name,
     limit: limits[name],
     input,
     waiting: undefined,
-    release: () => signal.removeEventListener('abort', gone),
+    release: () => signal.removeEventListener('abort', onAbort),
     resolve,
     reject,
   }
   if (signal.aborted) reject(signal.reason)
-  else if (!patient && waiting.length >= MAX_WAITING_JOBS) refuse(job, `${MAX_WAITING_JOBS} jobs are waiting`)
+  else if (!patient && waiting.length >= MAX_WAITING_JOBS) rejectBusy(job, `${MAX_WAITING_JOBS} jobs are waiting`)
   else {
-    signal.addEventListener('abort', gone)
+    signal.addEventListener('abort', onAbort)
     waiting.push(job)
     assign()
-    if (!patient && waiting.includes(job)) job.waiting = setTimeout(waitedTooLong, MAX_JOB_WAIT_MS, job)
+    if (!patient && waiting.includes(job)) job.waiting = setTimeout(onWaitTimeout, MAX_JOB_WAIT_MS, job)
   }
   return promise as ReturnType<Jobs[Name]>
 }
 
-/** How many workers there are, how many jobs wait or are done, and how many were ended before their time. */
+/** The numbers of workers, of waiting and running jobs, and of jobs that were stopped, rejected or abandoned. */
 export const workerCounts = () => ({
   workers: slots.size,
   jobs: waiting.length + [...slots].filter(({ job }) => job).length,
   ...totals,
 })
 
-/** Ends all workers; jobs that are not done fail. */
+/** Ends all workers. Unfinished jobs fail. */
 export function endWorkers(): void {
-  const lost = [...waiting, ...[...slots].flatMap(({ job }) => job ?? [])]
+  const unfinished = [...waiting, ...[...slots].flatMap(({ job }) => job ?? [])]
   waiting = []
   recovery = undefined
   for (const slot of slots) end(slot)
-  for (const job of lost) settle(job, (one) => one.reject(new Error('the server ends')))
+  for (const job of unfinished) settle(job, (one) => one.reject(new Error('the server ends')))
 }
 
-/** The end of a job, whatever it is. */
-function settle(job: PendingJob, how: (job: PendingJob) => void): void {
+/** Ends a job with its result or error. */
+function settle(job: PendingJob, finish: (job: PendingJob) => void): void {
   clearTimeout(job.waiting)
   job.release()
-  how(job)
+  finish(job)
 }
 
-function refuse(job: PendingJob, why: string): void {
+function rejectBusy(job: PendingJob, reason: string): void {
   totals.refused++
-  settle(job, (one) => one.reject(new WorkersBusy(why)))
+  settle(job, (one) => one.reject(new WorkersBusy(reason)))
 }
 
-function waitedTooLong(job: PendingJob): void {
+function onWaitTimeout(job: PendingJob): void {
   waiting = waiting.filter((one) => one !== job)
-  refuse(job, `no worker was free within ${MAX_JOB_WAIT_MS / 1000} s`)
+  rejectBusy(job, `no worker was free within ${MAX_JOB_WAIT_MS / 1000} s`)
 }
 
-/** Nobody waits for a job any more: it does not begin, or is given a moment to end by itself. */
+/** Handles a job whose result is no longer needed. A running job has a short time to end by itself. */
 function abandon(job: PendingJob, reason: unknown): void {
   totals.abandoned++
   waiting = waiting.filter((one) => one !== job)
@@ -176,7 +176,7 @@ function startWorker(): WorkerSlot {
   worker.onmessage = ({ data }: MessageEvent<JobOutcome>) => {
     const { job } = slot
     if (isWorn(slot, data.heap)) {
-      recovery ??= { below: slot.rss + MUCH_HEAP, looks: MAX_WORN_LOOKS }
+      recovery ??= { below: slot.rss + MUCH_HEAP, checks: MAX_WORN_CHECKS }
       end(slot)
     } else release(slot)
     if (job)
@@ -193,14 +193,11 @@ function startWorker(): WorkerSlot {
   return slot
 }
 
-/**
- * Whether a worker goes with its job: what that leaves behind is given back in no other way, and the next job may leave as much garbage
- * again before it is collected.
- */
+/** Whether a worker must end with its job: there is no other way to free the memory that the job used. */
 const isWorn = ({ job }: WorkerSlot, heap: number): boolean =>
   job !== undefined && !job.limit.steady && heap > MUCH_HEAP && process.memoryUsage.rss() > MUCH_MEMORY
 
-/** Where the next job stands in the queue that may begin now; -1 when there is none. */
+/** The index in the queue of the next job that may begin now. -1 if there is none. */
 function nextIndex(): number {
   let unsteady = 0
   let settling = 0
@@ -209,15 +206,15 @@ function nextIndex(): number {
     unsteady++
     if (taken < SETTLED_MS) settling++
   }
-  const isTurn = settling === 0 || process.memoryUsage.rss() <= SCARCE_MEMORY
-  return unsteady < MAX_UNSTEADY && isTurn && !recovery
+  const mayStart = settling === 0 || process.memoryUsage.rss() <= SCARCE_MEMORY
+  return unsteady < MAX_UNSTEADY && mayStart && !recovery
     ? waiting.length > 0
       ? 0
       : -1
     : waiting.findIndex(({ limit }) => limit.steady)
 }
 
-/** Gives a worker its next job; an idle one keeps no program alive, and ends after a while. */
+/** Gives a worker its next job. An idle worker does not keep the process alive, and ends after a while. */
 function next(slot: WorkerSlot): void {
   const index = nextIndex()
   const [job] = index < 0 ? [] : waiting.splice(index, 1)
@@ -233,53 +230,54 @@ function next(slot: WorkerSlot): void {
   slot.worker.ref()
   slot.taken = 0
   if (!job.limit.steady) slot.rss = process.memoryUsage.rss()
-  looks ??= setInterval(look, LOOK_MS)
+  checkTimer ??= setInterval(checkJobs, CHECK_INTERVAL_MS)
   slot.worker.postMessage({ ...job.input, job: job.name } satisfies JobRequest)
 }
 
 /** Ends a job together with its worker. */
-function stop(slot: WorkerSlot, why: string): void {
+function stop(slot: WorkerSlot, reason: string): void {
   const { job } = slot
   totals.stopped++
   end(slot)
-  if (job) settle(job, ({ reject }) => reject(new JobStopped(why)))
+  if (job) settle(job, ({ reject }) => reject(new JobStopped(reason)))
   assign()
 }
 
-/** Ends the jobs that have taken too long, and the oldest that may have made the process grow too much. */
-function look(): void {
+/** Ends jobs that take too long, and the longest-running job if the process has grown too much. */
+function checkJobs(): void {
   const rss = process.memoryUsage.rss()
-  if (recovery && (rss < recovery.below || --recovery.looks <= 0)) {
+  if (recovery && (rss < recovery.below || --recovery.checks <= 0)) {
     recovery = undefined
     assign()
   }
   const busy = [...slots].filter(({ job }) => job)
   if (busy.length === 0 && !recovery) {
-    clearInterval(looks)
-    looks = undefined
+    clearInterval(checkTimer)
+    checkTimer = undefined
     return
   }
   for (const slot of busy) {
     const ms = slot.job ? slot.job.limit.ms : Number.POSITIVE_INFINITY
-    slot.taken += LOOK_MS
+    slot.taken += CHECK_INTERVAL_MS
     if (slot.taken > ms) stop(slot, `more than ${ms / 1000} s`)
     else if (slot.taken === SETTLED_MS) assign()
   }
-  // The memory of one thread alone cannot be told.
+  // The memory of a single thread cannot be measured.
   const unsteady = busy.filter(({ job }) => job && !job.limit.steady)
   const [large] = unsteady
-    .filter((slot) => slot.job && rss - slot.rss > mostFor(slot) && slot.taken > MIN_BLAMED_MS)
+    .filter((slot) => slot.job && rss - slot.rss > maxGrowthFor(slot) && slot.taken > MIN_BLAMED_MS)
     .sort((one, other) => other.taken - one.taken)
   if (!large) return
-  const most = mostFor(large)
-  recovery = { below: large.rss + most / 2, looks: MAX_RECOVERY_LOOKS }
-  stop(large, `more than ${most >> 20} MB of memory`)
+  const limit = maxGrowthFor(large)
+  recovery = { below: large.rss + limit / 2, checks: MAX_RECOVERY_CHECKS }
+  stop(large, `more than ${limit >> 20} MB of memory`)
 }
 
-/** Bytes by which the process may grow while a job is done that began when it had so many. */
-const mostFor = ({ rss }: WorkerSlot): number => Math.max(MIN_JOB_MEMORY, Math.min(MAX_JOB_MEMORY, MAX_JOB_RSS - rss))
+/** Bytes by which the process may grow during a job, by its size at the start. */
+const maxGrowthFor = ({ rss }: WorkerSlot): number =>
+  Math.max(MIN_JOB_MEMORY, Math.min(MAX_JOB_MEMORY, MAX_JOB_RSS - rss))
 
-/** Ends a worker whose job nobody waits for; others take what waits. */
+/** Ends a worker whose job is no longer needed, and assigns waiting jobs to others. */
 function replace(slot: WorkerSlot): void {
   end(slot)
   assign()
