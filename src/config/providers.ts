@@ -1,6 +1,6 @@
 // The providers in understudy.yaml: which calls are forwarded, their addresses and keys.
 import type { z } from 'zod'
-import { endpointOf, FORWARDABLE, lackOf, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
+import { endpointOf, FORWARDABLE, missingSetting, PROVIDER_KINDS, type Upstream } from '../providers/endpoints.ts'
 import { type OutsideAddress, proxyAddresses, upstreamAddress } from './addresses.ts'
 import { ConfigError, describeKind, mustBe, type ProvidersSection, quoteSetting, type Shown } from './file.ts'
 import { BACKENDS, type BackendName, type ValueSchemas, valueSchemas } from './settings.ts'
@@ -155,7 +155,7 @@ export function describeForwarding(
   { max_calls: calls, max_cost: cost }: { max_calls?: number | undefined; max_cost?: number | undefined } = {},
 ): string {
   if (upstreams.length === 0) return 'fixture: cannot reach the network'
-  const ready = upstreams.filter((upstream) => !lackOf(upstream)).map(({ name }) => name)
+  const ready = upstreams.filter((upstream) => !missingSetting(upstream)).map(({ name }) => name)
   // No provider has this name, so its rule applies to all that are not named.
   const rest = forwards('') ? 'calls to providers without a key fail' : 'other providers use fixtures'
   const most = [...(calls === undefined ? [] : [`${calls} calls`]), ...(cost === undefined ? [] : [`${cost} USD`])]

@@ -1,4 +1,4 @@
-// Anthropic, through its model package: errors and countdowns of its own, signed and redacted thoughts.
+// Anthropic, through its model package: its errors and quota headers, and signed and redacted thoughts.
 import { COUNT_TOKENS } from '../contract/core/token-count.ts'
 import { chat, defineProvider } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal } from './error-messages.ts'
@@ -33,9 +33,9 @@ const quota: QuotaCountdown = (unit, { limit, remaining, resets }) => ({
   [`anthropic-ratelimit-${unit}-reset`]: new Date(resets).toISOString().replace(/\.\d+/, ''),
 })
 
-function anthropicError(refused: ProviderRefusal): ErrorShape {
-  const { model, limit, requested, unit = 'requests', id } = refused
-  const words: ErrorVocabulary = {
+function anthropicError(refusal: ProviderRefusal): ErrorShape {
+  const { model, limit, requested, unit = 'requests', id } = refusal
+  const vocabulary: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limit_error', `This request would exceed your rate limit of ${limit ?? 0} ${unit}.`],
     'auth-failure': [401, 'authentication_error', 'invalid x-api-key'],
     'context-length': [400, 'invalid_request_error', `prompt is too long: ${requested} tokens > ${limit} maximum`],
@@ -56,7 +56,7 @@ function anthropicError(refused: ProviderRefusal): ErrorShape {
     504: 'timeout_error',
     529: 'overloaded_error',
   }
-  const [status, type, message] = reportRefusal(refused, { words, names })
+  const [status, type, message] = reportRefusal(refusal, { vocabulary, names })
   const request = `req_${id}`
   return {
     status,
@@ -68,7 +68,7 @@ function anthropicError(refused: ProviderRefusal): ErrorShape {
 const recent = { context: 1_000_000, maxOutput: 128_000 }
 const claude4 = { context: 200_000, maxOutput: 64_000 }
 
-/** What is known of it. */
+/** The provider Anthropic: its models, endpoint and errors. */
 export const anthropicProvider = defineProvider({
   name: 'anthropic',
   history: anthropicHistory,

@@ -1,4 +1,4 @@
-// The provider that a model without one is taken to be of.
+// The default provider for a model without one.
 
-/** The one that most programs mean when they say no other. */
+/** The provider of models without one. */
 export const ASSUMED_PROVIDER = 'openai'

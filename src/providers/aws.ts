@@ -1,11 +1,11 @@
-// Amazon Bedrock, which calls are not forwarded to: the name of an error stands in a header.
+// Amazon Bedrock. Calls are not forwarded to it. The name of an error is in a header.
 import { defineProvider } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
 import { noCountdown } from './quota-headers.ts'
 
-function awsError(refused: ProviderRefusal): ErrorShape {
-  const { limit, requested, unit = 'requests', id } = refused
-  const words: ErrorVocabulary = {
+function awsError(refusal: ProviderRefusal): ErrorShape {
+  const { limit, requested, unit = 'requests', id } = refusal
+  const vocabulary: ErrorVocabulary = {
     'rate-limit': [429, 'ThrottlingException', `Too many ${unit}, please wait before trying again.`],
     'auth-failure': [403, 'UnrecognizedClientException', 'The security token included in the request is invalid.'],
     'context-length': [400, 'ValidationException', `Input is too long: ${requested} tokens, the model takes ${limit}.`],
@@ -24,15 +24,15 @@ function awsError(refused: ProviderRefusal): ErrorShape {
     500: 'InternalServerException',
     503: 'ServiceUnavailableException',
   }
-  const [status, name, message] = reportRefusal(refused, { words, names })
+  const [status, name, message] = reportRefusal(refusal, { vocabulary, names })
   return { status, headers: { 'x-amzn-errortype': name, 'x-amzn-requestid': uuid(id) }, body: { message } }
 }
 
-/** What is known of it. */
+/** The provider Amazon Bedrock: its errors. */
 export const awsProvider = defineProvider({
   name: 'aws',
   error: awsError,
-  // Nothing is said of a quota before it is used up, and nothing of when to call again.
+  // It sends neither quota headers nor `Retry-After`.
   quota: noCountdown,
   sendsRetryAfter: false,
 })

@@ -1,4 +1,4 @@
-// Azure's OpenAI service: deployments in place of models, and the errors of its own gateway before those of OpenAI.
+// Azure OpenAI: deployments instead of models, and errors of its own gateway or of OpenAI.
 import { defineProvider } from './define.ts'
 import {
   type ErrorShape,
@@ -12,7 +12,7 @@ import { openaiError } from './openai-family.ts'
 
 const API_VERSION = '2024-10-21'
 
-/** The deployment of a model stands in the path, unless the address is that of the newer API, which ends with its version. */
+/** The URL of an operation. The path contains the model's deployment, unless the base URL is that of the newer API (`/v1`). */
 function address(
   baseUrl: string,
   { operation, path, model }: { operation: string; path: string; model: string },
@@ -28,12 +28,12 @@ function address(
   return url.href
 }
 
-function azureError(refused: ProviderRefusal): ErrorShape {
-  const { problem, retryAfter, unit = 'requests', id } = refused
+function azureError(refusal: ProviderRefusal): ErrorShape {
+  const { problem, retryAfter, unit = 'requests', id } = refusal
   const rate = unit === 'tokens' ? 'token' : 'call'
-  const behind = openaiError(refused)
-  const { message: openaiMessage } = behind.body.error as { message: string }
-  const words: ErrorVocabulary = {
+  const fromOpenai = openaiError(refusal)
+  const { message: openaiMessage } = fromOpenai.body.error as { message: string }
+  const vocabulary: ErrorVocabulary = {
     'rate-limit': [429, '429', `Requests have exceeded the ${rate} rate limit. Retry after ${seconds(retryAfter)}.`],
     'auth-failure': [401, '401', 'Access denied due to invalid subscription key or wrong API endpoint.'],
     'context-length': [400, 'context_length_exceeded', openaiMessage],
@@ -52,9 +52,9 @@ function azureError(refused: ProviderRefusal): ErrorShape {
     500: 'InternalServerError',
     503: 'ServiceUnavailable',
   }
-  const [status, code, message] = reportRefusal(refused, { words, names })
+  const [status, code, message] = reportRefusal(refusal, { vocabulary, names })
   const more = problem === 'content-filter' && { param: 'prompt', type: null, status, innererror: AZURE_FILTER }
-  const body = problem === 'context-length' ? behind.body : { error: { code, message, ...more } }
+  const body = problem === 'context-length' ? fromOpenai.body : { error: { code, message, ...more } }
   return { status, headers: { 'apim-request-id': id, 'x-ms-region': 'East US' }, body }
 }
 const harmless = { filtered: false, severity: 'safe' }
@@ -68,7 +68,7 @@ const AZURE_FILTER = {
   },
 }
 
-/** What is known of it. */
+/** The provider Azure OpenAI: its models, endpoint and errors. */
 export const azureProvider = defineProvider({
   name: 'azure',
   endpoint: { keyVariable: 'AZURE_OPENAI_API_KEY', keyHeader: 'api-key', address },

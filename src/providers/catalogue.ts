@@ -1,5 +1,4 @@
-// What is known of models: how much they read, and what they cost. List prices and limits as the providers published them; a
-// model that is not listed works too, without limits and without a cost.
+// Limits and prices of models, as the providers published them. Models that are not listed work too, without limits and cost.
 import { ApiError } from '../contract/core/error.ts'
 import type { ReasoningEffort } from '../contract/router/shared.ts'
 import { once } from '../lib/once.ts'
@@ -17,10 +16,10 @@ const listedModels = once(
     ),
 )
 
-/** What may follow a listed name without making it another model: a date, a number of a version, or what such names begin with. */
+/** Suffixes of a listed name that do not make it another model, such as a date or version. */
 const VERSION = /^[-@:](?:latest|preview|\d{3}|\d{2}-\d{2})/
 
-/** What is known of a model id, undefined when it is not listed; a dated id is the longest listed one that it begins with. */
+/** The data of a model, found by its id without date or version if necessary. Undefined if it is not listed. */
 export function modelOf(id: string): Model | undefined {
   const listed = listedModels().get(id)
   if (listed) return listed
@@ -34,11 +33,11 @@ export function modelOf(id: string): Model | undefined {
   return longest === undefined ? undefined : models[longest]
 }
 
-// Models of any provider that generate something else than text, or that only judge.
+// Models of any provider that do not generate text.
 const NO_CHAT =
   /(?:^|[-_/.:])(?:embed|embedding|embeddings|rerank|reranker|whisper|tts|transcribe|moderation|guard|dall-e|imagen|image|flux|sdxl|stable-diffusion|ocr|aqa)(?:$|[-_/.:\d])/i
 
-/** Whether a model can call tools; of one that is not listed, its name tells when it cannot. */
+/** Whether a model can call tools, by its name if it is not listed. */
 export function canCallTools(id: string): boolean {
   const slash = id.indexOf('/')
   const name = id.slice(slash + 1)
@@ -46,16 +45,19 @@ export function canCallTools(id: string): boolean {
   return modelOf(id)?.output.includes('text') ?? true
 }
 
-/** The vocabulary that a model's token ids belong to. */
+/** The token vocabulary of a model. */
 export const vocabularyOf = (id: string): Vocabulary => modelOf(id)?.vocabulary ?? 'o200k'
 
-/** How many tokens of input a model takes; undefined when that is not known. */
+/** Maximum input tokens of a model. Undefined if unknown. */
 export function inputLimit(id: string): number | undefined {
   const model = modelOf(id)
   return model?.maxInput ?? model?.context
 }
 
-/** 400 when a model is known not to take a reasoning effort. */
+/**
+ * Checks a reasoning effort.
+ * @throws ApiError 400 if the model does not support it
+ */
 export function checkEffort(id: string, effort: ReasoningEffort | null | undefined, param: string): void {
   if (effort == null) return
   const efforts = modelOf(id)?.efforts
@@ -68,14 +70,14 @@ export function checkEffort(id: string, effort: ReasoningEffort | null | undefin
   )
 }
 
-/** How hard a model thinks that is not told: medium when it cannot do without thinking and has the choice. */
+/** The default reasoning effort of a model that always reasons: `medium` if supported. Undefined for other models. */
 export function defaultEffort(id: string): ReasoningEffort | undefined {
   const efforts = modelOf(id)?.efforts
   if (!efforts || efforts.includes('none')) return undefined
   return efforts.includes('medium') ? 'medium' : efforts[0]
 }
 
-/** List price in USD of what a call used; null when the model or its price is not known. */
+/** Cost of a call in USD at list price. Null if the model or its price is unknown. */
 export function costOf(id: string, usage: Record<string, unknown>): number | null {
   const price = modelOf(id)?.price
   if (!price) return null
@@ -85,9 +87,9 @@ export function costOf(id: string, usage: Record<string, unknown>): number | nul
   const images = countOf(usage.images) * (price.image?.[`${usage.quality} ${usage.size}`] ?? 0)
   const minutes = countOf(usage.seconds) / 60
   const cost = tokens / 1e6 + images + minutes * (price.minute ?? 0)
-  // To a tenth of a millionth of a dollar: sums of floats carry more digits than they know.
+  // Rounded to 10 decimals to remove floating-point errors.
   return Math.round(cost * 1e10) / 1e10
 }
 
-/** What a provider gives in place of a count costs nothing. */
+/** A count of a provider. Invalid values count as 0. */
 const countOf = (found: unknown): number => (typeof found === 'number' && found > 0 ? found : 0)

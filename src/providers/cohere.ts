@@ -1,4 +1,4 @@
-// Cohere: errors and countdowns of its own.
+// Cohere: its errors and quota headers.
 import { chat, defineProvider, embedding, text } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
@@ -8,9 +8,9 @@ const quota: QuotaCountdown = (unit, { limit, remaining }) =>
     ? { 'x-trial-endpoint-call-limit': limit, 'x-trial-endpoint-call-remaining': remaining }
     : ({} as Record<string, number>)
 
-function cohereError(refused: ProviderRefusal): ErrorShape {
-  const { model, limit, requested, unit = 'requests', id } = refused
-  const words: ErrorVocabulary = {
+function cohereError(refusal: ProviderRefusal): ErrorShape {
+  const { model, limit, requested, unit = 'requests', id } = refusal
+  const vocabulary: ErrorVocabulary = {
     'rate-limit': [429, '', `You are past the limit of ${limit ?? 0} ${unit} / minute of your key.`],
     'auth-failure': [401, '', 'invalid api token'],
     'context-length': [
@@ -23,13 +23,13 @@ function cohereError(refused: ProviderRefusal): ErrorShape {
     'model-not-found': [404, '', `model '${model}' not found, make sure that you have access to it.`],
     overloaded: [503, '', 'the service is overloaded, please try again later'],
   }
-  const [status, , message] = reportRefusal(refused, { words, names: {} })
+  const [status, , message] = reportRefusal(refusal, { vocabulary, names: {} })
   return { status, headers: { 'x-debug-trace-id': id }, body: { id: uuid(id), message } }
 }
 
 const commandR = { context: 128_000, maxOutput: 4_000, reads: text }
 
-/** What is known of it. */
+/** The provider Cohere: its models, endpoint and errors. */
 export const cohereProvider = defineProvider({
   name: 'cohere',
   models: {

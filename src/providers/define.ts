@@ -1,4 +1,4 @@
-// What a provider is: one file of its own beside this one, and a line in the registry.
+// Types and helpers for defining a provider. Each one has its own file here and a line in the registry.
 
 import type { CompatibleApi } from '../contract/core/wire.ts'
 import type { ReasoningEffort } from '../contract/router/shared.ts'
@@ -11,28 +11,29 @@ import type { ParameterRule } from './rules/parameter-rule.ts'
 import type { HistoryRule } from './rules/rule.ts'
 
 type Modality = 'text' | 'image' | 'audio' | 'embedding'
-/** What is known of one model. What is left out is not known, and restricts nothing. */
+/** The data of a model. Omitted fields are unknown and do not limit calls. */
 export interface Model {
-  /** Tokens of input and output together. */
+  /** Context window: maximum tokens of input and output together. */
   context?: number
-  /** Tokens of input, where fewer are allowed than the context has. */
+  /** Maximum input tokens, if fewer than the context window. */
   maxInput?: number
-  /** Tokens of output, reasoning included. */
+  /** Maximum output tokens, including reasoning. */
   maxOutput?: number
   input: readonly Modality[]
   output: readonly Modality[]
-  /** USD: a million tokens in and out, a picture by quality and size, a minute of audio. The standard rate, without caching. */
+  /** Prices in USD: per million input and output tokens, per image by quality and size, per minute of audio. Without caching. */
   price: { input?: number; output?: number; image?: Readonly<Record<string, number>>; minute?: number }
-  /** Length of an embedding, and whether a call may ask for a shorter one. */
+  /** Length of an embedding. */
   dimensions?: number
+  /** Whether a call may request a shorter embedding. */
   shortens?: boolean
-  /** What its token ids mean; o200k when left out. */
+  /** Token vocabulary. Default: o200k. */
   vocabulary?: Vocabulary
-  /** The reasoning efforts it takes; any when left out. */
+  /** Supported reasoning efforts. Default: all. */
   efforts?: readonly ReasoningEffort[]
 }
 
-/** Day of the newest entry in the tables of models; some entries are older. `openai.ts` names the lists that they come from. */
+/** Date of the newest entry in the model tables. Their sources are listed in `openai.ts`. */
 export const MODEL_TABLE_DATE = '2026-10-07'
 
 /** Modalities of a model that reads only text. */
@@ -42,7 +43,7 @@ export const seeing = ['text', 'image'] as const
 /** Modalities of a model that reads text, images and audio. */
 export const hearing = ['text', 'image', 'audio'] as const
 
-/** What a model that generates text has beside its price. */
+/** The data of a text model besides its price. */
 type ChatFacts = Partial<Omit<Model, 'input' | 'output' | 'price'>> & { reads?: Model['input'] }
 /**
  * A model that generates text, with its price in USD per million input and output tokens.
@@ -67,55 +68,55 @@ export const embedding = (context: number, input: number, dimensions: number, sh
   dimensions,
   shortens,
 })
-/** The same model with the vocabulary `cl100k`. */
+/** A model with the vocabulary `cl100k`. */
 export const older = (model: Model): Model => ({ ...model, vocabulary: 'cl100k' })
 
-/** Where a provider is reached, what its key is called, and which operations it has. */
+/** How to connect to a provider. */
 export interface ProviderEndpoint {
-  /** Address before `/chat/completions`; absent where each customer has one of their own. */
+  /** Base URL. Undefined if each customer has a separate one. */
   baseUrl?: string
-  /** Environment variable that usually holds the key; a provider without one asks for none. */
+  /** Environment variable of the key. Undefined if no key is needed. */
   keyVariable?: string
-  /** The compatible API that it speaks, so that requests of its clients are passed on to it: OpenAI's, unless it has a `modelPackage`. */
+  /** The compatible API that it implements. Default: OpenAI's, unless it has a `modelPackage`. */
   api?: CompatibleApi
-  /** Header of the key when that is not `authorization: Bearer`. */
+  /** Header of the key. Default: `authorization: Bearer`. */
   keyHeader?: string
-  /** Names of the operations it has; any when left out. */
+  /** Names of its operations. Default: all. */
   operations?: readonly string[]
-  /** Refuses `stream_options`: its streams carry usage unasked. */
+  /** Whether it rejects `stream_options`, because its streams always contain usage. */
   countsUnasked?: boolean
-  /** The address of an operation when that is not its path behind the base address. */
+  /** The URL of an operation. Default: the base URL and the operation's path. */
   address?(baseUrl: string, call: { operation: string; path: string; model: string }): string
-  /** How to connect to one with a wire format of its own; the others speak that of OpenAI. */
+  /** The package for a provider with its own wire format. Others use OpenAI's. */
   modelPackage?: ModelPackage
 }
 
-/** All that is known of a provider. */
+/** A provider. */
 export interface Provider {
-  /** What stands before the slash of a model id. */
+  /** Its name: the part of a model id before the slash. */
   readonly name: string
-  /** Its models by what stands after it. */
+  /** Its models by name: the part of a model id after the slash. */
   readonly models: Readonly<Record<string, Model>>
-  /** Which of its models that generate text cannot call tools, listed or not. */
+  /** Matches the names of text models that cannot call tools. */
   readonly withoutTools?: RegExp
-  /** Absent when calls are not forwarded to it. */
+  /** Undefined if calls cannot be forwarded to it. */
   readonly endpoint?: ProviderEndpoint
-  /** How it tells a refusal. */
+  /** Creates an error response in its format. */
   error(refusal: ProviderRefusal): ErrorShape
-  /** How it counts a quota down. */
+  /** Its quota headers. */
   readonly quota: QuotaCountdown
-  /** Whether it says in headers when to call again. */
+  /** Whether it sends `Retry-After` headers. */
   readonly sendsRetryAfter: boolean
-  /** Whether it refuses what it takes for unsafe; others end the answer for that reason. */
+  /** Whether it rejects unsafe requests with an error. Others end the response with a finish reason. */
   readonly refusesUnsafe: boolean
-  /** Which conversations it rejects, most telling first; one without sourced rules accepts all. */
+  /** Rules for conversations that it rejects, most specific first. Without rules, it accepts all. */
   readonly history: readonly HistoryRule[]
-  /** Which parameters it rejects, in the order in which they are checked. */
+  /** Rules for parameters that it rejects, in order of their checks. */
   readonly parameters: readonly ParameterRule[]
 }
 
 /**
- * A provider, which is like OpenAI in all that is left out.
+ * Defines a provider. Omitted fields are those of OpenAI.
  * @example
  * defineProvider({ name: 'acme' }).sendsRetryAfter // => true
  * defineProvider({ name: 'acme', sendsRetryAfter: false }).sendsRetryAfter // => false

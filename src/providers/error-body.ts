@@ -1,31 +1,31 @@
-// What a provider says in the body of an error; each family has its own shape.
+// Reads the error bodies of providers, which have several formats.
 import { parsedJson } from '../lib/values.ts'
 import { cutWhole } from '../lib/well-formed.ts'
 
-/** The words of a provider's error. */
+/** An error of a provider. */
 export interface ProviderError {
   message: string
-  /** Its own short name of the kind of error. */
+  /** The provider's name of the error. */
   code?: string
   /** The field at fault. */
   param?: string
-  /** The kind of error, as OpenAI and its like have it. */
+  /** The error type, as in OpenAI's format. */
   type?: string
-  /** The status that an error inside a stream or a batch names. */
+  /** The status in an error inside a stream or batch. */
   status?: number
 }
 
 type Fields = Record<string, unknown>
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
-const textOf = (value: unknown, most: number): string | undefined =>
-  typeof value === 'string' && value !== '' ? cutWhole(value, most) : undefined
+const textOf = (value: unknown, maxLength: number): string | undefined =>
+  typeof value === 'string' && value !== '' ? cutWhole(value, maxLength) : undefined
 
-// Providers say what they like, at whatever length, and a trace keeps it.
+// Maximum lengths in characters, since traces store error texts.
 const MAX_MESSAGE = 10_000
 const MAX_NAME = 500
 const MAX_PAGE = 500
 
-/** Reads an error body that is JSON or text: OpenAI and its like, Anthropic, Google, Azure, Bedrock, Mistral, Cohere. */
+/** Reads an error body in JSON or text: of OpenAI-compatible APIs, Anthropic, Google, Azure, Bedrock, Mistral, Cohere. */
 export function readErrorBody(text: string): ProviderError {
   const found = errorIn(parsedJson(text))
   if (found) return found
@@ -36,7 +36,7 @@ export function readErrorBody(text: string): ProviderError {
   return { message: plain === '' ? 'the provider gave no reason' : cutWhole(plain, MAX_PAGE) }
 }
 
-/** The error in a value that came where an answer was expected; undefined when it is none. */
+/** The error in a response value. Undefined if it is not an error. */
 export function errorIn(value: unknown): ProviderError | undefined {
   // Google wraps the errors of some endpoints in a list.
   const outer = Array.isArray(value) ? value[0] : value

@@ -1,6 +1,6 @@
-// The words in which a refusal of a provider is told, whatever its family.
+// Types and messages for the error responses of providers.
 
-/** Why a provider refuses. `status` is no more than a status. */
+/** Why a provider rejects a request. `status` stands for a status without another reason. */
 export type RefusalReason =
   | 'status'
   | 'rate-limit'
@@ -11,38 +11,38 @@ export type RefusalReason =
   | 'model-not-found'
   | 'overloaded'
 
-/** A refusal to be told in a provider's own way. */
+/** An error to report in a provider's format. */
 export interface ProviderRefusal {
   problem: RefusalReason
   /** The model's name without its provider. */
   model: string
-  /** A hexadecimal number of 24 digits, for the ids that providers put into errors. */
+  /** A hexadecimal number of 24 digits, for ids in errors. */
   id: string
-  /** Instead of the one that goes with the problem. */
+  /** Replaces the default status of the problem. */
   status?: number | undefined
   message?: string | undefined
-  /** Milliseconds after which to call again. */
+  /** Time until a retry, in ms. */
   retryAfter?: number | undefined
-  /** What is counted, the most of it that is allowed, and what was requested. */
+  /** The unit of `limit` and `requested`. */
   unit?: 'requests' | 'tokens'
   limit?: number | undefined
   requested?: number | undefined
 }
 
-/** What goes on the wire. */
+/** An error response. */
 export interface ErrorShape {
   status: number
-  /** Names in lower case. */
+  /** Headers with lowercase names. */
   headers: Record<string, string>
   body: Record<string, unknown>
 }
 
-/** A problem in the words of one family: its status, and the family's name for it. */
+/** The status, name and message of a problem at one provider. */
 type ErrorWords = readonly [status: number, name: string, message: string]
-/** A family's words for every problem. */
+/** The status, name and message of every problem at one provider. */
 export type ErrorVocabulary = Record<Exclude<RefusalReason, 'status'>, ErrorWords>
 
-/** Whole seconds, rounded up. */
+/** A duration in whole seconds, rounded up. */
 export const seconds = (ms = 0) => `${Math.ceil(ms / 1000)}s`
 const PLAIN: Record<number, string> = {
   400: 'The request is not valid.',
@@ -60,15 +60,15 @@ const PLAIN: Record<number, string> = {
   529: 'Overloaded',
 }
 
-/** Status, name and message of a refusal; a bare status has its name in `names`. */
+/** The status, name and message of an error. For a status without another reason, the name is in `names`. */
 export function reportRefusal(
   { problem, status, message }: ProviderRefusal,
-  { words, names }: { words: ErrorVocabulary; names: Record<number, string> },
+  { vocabulary, names }: { vocabulary: ErrorVocabulary; names: Record<number, string> },
 ): ErrorWords {
-  const [usual, name, text] =
-    problem === 'status' ? [status ?? 500, nameOf(status ?? 500, names), undefined] : words[problem]
-  const chosen = status ?? usual
-  return [chosen, name, message ?? text ?? PLAIN[chosen] ?? `The request failed with status ${chosen}.`]
+  const [defaultStatus, name, text] =
+    problem === 'status' ? [status ?? 500, nameOf(status ?? 500, names), undefined] : vocabulary[problem]
+  const usedStatus = status ?? defaultStatus
+  return [usedStatus, name, message ?? text ?? PLAIN[usedStatus] ?? `The request failed with status ${usedStatus}.`]
 }
 
 const nameOf = (status: number, names: Record<number, string>): string =>

@@ -1,7 +1,7 @@
-// Fireworks.
+// The provider Fireworks.
 import { defineProvider } from './define.ts'
 
-/** What is known of it. */
+/** The provider Fireworks: its models, endpoint and errors. */
 export const fireworksProvider = defineProvider({
   name: 'fireworks',
   endpoint: {

@@ -1,4 +1,4 @@
-// Google: Gemini through its model package; errors are a google.rpc.Status, calls of tools are signed.
+// Google: Gemini through its model package. Errors are a google.rpc.Status, and tool calls are signed.
 
 import { chat, defineProvider, embedding, hearing, seeing } from './define.ts'
 import {
@@ -26,9 +26,9 @@ const modelPackage: ModelPackage = {
   marksOf: ({ thoughtSignature: call }) => ({ call }),
 }
 
-function googleError(refused: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, requested, retryAfter, unit = 'requests' } = refused
-  const words: ErrorVocabulary = {
+function googleError(refusal: ProviderRefusal): ErrorShape {
+  const { problem, model, limit, requested, retryAfter, unit = 'requests' } = refusal
+  const vocabulary: ErrorVocabulary = {
     'rate-limit': [429, 'RESOURCE_EXHAUSTED', `You exceeded your current quota of ${unit} per minute for ${model}.`],
     'auth-failure': [400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'],
     'context-length': [
@@ -57,7 +57,7 @@ function googleError(refused: ProviderRefusal): ErrorShape {
     503: 'UNAVAILABLE',
     504: 'DEADLINE_EXCEEDED',
   }
-  const [code, status, message] = reportRefusal(refused, { words, names })
+  const [code, status, message] = reportRefusal(refusal, { vocabulary, names })
   const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
   const violation = {
     quotaMetric: `generativelanguage.googleapis.com/generate_content_${unit === 'tokens' ? 'input_token_count' : 'requests'}`,
@@ -80,7 +80,7 @@ function googleError(refused: ProviderRefusal): ErrorShape {
 
 const gemini = { context: 1_048_576, maxOutput: 65_536, reads: hearing }
 
-/** What is known of it. */
+/** The provider Google: its models, endpoint and errors. */
 export const googleProvider = defineProvider({
   name: 'google',
   history: googleHistory,
@@ -113,7 +113,7 @@ export const googleProvider = defineProvider({
     modelPackage,
   },
   error: googleError,
-  // When to call again stands in the body of an error, and nothing is said of a quota before it is used up.
+  // The retry delay is in the body of an error, and there are no quota headers.
   quota: noCountdown,
   sendsRetryAfter: false,
 })

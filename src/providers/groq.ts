@@ -1,7 +1,7 @@
-// Groq.
+// The provider Groq.
 import { chat, defineProvider, text } from './define.ts'
 
-/** What is known of it. */
+/** The provider Groq: its models, endpoint and errors. */
 export const groqProvider = defineProvider({
   name: 'groq',
   models: {

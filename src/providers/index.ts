@@ -1,4 +1,4 @@
-// The registry of providers: one line each.
+// The registry of providers.
 import { anthropicProvider } from './anthropic.ts'
 import { awsProvider } from './aws.ts'
 import { azureProvider } from './azure.ts'
@@ -16,7 +16,7 @@ import { perplexityProvider } from './perplexity.ts'
 import { togetherProvider } from './together.ts'
 import { xaiProvider } from './xai.ts'
 
-/** All providers, in the order in which documents list them. */
+/** All providers, in the order of the documentation. */
 export const PROVIDERS: readonly Provider[] = [
   anthropicProvider,
   awsProvider,
@@ -36,11 +36,11 @@ export const PROVIDERS: readonly Provider[] = [
 ]
 
 const byName = new Map(PROVIDERS.map((provider) => [provider.name, provider]))
-/** What is known of one that is not listed: that it is like OpenAI. */
+/** A provider that is not listed, which is like OpenAI. */
 const UNLISTED = defineProvider({ name: '' })
 
-/** A provider by name, undefined when it is not listed. */
+/** A provider by name. Undefined if it is not listed. */
 export const listedProvider = (name: string): Provider | undefined => byName.get(name)
 
-/** What a provider of any name is like. */
+/** A provider by name. One that is not listed is like OpenAI. */
 export const providerNamed = (name: string): Provider => byName.get(name) ?? UNLISTED

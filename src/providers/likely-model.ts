@@ -1,44 +1,44 @@
-// Which known model somebody probably meant who wrote another, and which names are none that anybody knows.
+// Suggests models for misspelled names, and detects names that no model has.
 import { lettersBetween } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { modelOf } from './catalogue.ts'
 import { knownModels } from './names.ts'
 
-/** Shorter names have little that could be wrong. */
+/** Shorter names may have one mistake, longer ones two. */
 const SHORT = 8
-/** What may stand behind the name of a model without making it another. */
+/** Suffixes of a model name that do not make it another model. */
 const VERSION = /[-:@](?:\d{4}[\d-]*|latest|preview)$/
 
-/** The known model that a pattern is nearly, undefined when it matches one, or is like none. */
+/** The model that a misspelled name or pattern probably means. Undefined if it matches a model or resembles none. */
 export function likelyModel(pattern: string, models: readonly string[]): string | undefined {
-  // A scenario may name a model alone.
+  // A scenario may omit the provider.
   const names = pattern.includes('/') ? models : models.map((id) => id.slice(id.indexOf('/') + 1))
-  const given = pattern.split('*', 1)[0] ?? ''
-  const isGlob = given !== pattern
-  const written = given.replace(VERSION, '')
-  const isKnown = (name: string) => (isGlob ? globRegex(pattern).test(name) : name === given || name === written)
+  const prefix = pattern.split('*', 1)[0] ?? ''
+  const isGlob = prefix !== pattern
+  const written = prefix.replace(VERSION, '')
+  const isKnown = (name: string) => (isGlob ? globRegex(pattern).test(name) : name === prefix || name === written)
   if (names.some(isKnown)) return undefined
-  const most = written.slice(written.indexOf('/') + 1).length < SHORT ? 1 : 2
+  const maxMistakes = written.slice(written.indexOf('/') + 1).length < SHORT ? 1 : 2
   const candidates = names.flatMap((name) => {
     const beginnings = isGlob ? [1, 0, -1].map((more) => name.slice(0, written.length + more)) : [name]
     return beginnings.map((text) => ({ text, name, wrong: mistakesBetween(text, written) }))
   })
-  // Another number is another version, which we may not know yet.
+  // Another number is probably a version that is not listed yet.
   if (candidates.some(({ text }) => numberless(text) === numberless(written))) return undefined
-  const near = candidates.filter(({ text, wrong }) => wrong <= most && !isVariant(text, written))
+  const near = candidates.filter(({ text, wrong }) => wrong <= maxMistakes && !isVariant(text, written))
   return near.toSorted((one, other) => one.wrong - other.wrong || other.text.length - one.text.length)[0]?.name
 }
 
 const isVariant = (name: string, written: string) => written.startsWith(name) && /\d/.test(written.slice(name.length))
 const numberless = (text: string) => text.replace(/[\d.]+/g, '#')
 
-/** Two letters in the wrong order are one mistake. */
+/** The number of mistakes between two names. Two swapped letters count as one. */
 function mistakesBetween(one: string, other: string): number {
   const wrong = lettersBetween(one, other)
   return wrong === 2 && [...one].sort().join('') === [...other].sort().join('') ? 1 : wrong
 }
 
-/** What the names of all models of a provider begin with, those included that we know nothing else of. */
+/** How the model names of a provider begin, including models that are not listed. */
 const FAMILIES: Readonly<Record<string, RegExp>> = {
   openai: /^(?:gpt|chatgpt|o\d|codex|computer|dall|davinci|babbage|ft:|omni|sora|text|tts|whisper)/,
   anthropic: /^claude/,
@@ -46,10 +46,10 @@ const FAMILIES: Readonly<Record<string, RegExp>> = {
   deepseek: /^deepseek/,
   xai: /^grok/,
 }
-/** Shorter words are like many others. */
+/** Shorter words resemble many others. */
 const SHORT_WORD = 4
 
-/** What is wrong with the name of a model that there cannot be: it is misspelt, or no provider's own. Undefined for any that there may be. */
+/** What is wrong with the name of a model that cannot exist. Undefined if it may exist. */
 export function unlistedModel(model: string): string | undefined {
   const slash = model.indexOf('/')
   const [provider, name] = [model.slice(0, slash), model.slice(slash + 1)]
@@ -61,8 +61,8 @@ export function unlistedModel(model: string): string | undefined {
   if (FAMILIES[provider] && !FAMILIES[provider].test(name)) return `${provider} has no such model`
   const known = own.flatMap((id) => wordsIn(id.slice(slash + 1)))
   for (const word of wordsIn(name)) {
-    const meant = known.includes(word) ? undefined : known.find((one) => lettersBetween(one, word) === 1)
-    if (meant !== undefined) return `no such model is known (did you mean '${meant}' by '${word}'?)`
+    const likelyWord = known.includes(word) ? undefined : known.find((one) => lettersBetween(one, word) === 1)
+    if (likelyWord !== undefined) return `no such model is known (did you mean '${likelyWord}' by '${word}'?)`
   }
   return undefined
 }

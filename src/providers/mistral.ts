@@ -1,4 +1,4 @@
-// Mistral: errors and countdowns of its own.
+// Mistral: its errors and quota headers.
 
 import { chat, defineProvider, embedding, text } from './define.ts'
 import { type ErrorShape, type ErrorVocabulary, type ProviderRefusal, reportRefusal, uuid } from './error-messages.ts'
@@ -10,9 +10,9 @@ const quota: QuotaCountdown = (unit, { limit, remaining }) => {
   return { [`x-ratelimit-limit-${name}-minute`]: limit, [`x-ratelimit-remaining-${name}-minute`]: remaining }
 }
 
-function mistralError(refused: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, requested, id } = refused
-  const words: ErrorVocabulary = {
+function mistralError(refusal: ProviderRefusal): ErrorShape {
+  const { problem, model, limit, requested, id } = refusal
+  const vocabulary: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limited', 'Rate limit exceeded'],
     'auth-failure': [401, 'unauthorized', 'Unauthorized'],
     'context-length': [
@@ -26,7 +26,7 @@ function mistralError(refused: ProviderRefusal): ErrorShape {
     overloaded: [503, 'internal_server_error', 'Service unavailable.'],
   }
   const names = { 400: 'invalid_request_error', 401: 'unauthorized', 429: 'rate_limited', 500: 'internal_server_error' }
-  const [status, type, message] = reportRefusal(refused, { words, names })
+  const [status, type, message] = reportRefusal(refusal, { vocabulary, names })
   const codes: Record<string, string> = {
     rate_limited: '1300',
     invalid_model: '1500',
@@ -41,7 +41,7 @@ function mistralError(refused: ProviderRefusal): ErrorShape {
   return { status, headers: { 'mistral-correlation-id': uuid(id) }, body }
 }
 
-/** What is known of it. */
+/** The provider Mistral: its models, endpoint and errors. */
 export const mistralProvider = defineProvider({
   name: 'mistral',
   history: mistralHistory,

@@ -1,7 +1,7 @@
-// How a provider with a wire format of its own is reached: the package that translates, and the few things only it has.
+// Types of the packages that connect to providers with their own wire formats.
 import type { EmbeddingModelV4, JSONObject, LanguageModelV4 } from '@ai-sdk/provider'
 
-/** What a package connects with. */
+/** Settings for connecting a package. */
 interface ConnectionSettings {
   baseURL: string
   apiKey: string
@@ -9,48 +9,48 @@ interface ConnectionSettings {
   fetch: typeof fetch
 }
 
-/** What a package makes of a provider. */
+/** The models of a connected package. */
 export interface PackageModels {
   languageModel(id: string): LanguageModelV4
   embeddingModel(id: string): EmbeddingModelV4
 }
 
-/** What a call asks for that every provider has its own options for. */
+/** Options of a call that each provider names differently. */
 export interface ThinkingOptions {
-  /** Whether it asks to think: not to, by an effort, within a budget, or as the model sees fit. */
+  /** How the model should think: default, not at all, by effort, within a budget, or adaptively. */
   mode: 'unasked' | 'none' | 'effort' | 'budget' | 'adaptive'
-  /** Tokens to think with. */
+  /** Maximum thinking tokens. */
   budget?: number | undefined
   level?: string | undefined
-  /** Whether one tool may be called at a time only. */
+  /** Whether the model may call only one tool at a time. */
   serial: boolean
 }
 
-/** Marks on what a model thinks and calls, which are to be sent back with it. */
+/** Provider data of thoughts and tool calls, which must be sent back with them. */
 interface ThoughtMarks {
   signature?: unknown
-  /** A thought that nobody may read. */
+  /** The encrypted text of a redacted thought. */
   redacted?: unknown
-  /** The mark of a tool call. */
+  /** The signature of a tool call. */
   call?: unknown
 }
 
-/** A model package and what only its provider has. */
+/** A model package and its provider's options. */
 export interface ModelPackage {
-  /** The name under which it takes options and gives metadata. */
+  /** The key of its options and metadata. */
   readonly key: string
-  /** Whether models stand in its paths. */
+  /** Whether its paths contain models. */
   readonly modelsInPaths?: true
-  /** Loads the package, and connects. */
+  /** Loads and connects the package. */
   connect(settings: ConnectionSettings): Promise<PackageModels>
-  /** Its options for a call. */
-  callOptions(asked: ThinkingOptions): JSONObject
-  /** Its options for the end of a prefix that the provider shall keep. */
+  /** The options for a call. */
+  callOptions(thinking: ThinkingOptions): JSONObject
+  /** The options for the end of a prompt prefix that the provider should cache. */
   cacheOptions?(mark: { type: string; ttl: string }): JSONObject
-  /** Its options for a thought that is sent back. */
+  /** The options for a thought that is sent back. */
   thoughtOptions?(marks: { signature?: string; redacted?: string }): JSONObject
-  /** Its options for a signed call that is sent back. */
+  /** The options for a signed call that is sent back. */
   signedCallOptions?(signature: string): JSONObject
-  /** The marks in its metadata of a part. */
+  /** The provider data in the metadata of a part. */
   marksOf(metadata: Readonly<Record<string, unknown>>): ThoughtMarks
 }

@@ -1,11 +1,11 @@
-// The name of a model as part of a provider's path. It comes from the client, so it must not lead to another path of the provider, which
-// would get the key.
+// Encodes a model name for the path of a provider. It comes from the client, so it must not lead to another path, which would
+// receive the key.
 import { ApiError } from '../contract/core/error.ts'
 import { quote } from '../schema/validation.ts'
 
 /**
- * The name with each of its parts encoded; `/` stays between them.
- * @throws ApiError 400 for a part that no encoding keeps from being a step in the path
+ * Encodes each part of a model name, separated by `/`.
+ * @throws ApiError 400 if a part is empty, `.` or `..`
  */
 export function modelPath(model: string): string {
   const parts = model.toWellFormed().split('/')

@@ -1,24 +1,27 @@
-// The names that may stand before the slash of a model id: those of the registry, and those that the settings file adds.
+// The provider names of model ids: those of the registry and of the settings file.
 import { ApiError } from '../contract/core/error.ts'
 import { PROVIDERS } from './index.ts'
 
 /** The known names of providers. */
 export interface ProviderNames {
   readonly known: readonly string[]
-  /** 404 `model_not_found` when the provider of a model id, which the field `param` names, is none of them. */
+  /**
+   * Checks the provider of a model id.
+   * @throws ApiError 404 `model_not_found` with `param` if it is unknown
+   */
   check(model: string, param?: string): void
 }
 
-/** Ids of the models that we know something of; there are more. */
+/** Ids of the listed models. Others may exist. */
 export const knownModels = (): string[] =>
   PROVIDERS.flatMap(({ name, models }) => Object.keys(models ?? {}).map((model) => `${name}/${model}`))
 
 /**
- * The names of the registry and `named` ones.
- * @throws ApiError 404 from its check of an unknown provider
+ * The names of the registry and additional ones.
+ * @throws ApiError 404 from its `check` for an unknown provider
  */
-export function providerNames(named: Iterable<string>): ProviderNames {
-  const known = new Set([...PROVIDERS.map(({ name }) => name), ...named])
+export function providerNames(additional: Iterable<string>): ProviderNames {
+  const known = new Set([...PROVIDERS.map(({ name }) => name), ...additional])
   return {
     known: [...known],
     check(model, param = 'model') {

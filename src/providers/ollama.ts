@@ -1,7 +1,7 @@
-// Ollama, on the machine itself.
+// The provider Ollama, on the local machine.
 import { defineProvider } from './define.ts'
 
-/** What is known of it. */
+/** The provider Ollama: its models, endpoint and errors. */
 export const ollamaProvider = defineProvider({
   name: 'ollama',
   endpoint: {

@@ -1,4 +1,4 @@
-// What OpenAI and all that copy it have in common: their errors and the countdown of their quotas.
+// Errors and quota headers of OpenAI and compatible providers.
 
 import type { CompatibleApi } from '../contract/core/wire.ts'
 import {
@@ -10,16 +10,16 @@ import {
 } from './error-messages.ts'
 import type { QuotaCountdown } from './quota-headers.ts'
 
-/** The API that they speak. */
+/** Their compatible API. */
 export const FAMILY_API: CompatibleApi = 'openai'
 
-/** How they refuse. */
-export function openaiError(refused: ProviderRefusal): ErrorShape {
-  const { problem, model, limit, requested, retryAfter, unit = 'requests', id } = refused
+/** Creates an error response in their format. */
+export function openaiError(refusal: ProviderRefusal): ErrorShape {
+  const { problem, model, limit, requested, retryAfter, unit = 'requests', id } = refusal
   const kept = unit === 'tokens' ? 'tokens per min (TPM)' : 'requests per min (RPM)'
   const counted = limit === undefined ? '' : `: limit ${limit}, requested ${requested}`
   const wait = retryAfter === undefined ? '' : ` Please try again in ${seconds(retryAfter)}.`
-  const words: ErrorVocabulary = {
+  const vocabulary: ErrorVocabulary = {
     'rate-limit': [429, 'rate_limit_exceeded', `Rate limit reached for ${model} on ${kept}${counted}.${wait}`],
     'auth-failure': [401, 'invalid_api_key', 'Incorrect API key provided.'],
     'context-length': [
@@ -37,7 +37,7 @@ export function openaiError(refused: ProviderRefusal): ErrorShape {
     overloaded: [503, 'server_is_overloaded', 'Our servers are currently overloaded. Please try again later.'],
   }
   const names = { 400: '', 401: 'invalid_api_key', 404: 'not_found', 429: 'rate_limit_exceeded', 500: '' }
-  const [status, code, message] = reportRefusal(refused, { words, names })
+  const [status, code, message] = reportRefusal(refusal, { vocabulary, names })
   const limited = problem === 'quota-exceeded' ? code : unit
   const failed = problem === 'overloaded' ? 'service_unavailable_error' : 'server_error'
   const type = status === 429 ? limited : status >= 500 ? failed : 'invalid_request_error'
@@ -49,14 +49,14 @@ export function openaiError(refused: ProviderRefusal): ErrorShape {
   }
 }
 
-/** The headers in which they count down. */
+/** Their quota headers. */
 export const openaiQuota: QuotaCountdown = (unit, { limit, remaining, resets }, now) => ({
   [`x-ratelimit-limit-${unit}`]: limit,
   [`x-ratelimit-remaining-${unit}`]: remaining,
   [`x-ratelimit-reset-${unit}`]: span(resets - now),
 })
 
-/** `6m0s`, `1s`, `20ms`: as OpenAI writes lengths of time. */
+/** A duration in OpenAI's format: `6m0s`, `1s`, `20ms`. */
 function span(ms: number): string {
   if (ms < 1000) return `${ms}ms`
   const total = ms / 1000

@@ -1,6 +1,6 @@
-// OpenAI, whose wire format is that of this API.
+// OpenAI, whose wire format this API uses.
 //
-// The tables of models in this folder hold facts of public lists: the model files of models.dev (July 2, 2026, and single files
+// The model tables in this folder come from public lists: the model files of models.dev (July 2, 2026, and single files
 // up to October 7, 2026), llm-prices (August 5, 2026), the model ids in `openai` 6.49, `@anthropic-ai/sdk` 1.12, `@ai-sdk/openai`
 // 4.0 and `@ai-sdk/anthropic` 4.0, and the model pages of OpenAI and Anthropic. Where lists differ, a limit is the higher one.
 // `MODEL_TABLE_DATE` is the day of the newest entry.
@@ -24,7 +24,7 @@ const gpt5 = { context: 400_000, maxInput: 272_000, maxOutput: 128_000 }
 const large = { context: 1_050_000, maxInput: 922_000, maxOutput: 128_000 }
 const oSeries = { context: 200_000, maxOutput: 100_000 }
 
-/** What is known of it. */
+/** The provider OpenAI: its models, endpoint and errors. */
 export const openaiProvider = defineProvider({
   name: 'openai',
   history: openaiHistory,

@@ -1,7 +1,7 @@
-// OpenRouter.
+// The provider OpenRouter.
 import { defineProvider } from './define.ts'
 
-/** What is known of it. */
+/** The provider OpenRouter: its models, endpoint and errors. */
 export const openrouterProvider = defineProvider({
   name: 'openrouter',
   endpoint: {

@@ -1,9 +1,9 @@
-// Perplexity.
+// The provider Perplexity.
 
 import { defineProvider } from './define.ts'
 import { perplexityHistory } from './rules/perplexity.ts'
 
-/** What is known of it. */
+/** The provider Perplexity: its models, endpoint and errors. */
 export const perplexityProvider = defineProvider({
   name: 'perplexity',
   history: perplexityHistory,

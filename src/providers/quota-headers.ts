@@ -1,16 +1,16 @@
-// The headers in which providers tell when to call again and how much of a quota is left.
+// Retry and quota headers of providers.
 
-/** How a provider writes the time until the next call: seconds, a date, or milliseconds. */
+/** Formats of the time until a retry: seconds, a date, or milliseconds. */
 export const RETRY_FORMS = ['seconds', 'date', 'ms'] as const
 type RetryForm = (typeof RETRY_FORMS)[number]
 
-/** When to call again: `retry-after` in whole seconds or as a date (RFC 9110, 10.2.3), or `retry-after-ms`. */
+/** The retry header: `retry-after` in whole seconds or as a date (RFC 9110, 10.2.3), or `retry-after-ms`. */
 export function retryHeaders(wait: number, form: RetryForm, now: number): Record<string, string> {
   switch (form) {
     case 'seconds':
       return { 'retry-after': String(Math.ceil(wait / 1000)) }
     case 'date':
-      // A date has no milliseconds: rounded up, nobody is asked to come too early.
+      // A date has no milliseconds, so it is rounded up.
       return { 'retry-after': new Date(Math.ceil((now + wait) / 1000) * 1000).toUTCString() }
     case 'ms':
       return { 'retry-after-ms': String(Math.ceil(wait)) }
@@ -19,23 +19,23 @@ export function retryHeaders(wait: number, form: RetryForm, now: number): Record
   }
 }
 
-/** What is left of a quota in its window. */
+/** A quota in its current window. */
 interface Quota {
   limit: number
   remaining: number
-  /** Milliseconds since the epoch at which it is whole again. */
+  /** Time of the reset, in ms since the epoch. */
   resets: number
 }
-/** The quotas of requests and of tokens, each if there is one. */
+/** The quotas of requests and tokens, if they are limited. */
 export type Quotas = Partial<Record<'requests' | 'tokens', Quota>>
 
-/** How a provider tells what is left of one quota, in headers; names in lower case. */
+/** Creates the headers of one quota, with lowercase names. */
 export type QuotaCountdown = (unit: 'requests' | 'tokens', quota: Quota, now: number) => Record<string, string | number>
 
-/** A countdown of those that say nothing before a quota is used up. */
+/** For providers without quota headers. */
 export const noCountdown: QuotaCountdown = () => ({})
 
-/** The countdown headers of some quotas. */
+/** The headers of all quotas. */
 export function quotaHeaders(countdown: QuotaCountdown, quotas: Quotas, now: number): Record<string, string> {
   const units = ['requests', 'tokens'] as const
   const pairs = units.flatMap((unit) => {

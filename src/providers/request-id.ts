@@ -1,18 +1,18 @@
-// Under which header each provider names a call, for its support.
+// Reads the request ids of providers, which their support asks for.
 
-// Those of the API itself before those of what stands in front of it.
+// Headers of the API come before those of proxies.
 const HEADERS = ['x-request-id', 'request-id', 'x-amzn-requestid', 'apim-request-id', 'cf-ray'] as const
 
-/** Whether a header, in lower case, names a call. */
+/** Whether a lowercase header name is that of a request id. */
 export const namesCall = (header: string): boolean => (HEADERS as readonly string[]).includes(header)
 
-/** The provider's id of a call by the headers of its reply, in lower case; undefined when it gave none. */
+/** The request id in the headers of a reply, with lowercase names. Undefined if there is none. */
 export function requestIdOf(headers: Readonly<Record<string, string>>): string | undefined {
   for (const name of HEADERS) if (headers[name]) return headers[name]
   return undefined
 }
 
-/** A provider's own words, with its name and its id of the call behind them. */
+/** A provider's message, followed by its name and request id. */
 export function attributed(message: string, provider: string, headers: Readonly<Record<string, string>>): string {
   const id = requestIdOf(headers)
   return `${message} (${provider}${id ? `, request ${id}` : ''})`

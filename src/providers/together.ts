@@ -1,7 +1,7 @@
-// Together.
+// The provider Together.
 import { defineProvider } from './define.ts'
 
-/** What is known of it. */
+/** The provider Together: its models, endpoint and errors. */
 export const togetherProvider = defineProvider({
   name: 'together',
   endpoint: {

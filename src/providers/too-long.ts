@@ -8,9 +8,9 @@ interface ToldError {
 
 const CODES = new Set(['context_length_exceeded', 'invalid_request_prompt'])
 
-/** Messages of OpenAI and Azure, Anthropic, Bedrock, Cohere, Google and Mistral, as their files have them. */
+/** Messages of OpenAI and Azure, Anthropic, Bedrock, Cohere, Google and Mistral, as in their files here. */
 const MESSAGES =
   /maximum context length|prompt is too long|exceeds? (?:the )?context (?:limit|window)|input is too long|too many tokens|input token count .* exceeds/i
 
-/** Whether an error says that the input is too long. */
+/** Whether an error reports that the input is too long. */
 export const isTooLong = ({ code, message }: ToldError): boolean => CODES.has(code) || MESSAGES.test(message)

@@ -1,7 +1,7 @@
-// xAI.
+// The provider xAI.
 import { chat, defineProvider, text } from './define.ts'
 
-/** What is known of it. */
+/** The provider xAI: its models, endpoint and errors. */
 export const xaiProvider = defineProvider({
   name: 'xai',
   models: {

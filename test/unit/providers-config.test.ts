@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { addressLine } from '../../src/config/addresses.ts'
 import { describeForwarding } from '../../src/config/providers.ts'
 import { readConfig } from '../../src/config.ts'
-import { lackOf } from '../../src/providers/endpoints.ts'
+import { missingSetting } from '../../src/providers/endpoints.ts'
 import { emptyFolder } from '../support/server.ts'
 
 const folder = emptyFolder()
@@ -63,7 +63,7 @@ describe('forwarded providers', () => {
     expect(names).not.toContain('google')
     expect(forwarding.forwards('google')).toBe(false)
     expect(forwarding.forwards('anthropic')).toBe(true)
-    const lacking = forwarding.upstreams.flatMap((upstream) => lackOf(upstream) ?? [])
+    const lacking = forwarding.upstreams.flatMap((upstream) => missingSetting(upstream) ?? [])
     expect(lacking).toContain(
       'mistral needs a key: set MISTRAL_API_KEY, or providers.mistral.api_key in understudy.yaml',
     )

@@ -3,7 +3,7 @@ import type { Backend, BackendCall, PassingBackend } from '../../contract/core/b
 import { ApiError } from '../../contract/core/error.ts'
 import type { Reply } from '../../contract/core/reply.ts'
 import { traceHeaders } from '../../lib/trace-context.ts'
-import { apiOf, lackOf, type Upstream } from '../../providers/endpoints.ts'
+import { apiOf, missingSetting, type Upstream } from '../../providers/endpoints.ts'
 import { answerCompatible, type CompatibleRoute } from './openai-compatible.ts'
 import { passOn, type Receive } from './pass.ts'
 import { bounded, guarded, MAX_RESPONSE } from './provider-response.ts'
@@ -47,7 +47,7 @@ export function forwardBackend(
   const upstreamOf = (call: Pick<BackendCall, 'model' | 'operation'>): Upstream => {
     const upstream = byName.get(providerIn(call.model))
     if (!upstream) throw notForwarded(call.model, byName)
-    const problem = lackOf(upstream)
+    const problem = missingSetting(upstream)
     if (problem) throw new ApiError(400, 'provider_not_configured', problem)
     if (upstream.operations && !upstream.operations.includes(call.operation.name)) {
       throw unsupported(upstream, call, providers)
@@ -117,7 +117,7 @@ function unsupported(
   providers: readonly Upstream[],
 ): ApiError {
   const supporting = providers
-    .filter((one) => !lackOf(one) && (one.operations?.includes(operation.name) ?? true))
+    .filter((one) => !missingSetting(one) && (one.operations?.includes(operation.name) ?? true))
     .map((one) => one.name)
   const hint =
     supporting.length > 0 ? `of those forwarded to, ${supporting.join(', ')} can` : 'none of those forwarded to can'

@@ -1,4 +1,4 @@
-// Finds what is wrong with the messages of a chat completion, in one pass: whether tool calls and their results belong together.
+// Finds problems in the messages of a chat completion, such as tool calls without results.
 import { asObject, asText, objectsIn } from '../../lib/values.ts'
 import type { HistoryProblem } from './rule.ts'
 
@@ -10,12 +10,12 @@ interface OpenCalls {
   results: Map<string, number>
 }
 
-/** The longest id of a tool call that OpenAI takes, in characters. */
+/** Maximum length of a tool call id at OpenAI, in characters. */
 const MAX_CALL_ID = 40
 
 /**
- * What is wrong with the messages of a chat completion, in their order. Linear in the number of messages.
- * @param messages of any shape, since a forwarded request need not fit our schema
+ * Finds problems in the messages of a chat completion, in order. Linear in the number of messages.
+ * @param messages Messages of any shape, since forwarded requests are not validated.
  */
 export function* findChatProblems(messages: readonly unknown[]): Generator<HistoryProblem> {
   if (messages.length === 0) yield { problem: 'empty-conversation', index: 0, ids: [] }
@@ -48,9 +48,9 @@ export function* findChatProblems(messages: readonly unknown[]): Generator<Histo
     yield { problem: 'assistant-last', index: messages.length - 1, ids: [] }
 }
 
-/** What is wrong with the result of a tool; takes it off the calls that have none. */
-function resultProblem(given: unknown, index: number, open: OpenCalls | undefined): HistoryProblem | undefined {
-  const id = asText(given)
+/** The problem of a tool result. Removes its call from those without a result. */
+function resultProblem(callId: unknown, index: number, open: OpenCalls | undefined): HistoryProblem | undefined {
+  const id = asText(callId)
   if (id === undefined) return { problem: 'missing-call-id', index, ids: [] }
   if (!open) return { problem: 'result-without-call', index, ids: [id] }
   const first = open.results.get(id)

@@ -1,4 +1,4 @@
-// A conversation in the form of another API, as far as its provider judges it: which calls and results belong together.
+// Converts a conversation to another API, as far as rules need it: its calls and results.
 import { asList, asObject, asText, type JsonObject, objectsIn } from '../../lib/values.ts'
 
 /** Messages of Anthropic's API, and the index of the message that each was converted from. */
@@ -7,7 +7,7 @@ export interface ConvertedMessages {
   origins: number[]
 }
 
-/** The messages of a chat completion as a gateway sends them to Anthropic: without instructions, which stand beside them. */
+/** The messages of a chat completion as a gateway sends them to Anthropic, without instructions. */
 export function messagesOfChat(chat: readonly unknown[]): ConvertedMessages {
   const converted: ConvertedMessages = { messages: [], origins: [] }
   for (const [index, value] of chat.entries()) {
@@ -47,7 +47,7 @@ const textIn = (content: unknown): string =>
     .flatMap((part) => asText(asObject(part)?.text) ?? [])
     .join('')
 
-/** The items of a request for a response as messages of a chat completion; consecutive calls are those of one message. */
+/** The items of a Responses API request as chat messages. Consecutive calls form one message. */
 export function chatOfItems(items: readonly unknown[]): { messages: JsonObject[]; origins: number[] } {
   const messages: JsonObject[] = []
   const origins: number[] = []

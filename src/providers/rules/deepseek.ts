@@ -1,4 +1,4 @@
-// Which conversations DeepSeek rejects, and in which words. Looked up on 26 November 2026.
+// Conversations that DeepSeek rejects, with its error messages. Checked on 26 November 2026.
 import type { HistoryRule } from './rule.ts'
 
 const invalid = (message: string) => ({

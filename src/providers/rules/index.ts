@@ -1,4 +1,4 @@
-// What a provider rejects: the first of its rules that a request breaks.
+// Finds the first rule of a provider that a request breaks.
 import type { BackendCall } from '../../contract/core/backend.ts'
 import { ApiError } from '../../contract/core/error.ts'
 import type { ModelConversation } from '../../contract/core/history.ts'
@@ -13,20 +13,20 @@ import { brokenParameterRule, type ParameterFacts, type ParameterRule } from './
 import { findItemProblems } from './responses-problems.ts'
 import type { HistoryProblem, HistoryProblemName, HistoryRule, RequestRejection } from './rule.ts'
 
-/** A request to be judged. */
+/** A request to check. */
 export interface JudgedRequest {
   /** `<provider>/<model>`. */
   model: string
   conversation: ModelConversation
-  /** The same as the operation has it, where the client's API has a form of its own. */
+  /** The conversation in the format of the operation, if the client's API has another one. */
   converted?: ModelConversation | undefined
-  /** The body in the form of the conversation's API. */
+  /** The body in the format of the conversation's API. */
   request: Readonly<Record<string, unknown>>
-  /** Whether no gateway is in between, which would translate parameters for its provider. */
+  /** Whether there is no gateway that translates parameters for the provider. */
   isDirect: boolean
-  /** Whether the conversation is only instructions and one text of the user. */
+  /** Whether the conversation has only instructions and one user text. */
   isPlain?: boolean
-  /** Whether only problems count with which no response is possible. */
+  /** Whether to find only problems that make a response impossible. */
   onlyImpossible?: boolean
 }
 
@@ -37,17 +37,17 @@ export interface BrokenRule {
   /** Ids at fault, such as those of tool calls. */
   ids: readonly string[]
   rejection: RequestRejection
-  /** URL of what the rule is based on. */
+  /** URL of the rule's source. */
   source: string
   /** Path of the message, item or field, such as `messages[2].content[0]`. */
   path: string
-  /** Whether no response is possible, whatever the setting. */
+  /** Whether a response is impossible with any setting. */
   isImpossible: boolean
-  /** Whether the client is at fault for certain: what it refers to cannot have been dropped here. */
+  /** Whether the client is certainly at fault: what it refers to cannot have been dropped by this server. */
   isCertain: boolean
 }
 
-/** The first rule of its provider that a request breaks; undefined if it breaks none. Linear in the length of the conversation. */
+/** The first rule of its provider that a request breaks. Undefined if it breaks none. Linear in the length of the conversation. */
 export function findBrokenRule(judged: JudgedRequest): BrokenRule | undefined {
   const rules = rulesFor(judged.model)
   return (judged.isPlain ? undefined : brokenHistoryRule(judged, rules)) ?? brokenParameter(judged, rules)
@@ -60,7 +60,7 @@ function brokenHistoryRule(judged: JudgedRequest, { history: rules }: ModelRules
     const isImpossible = IMPOSSIBLE.has(problem.problem)
     if (onlyImpossible && !isImpossible) continue
     const has = (one: HistoryRule) => one.problem === problem.problem
-    const rule = rules.find((one) => has(one) && one.form === form) ?? (isImpossible && USUAL.find(has))
+    const rule = rules.find((one) => has(one) && one.form === form) ?? (isImpossible && DEFAULT_RULES.find(has))
     if (!rule) continue
     const isCertain =
       problem.problem !== 'unknown-response' ||
@@ -73,7 +73,7 @@ function brokenHistoryRule(judged: JudgedRequest, { history: rules }: ModelRules
   return undefined
 }
 
-/** The first rule about parameters, where the request is in the form of its provider. */
+/** The first parameter rule that a request breaks, if it is in the format of its provider. */
 function brokenParameter(
   { conversation, request, isDirect, onlyImpossible = false }: JudgedRequest,
   { parameters, facts }: ModelRules,
@@ -87,8 +87,8 @@ function brokenParameter(
 }
 
 /**
- * Rejects an input that is too long for its model, in the words of its provider where they are known.
- * @param tokens number of input tokens
+ * Rejects an input that is too long for its model, with the provider's message if it is known.
+ * @param tokens Number of input tokens.
  * @throws ApiError 400 `context_length_exceeded`
  */
 export function checkContext(
@@ -110,23 +110,23 @@ export function checkContext(
   throw new ApiError(status, code ?? type, message, { param, type, codeless: code === null })
 }
 
-/** Problems with which no response is possible: a provider without rules of its own says so like OpenAI. */
+/** Problems that make a response impossible. A provider without rules reports them like OpenAI. */
 const IMPOSSIBLE: ReadonlySet<HistoryProblemName> = new Set(['empty-conversation', 'unknown-response'])
-const USUAL = openaiHistory
+const DEFAULT_RULES = openaiHistory
 
-/** The rules that hold for a model, those that need the number of input tokens apart, and what they know of the model. */
+/** The rules for a model and its facts. `counting` are the rules that need the number of input tokens. */
 interface ModelRules {
   history: readonly HistoryRule[]
   parameters: readonly ParameterRule[]
   counting: readonly ParameterRule[]
   facts: ParameterFacts
 }
-const remembered = new Map<string, ModelRules>()
-/** Models whose rules are remembered. */
-const MAX_REMEMBERED = 100
+const cachedRules = new Map<string, ModelRules>()
+/** Maximum number of models with cached rules. */
+const MAX_CACHED = 100
 
 function rulesFor(model: string): ModelRules {
-  const found = remembered.get(model)
+  const found = cachedRules.get(model)
   if (found) return found
   const slash = model.indexOf('/')
   const name = model.slice(slash + 1)
@@ -138,8 +138,8 @@ function rulesFor(model: string): ModelRules {
     counting: own.filter(({ countsInput }) => countsInput),
     facts: { model: name, limits: modelOf(model) },
   }
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear()
-  remembered.set(model, rules)
+  if (cachedRules.size >= MAX_CACHED) cachedRules.clear()
+  cachedRules.set(model, rules)
   return rules
 }
 
@@ -151,7 +151,7 @@ interface FoundProblems {
 
 const NO_PROBLEMS: readonly HistoryProblem[] = []
 
-/** The problems of a conversation, in the form in which its provider has it. */
+/** The problems of a conversation in the format of its provider. */
 function problemsIn(
   { conversation, converted: other, request }: JudgedRequest,
   rules: readonly HistoryRule[],
@@ -173,7 +173,7 @@ function problemsIn(
       const { items, earlier } = conversation
       if (!toAnthropic)
         return { form: 'responses', problems: findItemProblems(items, earlier), pathOf: pathIn('input') }
-      // What a reference stands for is not known here.
+      // The referenced items are unknown here.
       const isWhole = request.previous_response_id == null && !items.some(isReference)
       if (!isWhole) return { form: 'messages', problems: NO_PROBLEMS, pathOf: pathIn('input') }
       const { messages, origins } = chatOfItems(items)
@@ -189,12 +189,12 @@ function pathIn(list: string) {
     `${list}[${index}]${part === undefined ? '' : `.content[${part}]`}`
 }
 
-/** A chat as Anthropic has it from a gateway, which takes care of empty texts and of thoughts itself. */
+/** A chat converted for Anthropic, as a gateway sends it. */
 function converted(chat: readonly unknown[], list: string, origins?: readonly number[]): FoundProblems {
   const { messages, origins: inChat } = messagesOfChat(chat)
   return {
     form: 'messages',
-    // Only instructions: a gateway sends something in their place.
+    // For a chat with only instructions, a gateway adds a message.
     problems: messages.length === 0 ? NO_PROBLEMS : findMessagesProblems({ messages }),
     pathOf({ index }) {
       const place = inChat[index] ?? 0

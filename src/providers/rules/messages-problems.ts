@@ -1,10 +1,9 @@
-// Finds what is wrong with a conversation of Anthropic's Messages API, in one pass over its turns: consecutive messages of one role are
-// one turn.
+// Finds problems in a conversation of Anthropic's Messages API. Consecutive messages of one role are one turn.
 import { isChangedThought } from '../../lib/issued.ts'
 import { asList, asObject, asText, type JsonObject } from '../../lib/values.ts'
 import type { HistoryProblem } from './rule.ts'
 
-/** A block, and where it stands. */
+/** A block and its position. */
 interface PlacedBlock {
   block: JsonObject
   /** Index of its message. */
@@ -20,7 +19,7 @@ interface Turn {
   index: number
 }
 
-/** What of a request of the Messages API its conversation is judged by. */
+/** The checked fields of a Messages API request. */
 export interface MessagesRequest {
   messages: readonly unknown[]
   thinking?: unknown
@@ -29,7 +28,7 @@ export interface MessagesRequest {
 const isType = (type: string) => (placed: PlacedBlock) => placed.block.type === type
 const isThinking = ({ block }: PlacedBlock) => block.type === 'thinking' || block.type === 'redacted_thinking'
 
-/** What is wrong with a request of the Messages API. Linear in the number of blocks. */
+/** Finds problems in a Messages API request. Linear in the number of blocks. */
 export function* findMessagesProblems({ messages, thinking }: MessagesRequest): Generator<HistoryProblem> {
   if (messages.length === 0) yield { problem: 'empty-conversation', index: 0, ids: [] }
   const turns = turnsOf(messages)
@@ -59,14 +58,14 @@ export function* findMessagesProblems({ messages, thinking }: MessagesRequest): 
 }
 const CALL_ID = /^[a-zA-Z0-9_-]+$/
 
-/** Thinking blocks of the latest assistant turn that this server has signed, with another text. */
+/** Thinking blocks of the latest assistant turn whose text differs from the one that this server signed. */
 function* thinkingProblems(turns: readonly Turn[]): Generator<HistoryProblem> {
   for (const { block, index, part } of turns.findLast(({ role }) => role === 'assistant')?.blocks ?? [])
     if (block.type === 'thinking' && isChangedThought(asText(block.thinking) ?? '', asText(block.signature) ?? ''))
       yield { problem: 'changed-thinking', index, part, ids: [] }
 }
 
-/** The results of a turn beside the calls of the turn before. */
+/** Compares the results of a turn with the calls of the turn before. */
 function* resultProblems({ blocks }: Turn, uses: readonly PlacedBlock[]): Generator<HistoryProblem> {
   const missing = new Map(uses.map((use) => [idOf(use.block.id), use]))
   const all = new Set(missing.keys())
@@ -93,7 +92,7 @@ function* unanswered(uses: readonly PlacedBlock[]): Generator<HistoryProblem> {
   if (first) yield { problem: 'call-without-result', index: first.index, ids: uses.map(({ block }) => idOf(block.id)) }
 }
 
-/** Messages and text blocks without content; the final assistant message may be empty. */
+/** Messages and text blocks without content. The final assistant message may be empty. */
 function* contentProblems(messages: readonly unknown[]): Generator<HistoryProblem> {
   for (const [index, value] of messages.entries()) {
     const { role, content } = asObject(value) ?? {}
@@ -118,12 +117,12 @@ function* endProblems(turns: readonly Turn[], thinking: unknown): Generator<Hist
     if (/\s$/.test(asText(end?.block.text) ?? '')) yield { problem: 'trailing-whitespace', index, ids: [] }
     const thought = thinking === undefined || thinking === 'disabled' ? last.blocks.find(isThinking) : undefined
     if (thought) yield { problem: 'thinking-not-enabled', index: thought.index, part: thought.part, ids: [] }
-    // The server goes on with a turn that it has paused.
+    // The server continues a turn that it paused.
     const isPaused = end !== undefined && /^server_tool_use$|_tool_result$/.test(String(end.block.type))
     if (!isPaused) yield { problem: 'assistant-last', index, ids: [] }
     return
   }
-  // In a continuation the assistant's last turn is not over.
+  // In a tool continuation, the last assistant turn is not complete.
   if (thinking !== 'enabled' || !last?.blocks.some(isType('tool_result'))) return
   const [first] = turns.findLast(({ role }) => role === 'assistant')?.blocks ?? []
   if (first && !isThinking(first))

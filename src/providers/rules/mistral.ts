@@ -1,4 +1,4 @@
-// Which conversations Mistral rejects, and in which words. Looked up on 26 November 2026.
+// Conversations that Mistral rejects, with its error messages. Checked on 26 November 2026.
 import type { HistoryRule } from './rule.ts'
 
 const invalid = (message: string) => ({ status: 400, type: 'invalid_request_error', code: null, param: null, message })

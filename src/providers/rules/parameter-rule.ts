@@ -1,43 +1,43 @@
-// What a rule about parameters is: which request a provider rejects, in which words, and where it was seen to do so.
+// Types and helpers of rules for parameters that providers reject.
 import type { RequestForm, RequestRejection } from './rule.ts'
 
-/** What the table of models says of the requested one; what is left out restricts nothing. */
+/** The limits of the requested model. Omitted fields do not limit anything. */
 export interface ModelLimits {
   context?: number
   maxInput?: number
   maxOutput?: number
 }
 
-/** What a rule knows beside the request. */
+/** What a rule knows besides the request. */
 export interface ParameterFacts {
   /** The model's name without its provider. */
   model: string
   limits?: ModelLimits | undefined
-  /** Counts the input, which may take long: called only when a request is long enough to exceed a limit. */
+  /** Counts the input tokens. Slow, so it is only called if a request may exceed a limit. */
   inputTokens?: () => number
 }
 
-/** One kind of request that a provider rejects because of its parameters. */
+/** A rule for parameters that a provider rejects. */
 export interface ParameterRule {
   id: string
   api: RequestForm
-  /** The models that the source is about, and their dated names. */
+  /** Matches the models of the source, with and without dates. */
   models: RegExp
-  /** URL of documentation, or of a thread that quotes the refusal. */
+  /** URL of documentation or of a thread that quotes the error. */
   source: string
-  /** Whether it needs the number of input tokens, which are counted where the response is made. */
+  /** Whether it needs the number of input tokens, which are only counted when the response is created. */
   countsInput?: true
-  /** @param request the body as the provider receives it */
+  /** @param request The body as the provider receives it. */
   check(request: Readonly<Record<string, unknown>>, facts: ParameterFacts): RequestRejection | undefined
 }
 
-/** A rule that a request breaks, with what the provider says. */
+/** A rule that a request breaks, with the provider's error. */
 export interface BrokenParameterRule {
   rule: ParameterRule
   rejection: RequestRejection
 }
 
-/** The first of the rules that a request breaks; undefined when its provider would accept it, as far as is known. */
+/** The first rule that a request breaks. Undefined if it breaks none. */
 export function brokenParameterRule(
   rules: readonly ParameterRule[],
   api: ParameterRule['api'],
@@ -52,7 +52,7 @@ export function brokenParameterRule(
   return undefined
 }
 
-/** The tokens of an input that exceeds `limit`; undefined when it does not, or when nothing counts it. */
+/** The number of input tokens if they exceed `limit`. Undefined if they do not, or are not counted. */
 export function tokensBeyond(
   limit: number | undefined,
   request: Readonly<Record<string, unknown>>,
@@ -63,15 +63,15 @@ export function tokensBeyond(
   return tokens > limit ? tokens : undefined
 }
 
-/** A token is at least a byte, and a UTF-16 unit at most three of them. */
+/** Maximum tokens per UTF-16 unit, which has at most three bytes. */
 const TOKENS_PER_UNIT = 3
-/** What frames a message, a tool or a part. */
+/** Maximum tokens for the frame of a message, tool or part. */
 const TOKENS_PER_VALUE = 16
-/** A picture counts more tokens than its address has bytes. */
+/** Maximum tokens of an image, which may exceed the length of its URL. */
 const TOKENS_PER_ADDRESS = 3_000
 const ADDRESS = /^(?:data|https?):/
 
-/** At least as many tokens as a value can have; no further than `enough`, so that it costs no more than the limit is long. */
+/** An upper bound of the tokens of a value. Stops counting above `enough`. */
 function maxTokens(value: unknown, enough: number): number {
   if (typeof value === 'string') return value.length * TOKENS_PER_UNIT + (ADDRESS.test(value) ? TOKENS_PER_ADDRESS : 0)
   if (typeof value !== 'object' || value === null) return TOKENS_PER_VALUE
@@ -87,5 +87,5 @@ function maxTokens(value: unknown, enough: number): number {
   return total
 }
 
-/** A field that is a number; undefined for anything else. */
+/** A field if it is a number, else undefined. */
 export const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

@@ -1,4 +1,4 @@
-// Which conversations Perplexity rejects, and in which words. Looked up on 26 November 2026.
+// Conversations that Perplexity rejects, with its error messages. Checked on 26 November 2026.
 import type { HistoryRule } from './rule.ts'
 
 /** Rules of Perplexity's chat completions. */

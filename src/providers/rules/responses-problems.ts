@@ -1,14 +1,14 @@
-// Finds what is wrong with the items of a request for a response: whether calls, outputs, reasoning and references belong together.
+// Finds problems in the items of a Responses API request: calls, outputs, reasoning and references that do not belong together.
 import type { EarlierResponses } from '../../contract/core/history.ts'
 import { asObject, asText, type JsonObject } from '../../lib/values.ts'
 import type { HistoryProblem } from './rule.ts'
 
 const CALLS = new Set(['function_call', 'custom_tool_call'])
 const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output'])
-/** What cannot be the item that a reasoning item belongs to: it is not created by a model. */
+/** Items that are not created by a model, so no reasoning item belongs to them. */
 const FROM_CLIENT = new Set(['function_call_output', 'custom_tool_call_output', 'item_reference'])
 
-/** What is wrong with the items of a request, in their order. Linear in the number of items. */
+/** Finds problems in the items of a request, in order. Linear in the number of items. */
 export function* findItemProblems(items: readonly unknown[], earlier: EarlierResponses): Generator<HistoryProblem> {
   if (earlier.missing !== undefined) yield { problem: 'unknown-response', index: 0, ids: [earlier.missing] }
   const input = items.map((item) => asObject(item) ?? {})
@@ -44,16 +44,16 @@ export function* findItemProblems(items: readonly unknown[], earlier: EarlierRes
   }
 }
 
-/** Whether an item can be the one that the reasoning before it belongs to. */
+/** Whether the reasoning before an item can belong to it. */
 function isFollowed(next: JsonObject | undefined): boolean {
   if (!next) return false
   const { type, role } = next
-  // A message without its id is another one for the provider.
+  // For the provider, a message without its id is another one.
   if (type === undefined || type === 'message') return role === 'assistant' && next.id != null
   return type === 'item_reference' || !FROM_CLIENT.has(String(type))
 }
 
-/** A call whose response had reasoning right before it, which neither stands in the request nor is continued from. */
+/** A call whose response had reasoning directly before it, which the request neither contains nor continues. */
 function* missingReasoning(
   id: string,
   index: number,
@@ -69,14 +69,14 @@ function* missingReasoning(
     yield { problem: 'item-without-reasoning', index, ids: [id, reasoning] }
 }
 
-/** Whether a referenced item is certain not to be there. An item that may have been dropped is not. */
+/** Whether a referenced item certainly does not exist. It may also have been dropped. */
 function isMissing(id: string, earlier: EarlierResponses): boolean {
   const beside = earlier.itemsBeside(id)
   if (beside === 'unstored') return true
   return beside !== undefined && !beside.some((item) => item.id === id)
 }
 
-/** What a provider calls the tool of a call or an output: `function`, or `custom tool`. */
+/** A provider's name for the tool of a call or output: `function` or `custom tool`. */
 const kindOf = (type: string): string => (type.startsWith('custom') ? 'custom tool' : 'function')
 
 const idOf = (id: unknown): string => asText(id) ?? ''

@@ -1,4 +1,4 @@
-// What a rule about requests is: what is wrong, for which models, how the provider says so, and who has seen it say so.
+// Types of rules for conversations that providers reject, and the names of their problems.
 
 /** The form of a request: chat completions, responses, or Anthropic's messages. */
 export type RequestForm = 'chat' | 'responses' | 'messages'
@@ -13,7 +13,7 @@ export interface RequestRejection {
   message: string
 }
 
-/** What can be wrong with a conversation, by its name in rules, reports and the reference. */
+/** Problems of conversations by their names in rules, reports and the reference. */
 export const HISTORY_PROBLEMS = {
   'empty-conversation': 'The conversation has no messages.',
   'empty-calls': 'An assistant message has an empty list of tool calls.',
@@ -44,21 +44,21 @@ export const HISTORY_PROBLEMS = {
   'system-message-first': 'The first message has the role `system`.',
   'roles-not-alternating': 'Two messages in a row have the same role.',
 } as const
-/** The name of one of them. */
+/** The name of a problem. */
 export type HistoryProblemName = keyof typeof HISTORY_PROBLEMS
 
-/** One place where a conversation is wrong. */
+/** A problem at one position of a conversation. */
 export interface HistoryProblem {
   problem: HistoryProblemName
-  /** Index of the message or item; of the first one that is at fault. */
+  /** Index of the first message or item at fault. */
   index: number
   /** Index of the block, part or tool call within it. */
   part?: number
-  /** Index of an earlier message at fault, where there are two. */
+  /** Index of an earlier message at fault, if there are two. */
   first?: number
   /** Ids of the tool calls, items or responses at fault. */
   ids: readonly string[]
-  /** What stands there: a type or a role, where a message names it. */
+  /** The found type, role or length, for messages that contain it. */
   found?: string
 }
 
@@ -66,10 +66,10 @@ export interface HistoryProblem {
 export interface HistoryRule {
   problem: HistoryProblemName
   form: RequestForm
-  /** The models that it holds for, by the name after the provider; all when left out. */
+  /** Matches the models that it applies to, by name without provider. Default: all. */
   models?: RegExp
   /** URL of the documentation, SDK test or quoted error that it is based on. */
   source: string
-  /** The error, in the provider's words. */
+  /** The error with the provider's message. */
   reject(problem: HistoryProblem): RequestRejection
 }
