@@ -10,13 +10,13 @@ export function cutCalls(answer: unknown): string[] {
   const blocks = objectsIn(content).filter(({ type }) => type === 'tool_use')
   const last = objectsIn(content).at(-1)
   return [
-    ...calls.filter(({ function: called }) => breaksOff(asObject(called)?.arguments)).map(({ id }) => id),
+    ...calls.filter(({ function: called }) => isTruncated(asObject(called)?.arguments)).map(({ id }) => id),
     ...objectsIn(output)
-      .filter((item) => item.type === 'function_call' && breaksOff(item.arguments))
+      .filter((item) => item.type === 'function_call' && isTruncated(item.arguments))
       .map((item) => item.call_id),
     // A whole message cannot contain invalid JSON, so its input is empty.
     ...blocks
-      .filter((block) => breaksOff(block.input) || (stop === 'max_tokens' && block === last && isEmpty(block.input)))
+      .filter((block) => isTruncated(block.input) || (stop === 'max_tokens' && block === last && isEmpty(block.input)))
       .map(({ id }) => id),
   ].flatMap((id) => (asText(id) === undefined ? [] : [callId(String(id))]))
 }
@@ -56,7 +56,7 @@ function assembled(stream: string): JsonObject {
 const isEmpty = (input: unknown): boolean => Object.keys(asObject(input) ?? { some: true }).length === 0
 
 /** Whether a text is the beginning of a JSON object or list. Other invalid JSON does not count. */
-function breaksOff(text: unknown): boolean {
+function isTruncated(text: unknown): boolean {
   if (typeof text !== 'string' || !/^\s*[{[]/.test(text) || parsedJson(text) !== undefined) return false
   let depth = 0
   let inString = false

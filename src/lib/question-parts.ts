@@ -9,16 +9,16 @@ export interface ResultNote {
   /** Id of the call, without the prefix that each API has. */
   call: string
   /** `error` if it reports a failure, or nothing at all; otherwise JSON data or plain text. */
-  as: 'error' | 'data' | 'words'
+  as: 'error' | 'data' | 'text'
 }
 
-/** All that one side contributes before the other one responds. */
+/** The consecutive messages of one side. */
 interface RequestTurn {
   side: 'user' | 'model'
   /** Tool results, files and tool calls, in order. */
   parts: string[]
   results: ResultNote[]
-  /** All its texts together. */
+  /** All its texts, joined. */
   text: string
 }
 
@@ -113,7 +113,7 @@ function piecesOf(item: JsonObject): Pieces {
   return pieces
 }
 
-/** Reasoning is not part of the request, and no two APIs write it alike. */
+/** Reasoning is not part of the request, and its format differs between APIs. */
 const THOUGHTS = /thinking|reasoning/
 
 function addBlock(pieces: Pieces, block: JsonObject): void {
@@ -147,7 +147,7 @@ function addResult(
   if (call === undefined) return
   const text = typeof content === 'string' ? content : contentTexts(content).join('\n')
   const isFailure = failed || NOTHING.has(text.trim()) || FAILURE.test(text)
-  results.push({ call: callId(call), as: isFailure ? 'error' : isData(parsedJson(text)) ? 'data' : 'words' })
+  results.push({ call: callId(call), as: isFailure ? 'error' : isData(parsedJson(text)) ? 'data' : 'text' })
 }
 
 /** A tool call id without the prefix of its API, which compatible APIs replace. */
@@ -197,7 +197,7 @@ function payloadIn(block: JsonObject): string | undefined {
 
 const entryOf = (entry: unknown): string => (typeof entry === 'string' ? entry.trim() : canonicalJson(entry))
 
-/** The parts beside the conversation. */
+/** Everything in a request besides the conversation. */
 function restOf(fields: JsonObject): JsonObject {
   const { previous_response_id: previous, conversation, inputs, variables, prompt } = fields
   const tools = objectsIn(fields.tools ?? fields.functions)

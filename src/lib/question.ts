@@ -1,4 +1,4 @@
-// Identifies requests with the same content, whatever the API, the model and the settings: one may replace the other.
+// Identifies requests with the same content, whatever their API, model and settings.
 import { fingerprint } from './ids.ts'
 import { contentTexts, type QuestionParts, questionParts, type ResultNote } from './question-parts.ts'
 import { objectsIn } from './values.ts'
@@ -14,7 +14,7 @@ export interface Question {
   volatile: readonly VolatilePart[]
   /** The turns of the conversation, oldest first, without times and ids. */
   turns: readonly string[]
-  /** All turns together. */
+  /** A fingerprint of all turns. */
   dialogue: string
   /** The instructions, without times and ids. */
   instructions: string
@@ -37,7 +37,7 @@ interface ExactPart {
   size: number
 }
 
-/** The parts of a prompt in their order. Turns are oldest first. */
+/** The parts of a prompt in order, with the oldest turn first. */
 interface ExactParts {
   tools: ExactPart
   system: ExactPart
@@ -52,7 +52,7 @@ interface Continuation {
   text: string
 }
 
-/** The content of the text of a request. */
+/** Reads the content of a request body. */
 export function readQuestion(text: string): Question {
   const parts = partsOf(text)
   if (!parts) return opaqueQuestion(fingerprint(text))
@@ -128,7 +128,7 @@ function continuationIn({ turns }: QuestionParts, prints: readonly string[]): Co
 /** A text without spaces: SDKs trim texts, and join them in different ways. */
 const withoutSpaces = (text: string): string => text.replace(/\s+/g, '')
 
-/** The text of a model's response as a trace has it, of any API, without spaces. */
+/** The text of a stored response of any API, without spaces. */
 export function responseText(answer: unknown): string {
   const [whole = {}] = objectsIn([answer])
   const { choices, output, content } = whole
