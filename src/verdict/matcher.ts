@@ -105,14 +105,14 @@ function lastOf(
   [from, to]: readonly [number, number],
   passes: (one: ClientCall) => boolean,
 ): ClientCall | undefined {
-  const most = calls.length > MANY_CALLS ? MAX_TRIED : calls.length
-  const lowest = Math.max(from, to - most)
+  const maxTried = calls.length > MANY_CALLS ? MAX_TRIED : calls.length
+  const lowest = Math.max(from, to - maxTried)
   for (let index = to - 1; index >= lowest; index--) {
     const one = calls[index]
     if (one && passes(one)) return one
   }
   // Clients probably waited for the calls that ended first.
-  return calls.slice(from, Math.min(lowest, from + most)).find(passes)
+  return calls.slice(from, Math.min(lowest, from + maxTried)).find(passes)
 }
 
 /** The distinct costs in a group, highest first. */

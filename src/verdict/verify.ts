@@ -51,10 +51,10 @@ const MAX_STEPS = 1000
 /** Creates the report on a session. */
 export function verify(evidence: SessionEvidence): SessionVerdict {
   const { session, run, runs, underWay, dropped, gap, unknownPaths, unread, fixtures, end, workspace } = evidence
-  const known = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
-  const all = known.map(({ trace }) => trace)
+  const recognized = evidence.calls.filter(({ trace }) => trace.operation !== NO_OPERATION)
+  const all = recognized.map(({ trace }) => trace)
   // Internal calls reach providers too, but no client made them.
-  const calls = known.filter(({ trace }) => !trace.internal)
+  const calls = recognized.filter(({ trace }) => !trace.internal)
   const traces = calls.map(({ trace }) => trace)
   const tried = triedIn(all)
   const { accept, max_attempts: maxAttempts } = run?.scenario ?? {}

@@ -9,7 +9,7 @@ const MIN_LOOP_CALLS = 4
 const MIN_TIMER_MS = 100
 /** Tolerances of a loop: with equal pauses, and with pauses that grow by a factor. */
 const STEADY = { share: 0.1, ms: 30 }
-const GROWING = { low: 1.5, high: 4, alike: 1.35 }
+const GROWING = { low: 1.5, high: 4, ratio: 1.35 }
 
 /** Reports retries after a status that no retry can change, such as 400 or 401. */
 export const ignoredStatus: FindingDefinition = {
@@ -47,7 +47,7 @@ function isTimed(pauses: readonly number[]): boolean {
   const ratios = pauses.slice(1).map((pause, index) => pause / (pauses[index] ?? pause))
   const low = Math.min(...ratios)
   const high = Math.max(...ratios)
-  return low >= GROWING.low && high <= GROWING.high && high / low <= GROWING.alike
+  return low >= GROWING.low && high <= GROWING.high && high / low <= GROWING.ratio
 }
 
 /** Describes retries after a final error status. */

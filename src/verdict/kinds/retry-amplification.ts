@@ -39,19 +39,19 @@ const attemptsOf = (chain: readonly ClientCall[]) => chain.reduce((sum, { attemp
 
 /** The worst request of a group. Equal requests could be paired in other ways, so only attempts that no pairing can spread count. */
 function worstOf(group: readonly (readonly ClientCall[])[], limit: number | undefined): FindingDraft | undefined {
-  const most = limit ?? DEFAULT_LIMIT
+  const maximum = limit ?? DEFAULT_LIMIT
   const total = group.reduce((sum, chain) => sum + attemptsOf(chain), 0)
   const worst = group.reduce((one, other) => (attemptsOf(other) > attemptsOf(one) ? other : one))
   const attempts = Math.max(Math.ceil(total / group.length), minAttemptsOf(group))
-  if (attempts <= most) return undefined
+  if (attempts <= maximum) return undefined
   // Without `max_attempts`, only retries by two layers are reported.
   if (limit === undefined && (worst.length < 2 || attemptsOf(worst) < 2 * worst.length)) return undefined
   return {
     severity: limit === undefined ? 'warning' : 'error',
-    message: `one request caused ${counted(attempts, 'attempt')} at providers in ${counted(worst.length, 'call')}; the limit is ${most}`,
+    message: `one request caused ${counted(attempts, 'attempt')} at providers in ${counted(worst.length, 'call')}; the limit is ${maximum}`,
     calls: worst,
     count: 1,
-    figures: { attempts, calls: worst.length, bound: most },
+    figures: { attempts, calls: worst.length, bound: maximum },
   }
 }
 
