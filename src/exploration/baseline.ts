@@ -25,6 +25,8 @@ export interface Baseline {
   /** Texts that it sends to models: none of them is a reaction to a fault. */
   texts: ReadonlySet<string>
   models: ReadonlySet<string>
+  /** Lines that it prints without a fault. */
+  printed: ReadonlySet<string>
   /** Errors that occur without a fault. */
   refused: ReadonlySet<string>
   /** Findings that occur without a fault. */
@@ -43,6 +45,7 @@ export function baselineOf(runs: readonly ObservedRun[]): Baseline {
     tools: mostOf(runs.map((run) => toolCounts(run.calls))),
     texts: new Set(calls.flatMap(({ request }) => request.items.flatMap(({ text }) => text ?? []))),
     models: new Set(calls.flatMap(({ trace }) => trace.plan)),
+    printed: new Set(runs.flatMap(({ output }) => output.split('\n'))),
     refused: new Set(calls.flatMap(({ trace }) => (trace.outcome === 'http_error' ? [refusalName(trace)] : []))),
     findings: new Set(runs.flatMap(({ findings }) => findings.map(({ finding }) => finding.kind))),
     dropped: Math.min(...runs.map(({ dropped }) => dropped)),

@@ -8,6 +8,7 @@ import { suggestion } from '../lib/likely-name.ts'
 import { globRegex } from '../lib/match.ts'
 import { FileError, parseSource } from '../schema/source.ts'
 import { problemsOf, safeParse } from '../schema/validation.ts'
+import { problemKindOf } from './severity.ts'
 
 /** Default name of the file. */
 export const KNOWN_FILE = 'explore.yaml'
@@ -58,10 +59,6 @@ function readText(path: string): string {
   }
 }
 
-/** Results that are no failure. */
-export const isGood = ({ verdict }: Pick<CaseResult, 'verdict'>): boolean =>
-  verdict === 'tolerated' || verdict === 'not-applied' || verdict === 'accepted'
-
 const isAbout = (known: KnownFailure, cell: CaseResult): boolean =>
   globRegex(known.injection_point).test(cell.point) && globRegex(known.failure_mode).test(cell.class)
 const means = (known: KnownFailure, cell: CaseResult): boolean =>
@@ -78,14 +75,14 @@ export function acceptKnownFailures(
 ): { cells: CaseResult[]; mended: KnownFailure[] } {
   const used = new Set<KnownFailure>()
   const judged = cells.map((cell): CaseResult => {
-    const found = isGood(cell) ? undefined : known.find((one) => means(one, cell))
+    const found = problemKindOf(cell) === undefined ? undefined : known.find((one) => means(one, cell))
     if (!found) return cell
     used.add(found)
     return { ...cell, verdict: 'accepted', why: `${found.reason} (${cell.verdict}: ${cell.why})` }
   })
   const isMended = (one: KnownFailure) => {
     const own = cells.filter((cell) => isAbout(one, cell))
-    return own.length > 0 ? own.every(isGood) : all
+    return own.length > 0 ? own.every((cell) => problemKindOf(cell) === undefined) : all
   }
   return { cells: judged, mended: known.filter((one) => !used.has(one) && isMended(one)) }
 }

@@ -35,6 +35,8 @@ export interface Trial extends TriedCase {
   last: ReadonlyMap<string, number>
   /** Whether all its runs had the same result. */
   steady: boolean
+  /** Judges its run as that of another case, whose fault would have had the same effect. */
+  judgedAs(other: ExploreCase): Pick<CaseResult, 'verdict' | 'why' | 'mistake'>
 }
 
 interface JudgedTrial extends Trial {
@@ -68,7 +70,9 @@ interface Played {
 }
 
 function trialOf(cell: ExploreCase, { run, written, context: { baseline, quiet } }: Played): JudgedTrial {
-  const { verdict, why, traces, counted } = judgeCase(run, { cell, rule: String(written.rules.at(-1)?.name), baseline })
+  const rule = String(written.rules.at(-1)?.name)
+  const judgedAs = (one: ExploreCase) => judgeCase(run, { cell: one, rule, baseline })
+  const { verdict, why, mistake, traces, counted } = judgedAs(cell)
   const { output, tookMs, kept } = run
   const own = run.calls.filter(({ point }) => point.session === cell.point.session)
   const broken = own.findIndex(({ point }) => point.id === cell.point.id)
@@ -76,6 +80,7 @@ function trialOf(cell: ExploreCase, { run, written, context: { baseline, quiet }
   return {
     cell,
     counted,
+    judgedAs,
     steady: true,
     following: failingPoints(after.map(({ point }) => point)).map(({ id }) => id),
     discovered: failingPoints(newInjectionPoints(run, new Set(quiet.map(({ id }) => id)))),
@@ -84,6 +89,7 @@ function trialOf(cell: ExploreCase, { run, written, context: { baseline, quiet }
       ...caseId(cell),
       verdict,
       why,
+      mistake,
       traces: traces.filter((id) => kept.has(id)),
       calls: own.flatMap(({ trace: { id } }) => (kept.has(id) ? [id] : [])),
       scenario: verdict === 'not-applied' ? null : written,

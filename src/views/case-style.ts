@@ -10,6 +10,7 @@ export interface CaseStyle {
 /** The style of each result. */
 export const CASE_STYLES: Readonly<Record<CaseVerdict, CaseStyle>> = {
   tolerated: { sign: '+', tone: 'good' },
+  'failed-cleanly': { sign: 'f', tone: 'none' },
   failed: { sign: 'F', tone: 'bad' },
   crashed: { sign: 'C', tone: 'bad' },
   hung: { sign: 'H', tone: 'bad' },

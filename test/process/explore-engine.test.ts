@@ -168,7 +168,7 @@ const tried = (point: string, text = ''): TriedCase => ({
   discovered: [],
   result: {
     ...{ point, class: 'auth', verdict: 'tolerated', why: 'so', traces: [], calls: [], scenario: null, output: text },
-    ...{ tookMs: 1, derived: false },
+    ...{ tookMs: 1, derived: false, mistake: null },
   },
 })
 
@@ -202,7 +202,7 @@ test('explore state: is rejected with a reason when it is torn, or of another ve
     writeFileSync(STATE, text)
     keptState(folder.path, ABOUT, true)
   }
-  const whole = JSON.stringify({ version: 2, ...ABOUT, cells: [tried('p')] })
+  const whole = JSON.stringify({ version: 3, ...ABOUT, cells: [tried('p')] })
   expect(go(whole)).not.toThrow()
   const invalid: [string, string][] = [
     [whole.slice(0, -20), `cannot read ${STATE}: `],

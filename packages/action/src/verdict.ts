@@ -107,7 +107,7 @@ export function wrongLines({ name, findings, sessions }: ExecRun, text: (given: 
 
 /** Whether a cell is as it should be. */
 export const isGoodCase = ({ result }: { result: string }): boolean =>
-  ['tolerated', 'accepted', 'not-applied'].includes(result)
+  ['tolerated', 'failed-cleanly', 'accepted', 'not-applied'].includes(result)
 
 /** The matrix of an exploration as Markdown: rows are what went wrong, columns the calls that it happened to. */
 export function exploreSummary(command: string, { injection_points: points, cases }: ExploreReport): string {

@@ -13,7 +13,8 @@ import {
 import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
-import { acceptKnownFailures, isGood, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
+import { acceptKnownFailures, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
+import { isError } from '../../exploration/severity.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
 import { printableJson } from '../../lib/printable.ts'
@@ -233,5 +234,5 @@ function refuseRed(
 function exitCode(cells: readonly CaseResult[], { stopped }: Exploration, { delivered }: CoverageNumbers): number {
   if (stopped) return STOPPED
   if (delivered.of === 0) return NOT_PASSED
-  return cells.every(isGood) ? 0 : NOT_PASSED
+  return cells.some(isError) ? NOT_PASSED : 0
 }

@@ -10,8 +10,9 @@ import {
 } from '../../contract/core/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
 import { failureModes } from '../../exploration/failure-modes.ts'
-import { isGood, type KnownFailure } from '../../exploration/known-failures.ts'
+import type { KnownFailure } from '../../exploration/known-failures.ts'
 import { TARGET_LABELS } from '../../exploration/routes.ts'
+import { isError } from '../../exploration/severity.ts'
 import { counted } from '../../lib/units.ts'
 import { CASE_STYLES, type CaseStyle, DERIVED, LEFT_OUT } from '../../views/case-style.ts'
 import { paint } from './output.ts'
@@ -45,7 +46,7 @@ export interface ExploreReport {
 /** The whole report, as lines. */
 export function exploreLines(report: ExploreReport): string[] {
   const { found, cells, mended } = report
-  const bad = cells.filter((cell) => !isGood(cell))
+  const bad = cells.filter((cell) => isError(cell))
   return [
     `Understudy: explore: ${verdictLine(report, bad.length)}`,
     '',

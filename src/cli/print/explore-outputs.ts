@@ -6,7 +6,7 @@ import { stringify } from 'yaml'
 import { ConfigError } from '../../config.ts'
 import { type CaseResult, type CoverageNumbers, caseName } from '../../contract/core/exploration.ts'
 import type { Exploration } from '../../exploration/explore.ts'
-import { isGood } from '../../exploration/known-failures.ts'
+import { isError, problemKindOf } from '../../exploration/severity.ts'
 import type { TriedCase } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
 import { makePrivateFolder } from '../../lib/private-files.ts'
@@ -27,7 +27,7 @@ interface State {
   seed: number
   cells: TriedCase[]
 }
-const STATE_VERSION = 2
+const STATE_VERSION = 3
 /** At most one part in so many of the time is spent on writing the state. */
 const SAVING_SHARE = 20
 
@@ -108,7 +108,7 @@ function resumedCells(path: string, { command, seed }: Pick<State, 'command' | '
 /** Writes the scenario of each failed case. Returns the files by the case's name. */
 export function writeScenarios(folder: string, cells: readonly CaseResult[]): Map<string, string> {
   const written = cells.flatMap((cell) => {
-    if (isGood(cell) || !cell.scenario || cell.derived) return []
+    if (problemKindOf(cell) === undefined || !cell.scenario || cell.derived) return []
     const file = join(folder, `${cell.scenario.name}.yaml`)
     writeOutputFile(file, `# ${cell.verdict}: ${cell.why.replaceAll('\n', ' ')}\n${stringify(cell.scenario)}`)
     return [[caseName(cell), file] as const]
@@ -159,12 +159,12 @@ export const exploreJunit = (cells: readonly CaseResult[]): string =>
           suite: cell.point,
           name: cell.class,
           took: cell.derived ? 0 : (cell.tookMs ?? 0),
-          ...(isGood(cell)
-            ? { output: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}` }
-            : {
+          ...(isError(cell)
+            ? {
                 failure: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}`,
                 output: cell.output ?? undefined,
-              }),
+              }
+            : { output: `${cell.verdict}${cell.derived ? ', derived' : ''}: ${cell.why}` }),
         }),
       ),
     },
