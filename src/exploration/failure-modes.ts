@@ -148,7 +148,7 @@ export function failureMode(name: FailureModeName): FailureMode {
  * The nature of a case's failure; of a pair, what is expected after both: only if both are recoverable must the program
  * tolerate them.
  */
-export function natureOf(className: string): FailureNature {
+export function failureNature(className: string): FailureNature {
   const natures = className.split('+').map((name) => failureMode(name as FailureModeName).nature)
   return (
     natures.find((nature) => nature === 'terminal') ?? natures.find((nature) => nature === 'content') ?? 'recoverable'

@@ -2,7 +2,7 @@
 import type { CaseMistake, CaseVerdict } from '../contract/core/exploration.ts'
 import type { Baseline } from './baseline.ts'
 import { caseId } from './case-scenario.ts'
-import { natureOf } from './failure-modes.ts'
+import { failureNature } from './failure-modes.ts'
 import { mistakesIn } from './mistakes.ts'
 import { callsAgain, MAX_SHOWN, recoveryOf } from './recovery.ts'
 import type { ExploreCase, ObservedCall, ObservedRun } from './types.ts'
@@ -46,7 +46,7 @@ export function judgeCase(
       `the command was still running after ${seconds(run.tookMs)} (baseline: ${seconds(baseline.tookMs)})`,
     )
   if (run.crashed) return bad('crashed', `the command was killed by signal ${run.code - 128}`)
-  const nature = natureOf(caseId(cell).class)
+  const nature = failureNature(caseId(cell).class)
   const shows = showsError(run, baseline)
   if (run.code !== 0) {
     const why = `the command failed with exit code ${run.code}`

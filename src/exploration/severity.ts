@@ -1,6 +1,6 @@
 // What is wrong in a case, and how bad it is.
 import type { CaseResult, ProblemKind, ProblemSeverity } from '../contract/core/exploration.ts'
-import { natureOf } from './failure-modes.ts'
+import { failureNature } from './failure-modes.ts'
 import { TOOL_REPEATED } from './mistakes.ts'
 
 type Judged = Pick<CaseResult, 'verdict' | 'class' | 'mistake'>
@@ -11,7 +11,7 @@ export function problemKindOf({ verdict, class: name, mistake }: Judged): Proble
   if (mistake?.kind === TOOL_REPEATED) return 'duplicate-side-effect'
   if (verdict === 'hung' || verdict === 'crashed') return verdict
   if (mistake) return 'misbehaved'
-  const nature = natureOf(name)
+  const nature = failureNature(name)
   if (verdict === 'swallowed') return nature === 'recoverable' ? 'lost-work' : 'swallowed'
   if (verdict === 'failed' && nature === 'recoverable') return 'failed'
   if (verdict === 'failed') return 'silent-failure'

@@ -20,6 +20,8 @@ export interface SpaceOptions {
   classes: readonly FailureModeName[]
   /** 1 injects one failure per run, 2 pairs too. */
   depth: 1 | 2
+  /** The name of the only case to run; for a pair, its first case runs as well. */
+  only?: string | undefined
   /** Whether cases are skipped whose result another one proves, and most of very many calls of a kind. */
   prune: boolean
   /** Cases that an earlier exploration has run, by name. */
@@ -47,15 +49,17 @@ interface Space {
  * @param options `steady`: whether the baseline runs made the same calls in the same order
  */
 export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOptions & { steady: boolean }): Space {
-  const { depth, classes, before, notify } = options
+  const { depth, classes, before, notify, only } = options
+  const isAsked = (cell: ExploreCase) => only === undefined || caseLabel(cell) === only || beginsPair(cell, only)
   // If a program behaves differently in every run, no run proves the result of another.
-  const proves = options.prune && options.steady
+  const proves = options.prune && options.steady && only === undefined
   const known = new Map(quiet.map((point) => [point.id, point]))
   const points = new Map(known)
-  const broken = new Set(options.prune ? failingPoints(quiet) : quiet)
+  const broken = new Set(options.prune && only === undefined ? failingPoints(quiet) : quiet)
   const unbroken = quiet.filter((point) => !broken.has(point))
-  const cells = allCases([...broken], classes)
-  const waiting = new Map(allCases(endsFirst([...broken]), classes).map((cell) => [caseLabel(cell), cell]))
+  const cells = allCases([...broken], classes).filter(isAsked)
+  const asked = allCases(endsFirst([...broken]), classes).filter(isAsked)
+  const waiting = new Map(asked.map((cell) => [caseLabel(cell), cell]))
   const underWay = new Set<string>()
   const results = new Map<string, CaseResult>()
   let saved = 0
@@ -67,7 +71,8 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     results.set(name, tried.result)
     const found = new Map(tried.discovered.map((point) => [point.id, point]))
     for (const point of found.values()) if (!points.has(point.id)) points.set(point.id, point)
-    if (depth === 2) for (const pair of pairsAfter(cell, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
+    if (depth === 2 || only !== undefined)
+      for (const pair of pairsAfter(cell, tried, (id) => known.get(id) ?? found.get(id))) queue(pair)
     notify({ tried, done: results.size, total: results.size + waiting.size + underWay.size })
   }
   const queue = (cell: ExploreCase) => {
@@ -90,7 +95,9 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     return allCases(
       following.flatMap((id) => pointOf(id) ?? []),
       classes,
-    ).map((second) => ({ ...second, after }))
+    )
+      .map((second) => ({ ...second, after }))
+      .filter((pair) => only === undefined || caseLabel(pair) === only)
   }
   for (const [name, cell] of [...waiting]) takeKnown(name, cell)
   return {
@@ -119,7 +126,10 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     },
     state: () => ({
       points: [...quiet, ...discoveredOf(points)],
-      cells: inOrder([...results.values()], cells),
+      cells: inOrder(
+        [...results.values()].filter((result) => only === undefined || caseName(result) === only),
+        cells,
+      ),
       left: [
         ...[...waiting.values()].map((cell): SkippedCase => ({ ...caseId(cell), why: 'time' })),
         ...allCases(unbroken, classes).map((cell): SkippedCase => ({ ...caseId(cell), why: 'similar' })),
@@ -128,6 +138,10 @@ export function createSpace(quiet: readonly InjectionPoint[], options: SpaceOpti
     }),
   }
 }
+
+/** Whether a case is the first of the pair with this name. */
+const beginsPair = ({ point, class: name }: ExploreCase, pair: string): boolean =>
+  pair.startsWith(`${point.id}+`) && pair.includes(`-${name}+`)
 
 /** Results of a program that continues after a fault, so that another one may follow. */
 const COPED: readonly CaseVerdict[] = ['tolerated', 'swallowed', 'misbehaved']

@@ -4,15 +4,17 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
-import { keptState, reportAsJson } from '../../src/cli/print/explore-outputs.ts'
+import { keptState } from '../../src/cli/print/explore-outputs.ts'
 import { ConfigError } from '../../src/config.ts'
 import type { FailureModeName } from '../../src/contract/core/exploration.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import { type Exploration, type ExploreOptions, explore } from '../../src/exploration/explore.ts'
 import { failingPoints } from '../../src/exploration/injection-points.ts'
+import { exploreProblems } from '../../src/exploration/problems.ts'
 import type { RunCommand, TriedCase } from '../../src/exploration/trial.ts'
 import type { ObservedRun } from '../../src/exploration/types.ts'
 import { plainLines } from '../support/cli.ts'
+import { jsonOf } from '../support/explore.ts'
 import { modelProgram, type Site, type Step } from '../support/model-programs.ts'
 import { emptyFolder } from '../support/server.ts'
 
@@ -34,7 +36,8 @@ const optionsOf = (run: RunCommand, more: Partial<ExploreOptions> = {}): Explore
 const printed = (found: Exploration): string =>
   plainLines(
     exploreLines({
-      ...{ found, cells: found.cells, mended: [], files: new Map(), width: 100, repeat: String },
+      ...{ found, cells: found.cells, mended: [], width: 100, repeat: String },
+      problems: exploreProblems(found.cells, found.points),
       coverage: coverageOf(found.cells, found, found.recoveryPaths),
     }),
   ).join('\n')
@@ -80,9 +83,7 @@ test('explore: reports calls missing from the matrix because their traces were d
   const found = await explore(optionsOf(run))
   expect([found.points.filter(({ discovered }) => !discovered).length, found.dropped]).toEqual([4, 2])
   expect(printed(found)).toContain('missing   2 calls got no fault because their traces were dropped')
-  expect(
-    reportAsJson(found, found.cells, { coverage: coverageOf(found.cells, found, {}), files: new Map() }),
-  ).toMatchObject({ dropped: 2 })
+  expect(jsonOf(found)).toMatchObject({ dropped: 2 })
   // The first of those that are left is pushed out by its own repetition: nothing is known of it, and nothing is said of it.
   const [first, ...others] = found.cells
   expect(first).toMatchObject({

@@ -6,10 +6,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exploreLines } from '../../src/cli/print/explore-matrix.ts'
 import { repeater } from '../../src/cli/print/explore-repeat.ts'
-import { type CaseResult, caseName, type FailureModeName } from '../../src/contract/core/exploration.ts'
+import type { CaseResult, FailureModeName } from '../../src/contract/core/exploration.ts'
 import { coverageOf } from '../../src/exploration/coverage.ts'
 import type { Exploration } from '../../src/exploration/explore.ts'
 import { acceptKnownFailures, readKnownFailures } from '../../src/exploration/known-failures.ts'
+import { exploreProblems } from '../../src/exploration/problems.ts'
 import { plainLines } from '../support/cli.ts'
 import { exploreProgram } from '../support/explore.ts'
 import type { Program } from '../support/programs/surroundings.ts'
@@ -152,10 +153,10 @@ test('docs/explore.md: shows what the first example prints', async () => {
   const shown = /```\n( +p1[\s\S]*?)```/.exec(readFileSync(join(root, 'docs', 'explore.md'), 'utf8'))?.[1] ?? 'nothing'
   const { found, cells } = (await explored.get('careless ticket-tool')) ?? {}
   if (!found || !cells) throw new Error('nothing was explored')
-  const files = new Map(cells.map((cell) => [caseName(cell), `explore/${cell.scenario?.name}.yaml`]))
+  const problems = exploreProblems(cells, found.points)
   const repeat = repeater(['npx', 'vitest', 'run'], {})
   const coverage = coverageOf(cells, found, found.recoveryPaths)
-  const lines = plainLines(exploreLines({ found, cells, mended: [], coverage, files, repeat, width: 100 }))
+  const lines = plainLines(exploreLines({ found, cells, mended: [], coverage, problems, repeat, width: 80 }))
   const printed = lines.map((line) => line.trimEnd())
   expect(shown.split('\n').filter((line) => !printed.includes(line))).toEqual([])
 })

@@ -2,6 +2,7 @@
 // handle.
 
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { Command } from 'commander'
 import { type Config, ConfigError, type Environment } from '../../config.ts'
 import {
@@ -14,6 +15,7 @@ import { openRunFile } from '../../db/run-file.ts'
 import { coverageOf } from '../../exploration/coverage.ts'
 import { type Exploration, explore } from '../../exploration/explore.ts'
 import { acceptKnownFailures, KNOWN_FILE, readKnownFailures } from '../../exploration/known-failures.ts'
+import { exploreProblems } from '../../exploration/problems.ts'
 import { isError } from '../../exploration/severity.ts'
 import { realClock } from '../../lib/clock.ts'
 import { suggestion } from '../../lib/likely-name.ts'
@@ -45,6 +47,7 @@ import { addSettingFlags, repeated } from './setting-flags.ts'
 
 interface Options extends Record<string, unknown> {
   failureMode?: string[]
+  case?: string
   depth?: string
   budget?: string
   jobs?: string
@@ -67,6 +70,8 @@ const OWN = [
   ...['otlp', 'otlp_content'],
 ]
 const MAX_JOBS = 16
+/** The folder in `--out` of a single case. */
+const ONE_CASE = 'case'
 
 /** `understudy explore`: tests every failure mode at every injection point of a command. */
 export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
@@ -74,6 +79,7 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
     .description('inject every applicable fault into every call of a command and report which ones are not handled')
     .argument('<COMMAND...>', 'after --: the command and its arguments, such as: -- npm test')
     .option('--failure-mode <NAME>', `only this failure mode: ${FAILURE_MODES.join(', ')}; repeatable`, repeated)
+    .option('--case <ID>', 'only this case, named by injection point and failure mode, as the report prints it')
     .option('--depth <1|2>', 'faults per run: 2 also tries pairs of consecutive calls', '1')
     .option('--budget <TIME>', 'time limit, such as 5m; the most informative cases run first')
     .option('--jobs <NUMBER>', `number of parallel runs, up to ${MAX_JOBS}`, '1')
@@ -109,8 +115,8 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
         '',
         'Exit code: that of the command if it fails without a fault, 130 after Ctrl-C,',
         'otherwise',
-        '  0  PASS: no case failed that is not accepted',
-        '  3  FAIL: a case failed',
+        '  0  PASS: no problem, apart from warnings and accepted cases',
+        '  3  FAIL: at least one problem',
         '  3  INCONCLUSIVE: no fault was injected',
       ].join('\n'),
     )
@@ -119,7 +125,9 @@ export function exploreCommand(io: CommandIo, exiting: Exiting): Command {
 
 async function exploration(io: CommandIo, command: string[], options: Options): Promise<number> {
   const { stdout, log } = io
-  const { out, json, jsonFile, junit, html, coverage: recoveryPaths, resume = false, prune } = options
+  const { case: only, json, jsonFile, junit, html, coverage: recoveryPaths, resume = false, prune } = options
+  // A single case leaves the results of the whole exploration as they are.
+  const out = only === undefined ? options.out : join(options.out, ONE_CASE)
   const config = configOf(options, io.env)
   log.useFormat(config.log)
   const depth = numberOf('depth', options.depth, 2) === 2 ? 2 : 1
@@ -138,9 +146,9 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
   const player = config.forwarding.upstreams.length > 0 ? undefined : routeRunner(io, config)
   const began = realClock.now()
   const found = await explore({
-    ...{ classes, depth, jobs, prune, limitMs, before: state.before },
+    ...{ classes, only, depth, jobs, prune, limitMs, before: state.before },
     run: observer({ io, program: commandProgram(io, command, config), config, file }),
-    play: player?.play,
+    play: only === undefined ? player?.play : undefined,
     hasTime: () => budget === undefined || realClock.now() - began < budget,
     notify(one) {
       state.add(one.tried)
@@ -153,12 +161,15 @@ async function exploration(io: CommandIo, command: string[], options: Options): 
     file.close()
   })
   if (found.red) return refuseRed(io, found.red, json === true)
-  const { cells, mended } = acceptKnownFailures(found.cells, known, classes.length === 0 && found.left.length === 0)
+  if (only !== undefined && found.cells.length === 0 && !found.stopped) throw new ConfigError(unknownCase(only, found))
+  const isWhole = classes.length === 0 && only === undefined && found.left.length === 0
+  const { cells, mended } = acceptKnownFailures(found.cells, known, isWhole)
+  const problems = exploreProblems(cells, found.points)
   const coverage = coverageOf(cells, found, found.recoveryPaths)
   const files = writeScenarios(out, cells)
-  const report = { found, cells, mended, coverage, files, repeat: repeater(command, options) }
+  const report = { found, cells, problems, mended, coverage, repeat: repeater(command, options) }
   if (html !== undefined) await writeExploration(html, `${out}/${RUNS}`, { ...report, command: shellLine(command) })
-  const asJson = printableJson(reportAsJson(found, cells, { coverage, files }))
+  const asJson = printableJson(reportAsJson(found, cells, { ...report, files }))
   if (jsonFile !== undefined) writeOutputFile(jsonFile, `${asJson}\n`)
   if (json) stdout.text(asJson)
   else stdout.lines(['', ...fittedReport(exploreLines({ ...report, width: drawingWidth(stdout) }), stdout.width)])
@@ -181,6 +192,13 @@ function configOf({ seed, ...flags }: Options, env: Environment): Config {
   }
 }
 
+/** Why there is no such case. */
+const unknownCase = (id: string, { points }: Exploration): string =>
+  `--case ${JSON.stringify(id)} is not a case of this command: it must be an injection point (${points
+    .filter(({ discovered }) => !discovered)
+    .map((point) => point.id)
+    .join(', ')}), a hyphen, and a failure mode that applies to it`
+
 function classOf(text: string): FailureModeName {
   const found = FAILURE_MODES.find((name) => name === text)
   if (found) return found
@@ -201,6 +219,7 @@ const knownCells = (named: string | undefined) =>
 const NONE = { of: 0, all: 0 }
 const NOTHING_EXPLORED: ExploreJson = {
   ...{
+    problems: [],
     injection_points: [],
     cases: [],
     recovery_paths: {},

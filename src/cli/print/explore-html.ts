@@ -10,6 +10,7 @@ import { failureModes } from '../../exploration/failure-modes.ts'
 import { entriesOfRun } from '../../inspector/report.ts'
 import { writeReport } from '../commands/trace-export.ts'
 import type { ExploreReport } from './explore-matrix.ts'
+import { problemCommand } from './explore-problems.ts'
 
 type PageReport = Omit<ExploreReport, 'width'> & {
   /** The command line. */
@@ -31,12 +32,13 @@ export async function writeExploration(file: string, db: string, report: PageRep
   })
 }
 
-function explorationData({ found, cells, mended, coverage, files, command, repeat }: PageReport): ExplorationData {
+function explorationData({ found, cells, problems, mended, coverage, command, repeat }: PageReport): ExplorationData {
   const { points, dropped, routes, runs, saved, quietMs, limitMs } = found
   const left = found.left.filter(({ why }) => why === 'time')
   const alike = new Set(found.left.flatMap(({ point, why }) => (why === 'similar' ? [point] : [])))
   return {
     ...{
+      problems: problems.map((problem) => ({ ...problem, command: problemCommand(problem, repeat) })),
       command,
       left,
       alike: found.left.length - left.length,
@@ -52,15 +54,13 @@ function explorationData({ found, cells, mended, coverage, files, command, repea
     classes: failureModes.map(({ name }) => name),
     points: points
       .filter(({ id }) => !alike.has(id))
-      .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-        ...{ id, operation, stream, model, session, turn, nth, unstable, discovered },
+      .map(({ id, operation, stream, model, session, turn, nth, unstable, discovered, label }) => ({
+        ...{ id, operation, stream, model, session, turn, nth, unstable, discovered, label },
       })),
-    cells: cells.map(({ scenario, ...cell }) => ({
+    cells: cells.map(({ scenario, mistake: _, ...cell }) => ({
       ...cell,
       scenario: scenario && stringify(scenario),
-      // A tolerated case has no file: the user must save the scenario first to reproduce it.
-      repeat: scenario && repeat(files.get(caseName(cell)) ?? `${scenario.name}.yaml`),
-      written: files.has(caseName(cell)),
+      repeat: repeat(caseName(cell)),
     })),
   }
 }

@@ -11,6 +11,8 @@ import type { TriedCase } from '../../exploration/trial.ts'
 import { realClock } from '../../lib/clock.ts'
 import { makePrivateFolder } from '../../lib/private-files.ts'
 import { isObject } from '../../lib/values.ts'
+import type { ExploreReport } from './explore-matrix.ts'
+import { problemCommand } from './explore-problems.ts'
 import { type JunitCase, junitXml } from './junit.ts'
 import { writeOutputFile } from './output-file.ts'
 import type { ExploreJson } from './report-schemas.ts'
@@ -105,7 +107,7 @@ function resumedCells(path: string, { command, seed }: Pick<State, 'command' | '
   )
 }
 
-/** Writes the scenario of each failed case. Returns the files by the case's name. */
+/** Writes the scenario of each case that is not as it should be. Returns the files by the case's name. */
 export function writeScenarios(folder: string, cells: readonly CaseResult[]): Map<string, string> {
   const written = cells.flatMap((cell) => {
     if (problemKindOf(cell) === undefined || !cell.scenario || cell.derived) return []
@@ -120,10 +122,21 @@ export function writeScenarios(folder: string, cells: readonly CaseResult[]): Ma
 export const reportAsJson = (
   { points, left, dropped, runs, saved, routes, recoveryPaths }: Exploration,
   cells: readonly CaseResult[],
-  { coverage, files }: { coverage: CoverageNumbers; files: ReadonlyMap<string, string> },
+  {
+    coverage,
+    files,
+    problems,
+    repeat,
+  }: Pick<ExploreReport, 'coverage' | 'problems' | 'repeat'> & { files: ReadonlyMap<string, string> },
 ): ExploreJson => ({
-  injection_points: points.map(({ id, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
-    ...{ id, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
+  problems: problems.map((problem) => ({
+    ...{ kind: problem.kind, severity: problem.severity, message: problem.why },
+    ...{ calls: problem.calls, failure_modes: problem.classes },
+    cases: problem.cases.map((one) => ({ injection_point: one.point, failure_mode: one.class })),
+    command: problemCommand(problem, repeat),
+  })),
+  injection_points: points.map(({ id, label, operation, stream, model, session, turn, nth, unstable, discovered }) => ({
+    ...{ id, label, operation, stream, model, session, turn, occurrence: nth, unstable, discovered },
   })),
   cases: cells.map((cell) => ({
     ...{ injection_point: cell.point, failure_mode: cell.class, result: cell.verdict, reason: cell.why },

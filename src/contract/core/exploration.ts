@@ -70,6 +70,10 @@ export interface InjectionPoint {
   offersTools: boolean
   demandsJson: boolean
   agent: string | null
+  /** The first words of its prompt, redacted; empty without one. */
+  prompt: string
+  /** For people: operation, number among the calls of the baseline run, and the first words of its prompt. */
+  label: string
 }
 
 /** A scenario as a file contains it. */
@@ -131,6 +135,20 @@ export interface CaseResult {
   derived: boolean
 }
 
+/** One thing that is wrong with a program, with all cases that show it. */
+export interface ExploreProblem {
+  kind: ProblemKind
+  severity: ProblemSeverity
+  /** What happened in the first case. */
+  why: string
+  /** The labels of the calls, that of the first case first. */
+  calls: string[]
+  /** The failure modes, in the same order. */
+  classes: string[]
+  /** The cases: the worst first, then those that were run themselves. */
+  cases: Pick<CaseResult, 'point' | 'class'>[]
+}
+
 /** The name of a case, for files and people. */
 export const caseName = ({ point, class: name }: Pick<CaseResult, 'point' | 'class'>): string => `${point}-${name}`
 
@@ -190,10 +208,8 @@ export interface ReportedCase
   > {
   /** Its scenario as YAML; null if it cannot be reproduced. */
   scenario: string | null
-  /** The command that reproduces it; null if it cannot be reproduced. */
-  repeat: string | null
-  /** Whether the scenario was written to the file that the command names. */
-  written: boolean
+  /** The command that reproduces it. */
+  repeat: string
 }
 
 /** An exploration as the page shows it. */
@@ -202,11 +218,13 @@ export interface ExplorationData {
   command: string
   points: Pick<
     InjectionPoint,
-    'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered'
+    'id' | 'operation' | 'stream' | 'model' | 'session' | 'turn' | 'nth' | 'unstable' | 'discovered' | 'label'
   >[]
   /** Names of all failure modes, in the order in which they are tested. */
   classes: readonly FailureModeName[]
   cells: ReportedCase[]
+  /** The problems, each with the command that reproduces its first case. */
+  problems: (ExploreProblem & { command: string })[]
   /** Cases that were not run because the time was up. */
   left: SkippedCase[]
   /**
