@@ -68,6 +68,14 @@ const STREAM = {
 }
 
 interface Report {
+  problems: {
+    kind: string
+    severity: string
+    message: string
+    calls: string[]
+    failure_modes: string[]
+    command: string
+  }[]
   injection_points: {
     id: string
     operation: string
@@ -94,8 +102,9 @@ interface Report {
   runs_saved: number
 }
 
-async function understudy(...args: string[]) {
-  const child = Bun.spawn([EXECUTABLE, ...args], {
+const understudy = (...args: string[]) => run(EXECUTABLE, ...args)
+async function run(...command: string[]) {
+  const child = Bun.spawn(command, {
     cwd,
     env: environment(),
     stdout: 'pipe',
@@ -189,6 +198,33 @@ describe('explore', () => {
     )
   })
 
+  test('groups what is wrong into few problems, the worst first', () => {
+    expect(first.report.problems.map(({ kind, severity, calls }) => [kind, severity, ...calls])).toEqual([
+      ['lost-work', 'error', 'chat.completions stream, call 2: "Go on"'],
+      ['swallowed', 'error', 'chat.completions, call 1: "Hi"'],
+      ['misbehaved', 'error', 'chat.completions, call 1: "Hi"'],
+      ['misbehaved', 'error', 'chat.completions, call 1: "Hi"'],
+      ['failed', 'error', 'chat.completions stream, call 2: "Go on"'],
+    ])
+  })
+
+  test('prints commands that reproduce their problems and leave the exploration as it is', async () => {
+    const state = readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')
+    const withoutFigures = (text: string) => text.replace(/\d+(\.\d+)?/g, 'N')
+    for (const { command, kind, message } of first.report.problems) {
+      const again = command.replace('understudy explore', `${EXECUTABLE} explore --json`)
+      // The executable must be the child of this process, which it watches.
+      const { stdout, stderr, code } = await run('sh', '-c', `exec ${again}`)
+      expect([again, code, stderr]).toEqual([again, 3, ''])
+      const { problems, cases } = JSON.parse(stdout) as Report
+      expect([problems.map((one) => [one.kind, withoutFigures(one.message)]), cases.length]).toEqual([
+        [[kind, withoutFigures(message)]],
+        1,
+      ])
+    }
+    expect(readFileSync(join(cwd, 'explore', 'state.json'), 'utf8')).toBe(state)
+  })
+
   test('saves the calls of all runs, with their injection points', async () => {
     const { report } = first
     const [trace] = report.cases.find((cell) => cell.failure_mode === 'auth')?.traces ?? []
@@ -255,6 +291,7 @@ const MISTAKES: [string[], string][] = [
   [['--jobs', '0'], '--jobs must be a number from 1 to 16, got "0"'],
   [['--budget', 'soon'], '--budget must be a duration such as 90s or 10m, got "soon"'],
   [['--known-failures', 'nothing.yaml'], 'nothing.yaml'],
+  [['--case', 'chat.completions-1.1-auth'], '--case "chat.completions-1.1-auth" is not a case of this command'],
   [['--out', 'never', '--resume'], '--resume requires never/state.json'],
   [['--out', 'program.mjs'], '--out "program.mjs" cannot be created'],
   [
