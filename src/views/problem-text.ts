@@ -9,7 +9,7 @@ export const PROBLEM_TITLES: Readonly<Record<ProblemKind, string>> = {
   swallowed: 'Swallowed error',
   hung: 'Hung',
   crashed: 'Crashed',
-  misbehaved: 'Wrong behavior under a fault',
+  misbehaved: 'Misbehaved',
   failed: 'Failed on a recoverable error',
   'silent-failure': 'Failed without an error message',
   'not-tolerated': 'Broken response not tolerated',
