@@ -30,14 +30,10 @@ export function exploreProblems(
   // The same failures at several calls come from the code that the calls share.
   const byCause = Map.groupBy(byPlace, (some) => `${some[0] ? causeOf(some[0]) : ''}\n${modesOf(some).join()}`)
   return [...byCause.values()]
-    .map((groups) =>
-      groups.flat().toSorted((one, other) => rankOf(one) - rankOf(other) || isDerived(one) - isDerived(other)),
-    )
+    .map((groups) => groups.flat().toSorted((one, other) => rankOf(one) - rankOf(other)))
     .toSorted(([one], [other]) => (one && other ? rankOf(one) - rankOf(other) : 0))
     .flatMap((some) => problemOf(some, labels))
 }
-
-const isDerived = ({ cell }: BadCase) => (cell.derived ? 1 : 0)
 
 /** What tells causes apart, at one call. */
 function causeOf({ kind, cell: { mistake } }: BadCase): string {

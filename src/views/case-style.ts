@@ -14,7 +14,7 @@ export const CASE_STYLES: Readonly<Record<CaseVerdict, CaseStyle>> = {
   failed: { sign: 'F', tone: 'bad' },
   crashed: { sign: 'C', tone: 'bad' },
   hung: { sign: 'H', tone: 'bad' },
-  swallowed: { sign: 's', tone: 'warning' },
+  swallowed: { sign: 's', tone: 'bad' },
   misbehaved: { sign: 'm', tone: 'bad' },
   'not-applied': { sign: '-', tone: 'none' },
   accepted: { sign: 'a', tone: 'none' },

@@ -145,7 +145,7 @@ export interface ExploreProblem {
   calls: string[]
   /** The failure modes, in the same order. */
   classes: string[]
-  /** The cases: the worst first, then those that were run themselves. */
+  /** The cases, the worst first. */
   cases: Pick<CaseResult, 'point' | 'class'>[]
 }
 
