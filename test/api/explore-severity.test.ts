@@ -96,6 +96,35 @@ const ROWS = [
     { classes: ['auth', 'context-length'], results: ['failed'], problems: ['misbehaved'], fails: true },
   ),
   row(
+    'repeats a failing call at once, again and again',
+    calling(async ({ ask }) => {
+      for (let tries = 1; tries < 25; tries++)
+        try {
+          return await ask(HI)
+        } catch {}
+      return ask(HI)
+    }),
+    { classes: ['server-error-forever'], results: ['failed'], problems: ['misbehaved'], fails: true },
+  ),
+  row(
+    'waits for a silent response without a limit',
+    calling(({ ask }) => ask(HI)),
+    { classes: ['timeout'], results: ['hung'], problems: ['hung'], fails: true },
+  ),
+  row(
+    'has a limit for silent responses, and tries again',
+    calling((model) => {
+      const request = { method: 'POST', body: JSON.stringify({ model: 'openai/gpt-4o', ...HI }) }
+      const headers = { authorization: `Bearer ${model.env.OPENAI_API_KEY}`, 'content-type': 'application/json' }
+      const hi = () =>
+        model.fetch(`${model.env.OPENAI_BASE_URL}/chat/completions`, {
+          ...{ ...request, headers, signal: AbortSignal.timeout(500) },
+        })
+      return retried(model, hi)
+    }),
+    { classes: ['timeout'], results: ['tolerated'], problems: [], fails: false },
+  ),
+  row(
     'reads a broken stream again',
     calling((model) => retried(model, () => readWhole(model))),
     { classes: CONTENT, results: ['tolerated'], problems: [], fails: false },
@@ -115,7 +144,7 @@ const ROWS = [
 test.each(ROWS)(
   'explore severity: is right for a program that %s',
   async (_, { program, classes, results, problems, fails }) => {
-    const { cells } = await exploreProgram(program, { classes })
+    const { cells } = await exploreProgram(program, { classes, limitMs: 3_000 })
     expect(cells.map(({ class: name }) => name).toSorted()).toEqual(classes.toSorted())
     expect([...new Set(cells.map(({ verdict }) => String(verdict)))]).toEqual(results)
     expect([...new Set(cells.flatMap((cell) => problemKindOf(cell) ?? []))]).toEqual(problems)
